@@ -1,0 +1,217 @@
+"""What every part of the system says to the next: facts of a raw dataset, as frozen records.
+
+An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of a
+``Rectangle`` and of masks are those of the *stored* image: the build carries them through every
+flip and resampling together with the pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from pathlib import Path
+
+from medrcube.taxonomy import Anatomy, Modality
+
+
+class State(StrEnum):
+    """What a source says of a label. Unknown is never turned into absent."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+class FactKind(StrEnum):
+    """What kind of fact a field states; decides the task that may ask it."""
+
+    VIEW = "view"
+    PROTOCOL = "protocol"
+    STRUCTURE = "structure"
+    FINDING = "finding"
+    DISEASE = "disease"
+    SEVERITY = "severity"
+
+
+class Scope(IntEnum):
+    """What a fact is about, from narrow to wide; a picture shows facts up to its own scope."""
+
+    SLICE = 1
+    IMAGE = 2
+    VOLUME = 3
+    BREAST = 4
+    STUDY = 5
+    PATIENT = 6
+
+
+class Absence(StrEnum):
+    """How far the silence of a field may be trusted."""
+
+    READER = "reader"
+    IMPLIED = "implied"
+    SILENT = "silent"
+
+
+class Grade(StrEnum):
+    """Evidence that something is absent: A read as absent, B implied, C not mentioned."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """One raw value of one field, with what the source says of it.
+
+    Attributes:
+        field: name of the field in the card.
+        value: raw value, verbatim; the card maps it to a concept.
+        state: present, absent or unknown.
+        evidence: where it stands, such as ``train.csv:123 Edema=-1``.
+    """
+
+    field: str
+    value: str
+    state: State = State.PRESENT
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageRef:
+    """One stored image or stack of images.
+
+    Attributes:
+        paths: the file, or all files of a series in any order.
+        frame: 0-based frame of a multi-frame file or video; ``None`` leaves the choice to the
+            slice policy of the card.
+        member: path of the array inside a container file (HDF5), or ``None``.
+    """
+
+    paths: tuple[Path, ...]
+    frame: int | None = None
+    member: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskFile:
+    """Pixels marked in mask files on the grid of the image; several files are joined.
+
+    Attributes:
+        paths: mask files.
+        pixel: value that marks the region; ``None`` takes every pixel above zero.
+        member: path of the array inside a container file (HDF5), or ``None``.
+    """
+
+    paths: tuple[Path, ...]
+    pixel: int | None = None
+    member: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rectangle:
+    """A box ``(x0, y0, x1, y1)`` in pixels of the stored image, origin at the top left corner."""
+
+    xyxy: tuple[float, float, float, float]
+
+
+Shape = MaskFile | Rectangle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A marked part of an image.
+
+    Attributes:
+        field: name of the field in the card that says what is marked.
+        value: raw value of that field.
+        shape: where it is.
+        evidence: where that stands.
+        image: which of the case's images it lies on.
+    """
+
+    field: str
+    value: str
+    shape: Shape
+    evidence: str
+    image: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One picture in the making, with all that the source says of it.
+
+    ``None`` in an optional attribute means "as the card says".
+
+    Attributes:
+        key: unique within the source, stable and readable; names the picture.
+        images: one image, or several that are shown side by side, left to right.
+        patient: the source's patient identifier, or ``None`` when the source does not say.
+        labels: every statement about the case, with its state.
+        regions: masks and boxes.
+        split: the source's own split, or ``None``.
+        shows: the widest scope that the picture can show.
+        anatomy: region of the body.
+        modality: imaging modality.
+        plane: plane to cut from a volume: ``axial``, ``coronal`` or ``sagittal``.
+        licence: licence of this very image, where the source states one.
+        redistribute: whether this very image may be passed on.
+        facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
+    """
+
+    key: str
+    images: tuple[ImageRef, ...]
+    patient: str | None = None
+    labels: tuple[Label, ...] = ()
+    regions: tuple[Region, ...] = ()
+    split: str | None = None
+    shows: Scope | None = None
+    anatomy: Anatomy | None = None
+    modality: Modality | None = None
+    plane: str | None = None
+    licence: str | None = None
+    redistribute: bool | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+
+    def files(self) -> tuple[Path, ...]:
+        """Every raw file that the case needs, images first, without repeats."""
+        paths = [path for image in self.images for path in image.paths]
+        for region in self.regions:
+            if isinstance(region.shape, MaskFile):
+                paths.extend(region.shape.paths)
+        return tuple(dict.fromkeys(paths))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """A raw file or row that an adapter sets aside on purpose, with a reason for people.
+
+    Attributes:
+        key: what the case would have been called.
+        reason: why it is left out.
+        paths: files that are accounted for by this.
+    """
+
+    key: str
+    reason: str
+    paths: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One row of the quarantine: what did not become a picture or an item, and why.
+
+    Attributes:
+        source: id of the source.
+        case: key of the case, or the path of a file under the raw root.
+        stage: scan, read, render, derive or compose.
+        code: short machine-readable reason.
+        message: what was found, what was expected, what to do.
+    """
+
+    source: str
+    case: str
+    stage: str
+    code: str
+    message: str
+

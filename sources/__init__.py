@@ -1,0 +1,1 @@
+"""Raw datasets: one folder per source with its card, adapter and fixture, and their contract."""

@@ -1,0 +1,312 @@
+"""``card.toml``: every fact about a source, parsed and checked.
+
+The schema is the dataclasses below; `docs/architecture.md` shows a commented card. A key that
+is unknown, missing or of the wrong type is an error that names the file, the key and what was
+expected there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import CardError
+from medrcube.records import Absence, FactKind, Grade, Scope
+from medrcube.sources.toml_table import TomlTable
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+ACCESS_MODES = ("open", "form", "account", "credentialed")
+PLANES = ("axial", "coronal", "sagittal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the data are obtained and what may be done with them.
+
+    Attributes:
+        mode: ``open``, ``form``, ``account`` or ``credentialed``.
+        licence: SPDX identifier or ``LicenseRef-...``.
+        redistribute: whether rendered pictures may be passed on.
+        steps: what a person does to get the data, in order.
+    """
+
+    mode: str
+    licence: str
+    redistribute: bool
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One shape in which copies of the data exist on disk.
+
+    Attributes:
+        name: reaches the adapter.
+        expect: glob relative to the root -> number of files in a complete copy; each glob
+            must match at least one file.
+        optional: globs of files that may be missing.
+        ignore: glob -> why files there become no case.
+    """
+
+    name: str
+    expect: Mapping[str, int]
+    optional: tuple[str, ...]
+    ignore: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A range ``[low, high)`` of a numeric raw value and the concept that it means."""
+
+    low: float
+    high: float
+    concept: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One kind of statement that a source makes.
+
+    Attributes:
+        name: name that labels and regions refer to.
+        kind: what kind of fact it is.
+        scope: what the fact is about.
+        absence: what silence about a value means.
+        stated: grade of an explicit "absent".
+        group: exclusive group of the relation table, whose members are the options.
+        values: raw value -> concept; an empty concept marks a known value that is not used.
+        bands: ranges of a numeric raw value.
+        constant: concept that holds for every case.
+    """
+
+    name: str
+    kind: FactKind
+    scope: Scope
+    absence: Absence
+    stated: Grade
+    group: str | None
+    values: Mapping[str, str]
+    bands: tuple[Band, ...]
+    constant: str | None
+
+    def concept(self, raw: str) -> str | None:
+        """Concept of a raw value; ``None`` when the card marks the value as unused.
+
+        Raises:
+            KeyError: the card does not know the value.
+        """
+        if self.bands:
+            number = float(raw)
+            for band in self.bands:
+                if band.low <= number < band.high:
+                    return band.concept or None
+            raise KeyError(raw)
+        return self.values[raw] or None
+
+    def concepts(self) -> tuple[str, ...]:
+        """All concepts that the field can state, in card order, without repeats."""
+        named = [*self.values.values(), *(band.concept for band in self.bands)]
+        if self.constant:
+            named.append(self.constant)
+        return tuple(dict.fromkeys(name for name in named if name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PixelPolicy:
+    """How stored values become a picture.
+
+    Attributes:
+        window: ``none`` (already 8 bit), ``header`` (DICOM VOI), ``ct:lung``, ``ct:brain``,
+            ``ct:mediastinum``, ``percentile:LOW-HIGH`` of the whole volume, or ``bits``.
+        slice: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
+            or ``all``.
+        plane: plane to cut from a volume.
+        orient: ``affine``, or ``stored`` where the card knows the affine to be a dummy:
+            columns along the fastest stored axis, rows along the next, no flip.
+        spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
+    """
+
+    window: str
+    slice: str
+    plane: str
+    orient: str
+    spacing: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirk:
+    """A known fault of the data.
+
+    Attributes:
+        keys: globs of case keys; empty when the note concerns the whole source.
+        action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
+            asks no high-level question; ``note`` only informs.
+        reason: why, for people.
+        evidence: URL or card section that shows it.
+    """
+
+    keys: tuple[str, ...]
+    action: str
+    reason: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Images shared with another source: never sampled as if independent."""
+
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """All facts about one source; ``fingerprint`` changes with any of them."""
+
+    id: str
+    title: str
+    homepage: str
+    release: str
+    images: int
+    citation: str
+    access: Access
+    layouts: tuple[Layout, ...]
+    anatomy: Anatomy
+    modality: Modality
+    patient: str
+    shows: Scope
+    tasks: tuple[Task, ...]
+    pixels: PixelPolicy
+    fields: Mapping[str, Field]
+    quirks: tuple[Quirk, ...]
+    overlaps: tuple[Overlap, ...]
+    fingerprint: str
+
+    def layout(self, name: str) -> Layout:
+        """The layout of that name."""
+        return next(layout for layout in self.layouts if layout.name == name)
+
+
+def load_card(path: Path) -> Card:
+    """Read and check one ``card.toml``.
+
+    Raises:
+        CardError: the file is missing, is no TOML, or breaks the schema.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CardError(f"{path}: cannot be read ({error.strerror}); a source needs a card.toml")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CardError(f"{path}: is not valid TOML: {error}") from error
+    table = TomlTable(path, data)
+    card = _card(table, hashlib.sha256(_canonical(data)).hexdigest())
+    table.finish()
+    return card
+
+
+def _card(table: TomlTable, fingerprint: str) -> Card:
+    case = table.table("case")
+    fields = [_field(entry) for entry in table.tables("field")]
+    card = Card(
+        id=table.text("id", pattern=r"[a-z0-9][a-z0-9-]*"),
+        title=table.text("title"),
+        homepage=table.text("homepage"),
+        release=table.text("release"),
+        images=table.integer("images"),
+        citation=table.text("citation"),
+        access=_access(table.table("access")),
+        layouts=tuple(_layout(entry) for entry in table.tables("layout", least=1)),
+        anatomy=case.choice("anatomy", Anatomy),
+        modality=case.choice("modality", Modality),
+        patient=case.text("patient", choices=("known", "unknown")),
+        shows=case.choice("shows", Scope, default=Scope.IMAGE),
+        tasks=tuple(case.choices("tasks", Task)),
+        pixels=_pixels(table.table("pixels", optional=True)),
+        fields={entry.name: entry for entry in fields},
+        quirks=tuple(_quirk(entry) for entry in table.tables("quirk")),
+        overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
+        fingerprint=fingerprint,
+    )
+    table.unique("layout", [layout.name for layout in card.layouts])
+    table.unique("field", [entry.name for entry in fields])
+    return card
+
+
+def _access(table: TomlTable) -> Access:
+    return Access(
+        mode=table.text("mode", choices=ACCESS_MODES),
+        licence=table.text("licence"),
+        redistribute=table.flag("redistribute"),
+        steps=table.texts("steps", least=1),
+    )
+
+
+def _layout(table: TomlTable) -> Layout:
+    return Layout(
+        name=table.text("name"),
+        expect=table.counts("expect"),
+        optional=table.texts("optional", default=()),
+        ignore=table.mapping("ignore", default={}),
+    )
+
+
+def _field(table: TomlTable) -> Field:
+    bands = tuple(
+        Band(low=entry.number("from"), high=entry.number("to"), concept=entry.text("concept"))
+        for entry in table.tables("bands")
+    )
+    values = table.mapping("values", default={})
+    constant = table.text("constant", default="") or None
+    if sum(map(bool, (values, bands, constant))) != 1:
+        table.fail("values", "exactly one of values, bands or constant", "none or several")
+    return Field(
+        name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
+        kind=table.choice("kind", FactKind),
+        scope=table.choice("scope", Scope, default=Scope.IMAGE),
+        absence=table.choice("absence", Absence),
+        stated=table.choice("stated", Grade, default=Grade.A),
+        group=table.text("group", default="") or None,
+        values=values,
+        bands=bands,
+        constant=constant,
+    )
+
+
+def _pixels(table: TomlTable) -> PixelPolicy:
+    return PixelPolicy(
+        window=table.text(
+            "window",
+            default="none",
+            pattern=r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]+",
+        ),
+        slice=table.text(
+            "slice",
+            default="middle",
+            pattern=r"largest-mask|middle-of-mask|middle|key-frame|stride:[1-9]\d*|all",
+        ),
+        plane=table.text("plane", default="axial", choices=PLANES),
+        orient=table.text("orient", default="affine", choices=("affine", "stored")),
+        spacing=table.text("spacing", default="header", choices=("header", "square")),
+    )
+
+
+def _quirk(table: TomlTable) -> Quirk:
+    return Quirk(
+        keys=table.texts("keys", default=()),
+        action=table.text("action", choices=("drop", "undiagnosed", "note")),
+        reason=table.text("reason"),
+        evidence=table.text("evidence"),
+    )
+
+
+def _overlap(table: TomlTable) -> Overlap:
+    return Overlap(source=table.text("source"), note=table.text("note"))
+
+
+def _canonical(data: Mapping[str, object]) -> bytes:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str).encode()

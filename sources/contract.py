@@ -1,0 +1,168 @@
+"""What an adapter promises, and the checks that hold it to its word.
+
+``adapter.py`` has one required function::
+
+    def cases(root: Path, layout: str) -> Iterator[Case | Skip]: ...
+
+It opens no pixel file and writes nothing; yields in an order that does not depend on the order
+of directory listings; gives unique keys and only paths under ``root``. A ``Case`` may name
+images that are absent from this copy: the build counts them. A ``Skip`` sets something aside
+with a reason. Optional hooks, for what the core cannot know::
+
+    def read(image: ImageRef) -> Volume: ...              # a format of this source alone
+    def frames(case: Case, volume: Volume) -> list[int]: ...  # where no slice policy fits
+
+``fixture.py`` has one function that writes a tiny synthetic raw tree in the source's true
+layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
+
+    def build(root: Path, layout: str) -> None: ...
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from medrcube.errors import CardError, SourceError
+from medrcube.records import Case, Label, Region, Skip
+from medrcube.sources.card import Card, Field, Quirk, load_card
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder with ``card.toml``, ``adapter.py`` and ``fixture.py``; code loads on first use."""
+
+    folder: Path
+    card: Card
+
+    @property
+    def id(self) -> str:
+        """Identity of the source, as in its card."""
+        return self.card.id
+
+    def scan(self, root: Path, layout: str) -> Iterator[Case | Skip]:
+        """Yield what the adapter finds, checked against the contract and the card.
+
+        Raises:
+            SourceError: two cases share a key, a path lies outside ``root``, a field or raw
+                value is not in the card, or a table is not what the adapter expects.
+        """
+        seen: dict[str, Case | Skip] = {}
+        for found in self.hook("cases")(root, layout):
+            if found.key in seen:
+                raise SourceError(
+                    f"{self.id}: two cases have the key {found.key!r}; keys must be unique "
+                    "because they name the pictures"
+                )
+            seen[found.key] = found
+            if isinstance(found, Case):
+                _check_case(self.card, found, root)
+            yield found
+
+    def build_fixture(self, root: Path, layout: str) -> None:
+        """Write the synthetic raw tree of one layout into ``root``."""
+        root.mkdir(parents=True, exist_ok=True)
+        module = _load(self.folder / "fixture.py")
+        module.build(root, layout)
+
+    def hook(self, name: str) -> Callable[..., Any]:
+        """A function of the adapter.
+
+        Raises:
+            CardError: the adapter lacks it.
+        """
+        function = self.find_hook(name)
+        if function is None:
+            raise CardError(f"{self.folder / 'adapter.py'}: function {name}() is missing")
+        return function
+
+    def find_hook(self, name: str) -> Callable[..., Any] | None:
+        """An optional function of the adapter, or ``None``."""
+        return getattr(_load(self.folder / "adapter.py"), name, None)
+
+
+def load_source(folder: Path) -> Source:
+    """Read the card of a source folder; its name is the id with underscores.
+
+    Raises:
+        CardError: the card is wrong or the folder does not carry its id.
+    """
+    card = load_card(folder / "card.toml")
+    if folder.name != card.id.replace("-", "_"):
+        raise CardError(
+            f"{folder / 'card.toml'}: id {card.id!r} belongs in a folder named "
+            f"{card.id.replace('-', '_')!r}, found {folder.name!r}"
+        )
+    return Source(folder, card)
+
+
+def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
+    """The first quirk of that action whose globs name the case."""
+    for quirk in card.quirks:
+        if quirk.action == action and any(fnmatchcase(key, glob) for glob in quirk.keys):
+            return quirk
+    return None
+
+
+def field_of(card: Card, statement: Label | Region) -> Field:
+    """The card's field that a label or region refers to."""
+    try:
+        return card.fields[statement.field]
+    except KeyError:
+        raise SourceError(
+            f"{card.id}: {statement.evidence}: field {statement.field!r} is not in the card "
+            f"(fields: {', '.join(card.fields)})"
+        ) from None
+
+
+def concept_of(card: Card, statement: Label | Region) -> str | None:
+    """Concept that the card gives to a raw value; ``None`` for values that are not used.
+
+    Raises:
+        SourceError: the value is not in the card: a label is never guessed.
+    """
+    field = field_of(card, statement)
+    try:
+        return field.concept(statement.value)
+    except (KeyError, ValueError):
+        known = ", ".join(repr(value) for value in field.values) or "numeric bands"
+        raise SourceError(
+            f"{card.id}: {statement.evidence}: value {statement.value!r} of field "
+            f"{field.name!r} is not in the card (known: {known}); add it to the value map"
+        ) from None
+
+
+def _check_case(card: Card, case: Case, root: Path) -> None:
+    if not case.images or not all(image.paths for image in case.images):
+        raise SourceError(f"{card.id}: case {case.key!r} names no image file")
+    for path in case.files():
+        if not path.is_relative_to(root):
+            raise SourceError(f"{card.id}: case {case.key!r}: {path} lies outside {root}")
+    statements: Iterable[Label | Region] = (*case.labels, *case.regions)
+    for statement in statements:
+        concept_of(card, statement)
+
+
+def _load(file: Path) -> ModuleType:
+    """Import a file of a source folder once, whether it is ours or a user's."""
+    name = f"medrcube_source_{sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise CardError(f"{file}: is missing; a source needs it")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,184 @@
+"""A TOML table that is read key by key and knows where it stands, so that errors can say so."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from medrcube.errors import CardError
+from medrcube.taxonomy import UnknownNameError
+
+E = TypeVar("E", bound=Enum)
+_MISSING: Any = object()
+
+
+class TomlTable:
+    """One table of a TOML file; ``finish`` refuses keys that nobody asked for."""
+
+    def __init__(self, file: Path, data: Mapping[str, Any], where: str = "") -> None:
+        self._file = file
+        self._data = data
+        self._where = where
+        self._asked: list[str] = []
+        self._children: list[TomlTable] = []
+
+    def text(
+        self,
+        key: str,
+        *,
+        default: str = _MISSING,
+        choices: Sequence[str] = (),
+        pattern: str = "",
+    ) -> str:
+        """A string, one of ``choices`` or fully matching ``pattern`` where given."""
+        value = self._get(key, default)
+        if not isinstance(value, str):
+            self.fail(key, "a string", value)
+        if value == default:
+            return value
+        if not value.strip():
+            self.fail(key, "a string that is not empty", value)
+        if choices and value not in choices:
+            self.fail(key, f"one of {', '.join(choices)}", value)
+        if pattern and not re.fullmatch(pattern, value):
+            self.fail(key, f"a string of the form {pattern}", value)
+        return value
+
+    def integer(self, key: str) -> int:
+        """A whole number, zero or more."""
+        value = self._get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            self.fail(key, "a whole number, zero or more", value)
+        return value
+
+    def number(self, key: str) -> float:
+        """A number; TOML's ``inf`` is one."""
+        value = self._get(key)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            self.fail(key, "a number", value)
+        return float(value)
+
+    def flag(self, key: str) -> bool:
+        """``true`` or ``false``."""
+        value = self._get(key)
+        if not isinstance(value, bool):
+            self.fail(key, "true or false", value)
+        return value
+
+    def texts(
+        self, key: str, *, default: tuple[str, ...] = _MISSING, least: int = 0
+    ) -> tuple[str, ...]:
+        """A list of strings, at least ``least`` of them."""
+        value = self._get(key, default)
+        if value is default:
+            return default
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.fail(key, "a list of strings", value)
+        if len(value) < least:
+            self.fail(key, f"at least {least} entries", value)
+        return tuple(value)
+
+    def mapping(self, key: str, *, default: Mapping[str, str] = _MISSING) -> Mapping[str, str]:
+        """A table of strings."""
+        value = self._get(key, default)
+        if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
+            self.fail(key, "a table of strings", value)
+        return value
+
+    def counts(self, key: str) -> Mapping[str, int]:
+        """A table of whole numbers, at least one entry."""
+        value = self._get(key)
+        if (
+            not isinstance(value, Mapping)
+            or not value
+            or not all(isinstance(count, int) and count > 0 for count in value.values())
+        ):
+            self.fail(key, 'a table of glob = number of files, such as {"*.png" = 3}', value)
+        return value
+
+    def choice(self, key: str, kind: type[E], *, default: E = _MISSING) -> E:
+        """A member of an enumeration, by value, or by name for numbered ones."""
+        value = self._get(key, default)
+        return value if isinstance(value, kind) else self._member(key, kind, value)
+
+    def choices(self, key: str, kind: type[E]) -> list[E]:
+        """A list of members of an enumeration."""
+        return [self._member(key, kind, value) for value in self.texts(key, least=1)]
+
+    def table(self, key: str, *, optional: bool = False) -> TomlTable:
+        """A sub-table; an empty one when it may be left out."""
+        value = self._get(key, {} if optional else _MISSING)
+        if not isinstance(value, Mapping):
+            self.fail(key, f"a table [{key}]", value)
+        return self._child(value, self._path(key))
+
+    def tables(self, key: str, *, least: int = 0) -> list[TomlTable]:
+        """An array of tables."""
+        value = self._get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+            self.fail(key, f"an array of tables [[{key}]]", value)
+        if len(value) < least:
+            self.fail(key, f"at least {least} [[{key}]]", value)
+        return [self._child(item, f"{self._path(key)}[{n}]") for n, item in enumerate(value)]
+
+    def unique(self, key: str, names: Sequence[str]) -> None:
+        """Refuse two entries of one name."""
+        for name in names:
+            if names.count(name) > 1:
+                self.fail(key, "entries with different names", f"two named {name!r}")
+
+    def finish(self) -> None:
+        """Refuse every key, here and below, that was never asked for."""
+        for key in self._data:
+            if key not in self._asked:
+                near = difflib.get_close_matches(key, self._asked, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                known = ", ".join(sorted(set(self._asked)))
+                raise CardError(
+                    f"{self._file}: unknown key {self._path(key)!r}{hint} (known here: {known})"
+                )
+        for child in self._children:
+            child.finish()
+
+    def fail(self, key: str, expected: str, found: object) -> NoReturn:
+        """Raise the error that says which key of which file holds what."""
+        raise CardError(
+            f"{self._file}: key {self._path(key)!r}: expected {expected}, found {found!r}"
+        )
+
+    def _get(self, key: str, default: Any = _MISSING) -> Any:
+        self._asked.append(key)
+        if key in self._data:
+            return self._data[key]
+        if default is not _MISSING:
+            return default
+        near = difflib.get_close_matches(key, list(self._data), n=1)
+        hint = f" (there is {near[0]!r}: a typing error?)" if near else ""
+        raise CardError(f"{self._file}: key {self._path(key)!r} is missing{hint}")
+
+    def _member(self, key: str, kind: type[E], value: object) -> E:
+        names = {str(getattr(member, "value", member)): member for member in kind}
+        if issubclass(kind, int):
+            names = {member.name.lower(): member for member in kind}
+        if isinstance(value, str):
+            if value in names:
+                return names[value]
+            parse = getattr(kind, "parse", None)
+            if parse is not None:
+                try:
+                    return parse(value)  # type: ignore[no-any-return]
+                except UnknownNameError:
+                    pass
+        self.fail(key, f"one of {', '.join(names)}", value)
+
+    def _child(self, data: Mapping[str, Any], where: str) -> TomlTable:
+        child = TomlTable(self._file, data, where)
+        self._children.append(child)
+        return child
+
+    def _path(self, key: str) -> str:
+        return f"{self._where}.{key}" if self._where else key
