@@ -214,4 +214,3 @@ class Problem:
     stage: str
     code: str
     message: str
-

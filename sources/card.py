@@ -16,8 +16,8 @@ from pathlib import Path
 
 from medrcube.errors import CardError
 from medrcube.records import Absence, FactKind, Grade, Scope
-from medrcube.sources.toml_table import TomlTable
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.toml_table import TomlTable
 
 ACCESS_MODES = ("open", "form", "account", "credentialed")
 PLANES = ("axial", "coronal", "sagittal")
@@ -200,10 +200,12 @@ def load_card(path: Path) -> Card:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CardError(f"{path}: cannot be read ({error.strerror}); a source needs a card.toml")
+        raise CardError(
+            f"{path}: cannot be read ({error.strerror}); a source needs a card.toml"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CardError(f"{path}: is not valid TOML: {error}") from error
-    table = TomlTable(path, data)
+    table = TomlTable(path, data, error=CardError)
     card = _card(table, hashlib.sha256(_canonical(data)).hexdigest())
     table.finish()
     return card

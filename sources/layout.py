@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,9 +84,18 @@ def verify(card: Card, root: Path) -> LayoutReport:
     return max(reports, key=_likeness)
 
 
-def walk(root: Path) -> Iterable[str]:
-    """Paths of all files below ``root``, relative, with forward slashes, in a fixed order."""
-    for folder, subfolders, files in os.walk(root):
+def walk(root: Path) -> Iterator[str]:
+    """Paths of all files below ``root``, relative, with forward slashes, in a fixed order.
+
+    Linked folders are followed, each real folder once.
+    """
+    seen: set[tuple[int, int]] = set()
+    for folder, subfolders, files in os.walk(root, followlinks=True):
+        state = Path(folder).stat()
+        if (state.st_dev, state.st_ino) in seen:
+            subfolders.clear()
+            continue
+        seen.add((state.st_dev, state.st_ino))
         subfolders.sort()
         prefix = Path(folder).relative_to(root).as_posix()
         for name in sorted(files):

@@ -6,6 +6,7 @@ centre), so that a flip, a turn or a swap of axes changes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,129 @@ def lesion(height: int, width: int, *, seed: int, which: int = 0) -> NDArray[np.
     return inside
 
 
+def bounds(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    """Smallest box ``(x0, y0, x1, y1)`` around a mask; ``x1`` and ``y1`` lie outside it."""
+    rows, columns = np.nonzero(mask)
+    return (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+
+
+def chambers(height: int, width: int, *, seed: int) -> NDArray[np.uint8]:
+    """Label picture of a heart: 1 a cavity, 2 the wall around it, 3 a second cavity beside it.
+
+    The cavity stays off the centre and the second one lies to its left, so that every flip
+    and turn moves both.
+    """
+    rng = np.random.default_rng((seed, 7))
+    rows, columns = np.mgrid[0:height, 0:width]
+    size = min(height, width) * (0.13 + 0.03 * rng.random())
+    row, column = height * 0.45, width * 0.56
+    distance = np.hypot(rows - row, (columns - column) / 1.2)
+    beside = np.hypot((rows - row - 0.4 * size) / 1.3, columns - column + 2.7 * size)
+    labels = np.zeros((height, width), np.uint8)
+    labels[beside < size] = 3
+    labels[distance < 1.45 * size] = 2
+    labels[distance < size] = 1
+    return labels
+
+
+def write_picture(path: Path, pixels: NDArray[Any]) -> None:
+    """Write one PNG or JPEG file with an identifier among its metadata.
+
+    Args:
+        path: target; its suffix decides the format and parents are made.
+        pixels: ``(rows, columns)`` booleans (a 1-bit file) or 8-bit greys, or
+            ``(rows, columns, 3 or 4)`` 8-bit colours.
+    """
+    from PIL import Image, PngImagePlugin  # noqa: PLC0415
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = Image.fromarray(pixels if pixels.dtype == np.bool_ else pixels.astype(np.uint8))
+    if path.suffix == ".png":
+        text = PngImagePlugin.PngInfo()
+        text.add_text("Comment", CANARY)
+        image.save(path, pnginfo=text)
+    else:
+        image.save(path, quality=95, comment=CANARY)
+
+
+def write_nifti(
+    path: Path,
+    slices: NDArray[Any],
+    *,
+    spacing: tuple[float, ...],
+    signs: tuple[int, int, int] = (1, 1, 1),
+) -> None:
+    """Write one NIfTI file with an identifier in its description.
+
+    Args:
+        path: target; ``.gz`` compresses and parents are made.
+        slices: ``([frames,] [slices,] rows, columns)``; stored with columns fastest.
+        spacing: mm along columns, rows, then slices.
+        signs: diagonal of the affine; the second and first are -1 in files of ITK origin.
+    """
+    import nibabel  # noqa: PLC0415
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scale = [*spacing, 1.0][:3]
+    affine = np.diag([*np.multiply(signs, scale), 1.0])
+    image = nibabel.Nifti1Image(np.ascontiguousarray(slices.T), affine)
+    image.header["descrip"] = CANARY.encode()
+    nibabel.save(image, path)
+
+
+def write_metaimage(
+    path: Path, slices: NDArray[Any], *, spacing: tuple[float, float, float]
+) -> None:
+    """Write one ``.mhd`` header with its ``.raw`` pixels and an identifier.
+
+    Args:
+        path: target of the header; parents are made.
+        slices: ``(slices, rows, columns)``.
+        spacing: mm along columns, rows, then slices.
+    """
+    import SimpleITK  # noqa: N813, PLC0415
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = SimpleITK.GetImageFromArray(slices)
+    image.SetSpacing(spacing)
+    image.SetMetaData("PatientName", CANARY)
+    SimpleITK.WriteImage(image, str(path))
+
+
+def write_clip(path: Path, frames: Sequence[NDArray[Any]], *, codec: str = "mpeg4") -> None:
+    """Write a video or an animated GIF of 8-bit grey frames with even sides.
+
+    Args:
+        path: target; its suffix decides the container and parents are made.
+        frames: ``(rows, columns)`` each, all of one size.
+        codec: encoder of a video; a GIF has its own.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pictures = [np.stack([frame.astype(np.uint8)] * 3, axis=-1) for frame in frames]
+    if path.suffix.lower() == ".gif":
+        from PIL import Image  # noqa: PLC0415
+
+        first, *rest = [Image.fromarray(picture).quantize(256) for picture in pictures]
+        first.save(path, save_all=True, append_images=rest, duration=40, comment=CANARY.encode())
+        return
+    import av  # noqa: PLC0415
+
+    with av.open(str(path), "w") as container:
+        container.metadata["title"] = CANARY
+        stream = container.add_stream(codec, rate=25)
+        stream.height, stream.width = frames[0].shape
+        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        for picture in pictures:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+
+
+def write_lines(path: Path, lines: Iterable[str], *, newline: str = "\n") -> None:
+    """Write a text file in UTF-8; each line, the last one too, ends with ``newline``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes("".join(line + newline for line in lines).encode())
+
+
 def write_dicom(path: Path, pixels: NDArray[Any], **tags: Any) -> None:
     """Write one uncompressed DICOM file.
 
@@ -51,7 +175,7 @@ def write_dicom(path: Path, pixels: NDArray[Any], **tags: Any) -> None:
         tags: further data elements by keyword, which replace the defaults.
     """
     from pydicom.dataset import FileDataset, FileMetaDataset  # noqa: PLC0415
-    from pydicom.uid import ExplicitVRLittleEndian, UID  # noqa: PLC0415
+    from pydicom.uid import UID, ExplicitVRLittleEndian  # noqa: PLC0415
 
     path.parent.mkdir(parents=True, exist_ok=True)
     digits = str(sum((i + 1) * b for i, b in enumerate(path.name.encode())))

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from medrcube.errors import SourceError
+from medrcube.records import Label, MaskFile, Region, State
+from medrcube.sources.layout import walk
 
 
 class Row(Mapping[str, str]):
@@ -38,6 +40,51 @@ class Row(Mapping[str, str]):
     def cite(self, column: str) -> str:
         """Evidence for a label, such as ``train.csv:123 Edema=-1``."""
         return f"{self.table}:{self.line} {column}={self[column]}"
+
+    def label(
+        self,
+        column: str,
+        *,
+        field: str,
+        value: str | None = None,
+        state: State = State.PRESENT,
+    ) -> Label:
+        """The statement of a column; ``value`` replaces the cell where that holds several."""
+        stated = self[column] if value is None else value
+        return Label(field=field, value=stated, state=state, evidence=self.cite(column))
+
+    def integer(self, column: str) -> int:
+        """The whole number in a column.
+
+        Raises:
+            SourceError: something else stands there.
+        """
+        try:
+            return int(self[column])
+        except ValueError:
+            raise SourceError(f"{self.cite(column)}: expected a whole number") from None
+
+    def state(self, column: str, states: Mapping[str, State]) -> State:
+        """What the source says of the label that a column stands for.
+
+        Args:
+            column: one column a label, as in tables of findings.
+            states: every value that may stand there.
+
+        Raises:
+            SourceError: another value stands there; a state is never guessed.
+        """
+        try:
+            return states[self[column]]
+        except KeyError:
+            known = ", ".join(repr(value) for value in states)
+            raise SourceError(f"{self.cite(column)}: expected one of {known}") from None
+
+    def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
+        """Values worth keeping, as (name, value), of those columns that exist and are filled."""
+        return tuple(
+            (name, self[column]) for name, column in columns.items() if self.get(column)
+        )
 
 
 def read_csv(
@@ -96,6 +143,44 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
             values.setdefault(name.strip(), value.strip())
     _require(path, list(values), keys)
     return Row(values, f"{path.parent.name}/{path.name}", 1)
+
+
+def index_names(root: Path, suffix: str = "") -> dict[str, Path]:
+    """Every file below ``root`` whose name ends in ``suffix``, by its bare name.
+
+    For tables that name files without their folder. Of two files with one name the first in
+    path order is kept, whatever the order of the directory listing.
+    """
+    found: dict[str, Path] = {}
+    for name in walk(root):
+        if name.endswith(suffix):
+            found.setdefault(name.rpartition("/")[2], root / name)
+    return found
+
+
+def label_map(file: Path, values: Iterable[int], *, field: str, image: int = 0) -> tuple[Region, ...]:
+    """One region for every value of a mask file in which each pixel names its structure."""
+    return tuple(
+        Region(
+            field=field,
+            value=str(value),
+            shape=MaskFile(paths=(file,), pixel=value),
+            evidence=f"{file.name}={value}",
+            image=image,
+        )
+        for value in values
+    )
+
+
+def may_redistribute(licence: str) -> bool:
+    """Whether the licence of one image allows passing on a picture made from it.
+
+    True for Creative Commons BY with or without NC and SA, for CC0 and for Apache. False for
+    ND, since a rendered picture is a derived work, and for everything unclear.
+    """
+    words = re.findall(r"[A-Z0-9]+", licence.upper())
+    free = words[:2] == ["CC", "BY"] or words[:1] in (["CC0"], ["APACHE"])
+    return free and "ND" not in words
 
 
 def natural(path: Path) -> tuple[object, ...]:

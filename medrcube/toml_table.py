@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from medrcube.errors import CardError
+from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import UnknownNameError
 
 E = TypeVar("E", bound=Enum)
@@ -19,10 +19,18 @@ _MISSING: Any = object()
 class TomlTable:
     """One table of a TOML file; ``finish`` refuses keys that nobody asked for."""
 
-    def __init__(self, file: Path, data: Mapping[str, Any], where: str = "") -> None:
+    def __init__(
+        self,
+        file: Path,
+        data: Mapping[str, Any],
+        where: str = "",
+        *,
+        error: type[MedrcubeError] = MedrcubeError,
+    ) -> None:
         self._file = file
         self._data = data
         self._where = where
+        self._error = error
         self._asked: list[str] = []
         self._children: list[TomlTable] = []
 
@@ -48,16 +56,16 @@ class TomlTable:
             self.fail(key, f"a string of the form {pattern}", value)
         return value
 
-    def integer(self, key: str) -> int:
+    def integer(self, key: str, *, default: int = _MISSING) -> int:
         """A whole number, zero or more."""
-        value = self._get(key)
+        value = self._get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             self.fail(key, "a whole number, zero or more", value)
         return value
 
-    def number(self, key: str) -> float:
+    def number(self, key: str, *, default: float = _MISSING) -> float:
         """A number; TOML's ``inf`` is one."""
-        value = self._get(key)
+        value = self._get(key, default)
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             self.fail(key, "a number", value)
         return float(value)
@@ -138,7 +146,7 @@ class TomlTable:
                 near = difflib.get_close_matches(key, self._asked, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 known = ", ".join(sorted(set(self._asked)))
-                raise CardError(
+                raise self._error(
                     f"{self._file}: unknown key {self._path(key)!r}{hint} (known here: {known})"
                 )
         for child in self._children:
@@ -146,7 +154,7 @@ class TomlTable:
 
     def fail(self, key: str, expected: str, found: object) -> NoReturn:
         """Raise the error that says which key of which file holds what."""
-        raise CardError(
+        raise self._error(
             f"{self._file}: key {self._path(key)!r}: expected {expected}, found {found!r}"
         )
 
@@ -158,7 +166,7 @@ class TomlTable:
             return default
         near = difflib.get_close_matches(key, list(self._data), n=1)
         hint = f" (there is {near[0]!r}: a typing error?)" if near else ""
-        raise CardError(f"{self._file}: key {self._path(key)!r} is missing{hint}")
+        raise self._error(f"{self._file}: key {self._path(key)!r} is missing{hint}")
 
     def _member(self, key: str, kind: type[E], value: object) -> E:
         names = {str(getattr(member, "value", member)): member for member in kind}
@@ -176,7 +184,7 @@ class TomlTable:
         self.fail(key, f"one of {', '.join(names)}", value)
 
     def _child(self, data: Mapping[str, Any], where: str) -> TomlTable:
-        child = TomlTable(self._file, data, where)
+        child = TomlTable(self._file, data, where, error=self._error)
         self._children.append(child)
         return child
 

@@ -1,0 +1,85 @@
+# Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WORKERS ?= 2
+
+.PHONY: help setup demo test lint format typecheck wheel-check pins bench clean
+
+help:
+	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
+	@echo "make test       run the tests with coverage"
+	@echo "make lint       ruff: rules and format        make format     mend the format"
+	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
+	@echo "make bench      measure the render stage      make pins       every pinned package"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "medrcube needs Python 3.11 or newer; say  make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[build,evaluate]'
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(VENV)/.run
+
+setup: $(VENV)/.dev
+
+demo: $(VENV)/.run
+	$(BIN)/medrcube demo demo
+
+test: $(VENV)/.dev
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --cov --cov-report= $(TESTFLAGS)
+	$(BIN)/python -m coverage report --fail-under 90
+	$(BIN)/python -m coverage report --fail-under 95 \
+		--include 'medrcube/*,sources/contract.py,build/*' --format total
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Type checkers cannot follow a mapped editable install, so a tree of links shows them the package.
+.dev/medrcube: pyproject.toml
+	@mkdir -p $@
+	@for file in medrcube/*; do ln -sfn ../../$$file $@/$${file##*/}; done
+	@for part in build evaluate ontologies sources templates; do ln -sfn ../../$$part $@/$$part; done
+	@touch $@
+
+typecheck: $(VENV)/.dev .dev/medrcube
+	$(BIN)/mypy -p medrcube $(TYPEFLAGS)
+
+# The package as a stranger installs it, away from the checkout.
+wheel-check: $(VENV)/.dev
+	rm -rf dist .wheel && mkdir .wheel
+	$(PIP) wheel --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv .wheel/venv
+	.wheel/venv/bin/python -m pip --disable-pip-version-check --quiet install \
+		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate]"
+	cd .wheel && venv/bin/medrcube --help > help.txt
+	cd .wheel && venv/bin/medrcube demo demo --only busi --only vindr-cxr --workers 1
+	cd .wheel && ../$(BIN)/mypy --python-executable venv/bin/python -p medrcube
+	rm -rf .wheel
+
+# Everything that constraints.txt pins, heavy packages included, resolves and imports together.
+pins: $(BIN)/python
+	rm -rf .pins && $(PYTHON) -m venv .pins
+	.pins/bin/python -m pip --disable-pip-version-check --quiet install \
+		--constraint constraints.txt '.[all]'
+	.pins/bin/python -c 'import great_expectations, nibabel, openai, pandas, PIL, pronto, \
+		pydicom, rdflib, SimpleITK, torch, transformers; print("every pinned package imports")'
+	rm -rf .pins
+
+bench: $(VENV)/.run
+	$(BIN)/python benchmarks/render.py
+
+clean:
+	rm -rf .dev .venv .wheel .pins .setuptools dist demo *.egg-info

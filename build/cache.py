@@ -1,0 +1,161 @@
+"""What is already known: digests of raw files and records of rendered pictures, in SQLite.
+
+A digest is remembered for (path, size, modification time). A rendering is remembered for its
+content key: the job without any path that differs between machines, and the digests of its raw
+files. A changed raw file, card policy or engine epoch therefore gives another key, and nothing
+is ever taken for done because a file merely exists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from medrcube.build.encode import ENCODER
+from medrcube.build.plan import Artefact, Job
+from medrcube.build.render import EPOCH, Picture, Rendered
+from medrcube.errors import WorkspaceError
+from medrcube.records import Problem, Rectangle, Shape
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS digest (
+    path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rendered (key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
+"""
+
+
+class BuildCache:
+    """The cache of one workspace; use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, timeout=30)
+            self._database.executescript("PRAGMA journal_mode = WAL;" + _SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise WorkspaceError(f"{path}: the build cache cannot be opened: {error}") from error
+        self._new = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with closing(self._database):
+            self._database.commit()
+
+    def find(self, job: Job, images: Path) -> Rendered | None:
+        """What became of a job in an earlier build, if nothing has changed since."""
+        digests = self._digests(job.case.files())
+        if digests is None:
+            return None
+        row = self._database.execute(
+            "SELECT record FROM rendered WHERE key = ?", (content_key(job, digests),)
+        ).fetchone()
+        if row is None:
+            return None
+        rendered = _decode(json.loads(row[0]), job)
+        for picture in rendered.pictures:
+            try:
+                intact = (images / picture.path).stat().st_size == picture.bytes
+            except OSError:
+                intact = False
+            if not intact:
+                return None
+        return rendered
+
+    def keep(self, job: Job, rendered: Rendered) -> None:
+        """Remember what became of a job; a job whose files could not be read is tried again."""
+        digests = dict(rendered.digests)
+        for path in job.case.files():
+            if str(path) not in digests:
+                return
+            state = path.stat()
+            self._database.execute(
+                "INSERT OR REPLACE INTO digest VALUES (?, ?, ?, ?)",
+                (str(path), state.st_size, state.st_mtime_ns, digests[str(path)]),
+            )
+        self._database.execute(
+            "INSERT OR REPLACE INTO rendered VALUES (?, ?)",
+            (content_key(job, digests), json.dumps(_encode(rendered))),
+        )
+        self._new += 1
+        if self._new % 64 == 0:
+            self._database.commit()
+
+    def _digests(self, paths: Iterable[Path]) -> Mapping[str, str] | None:
+        found: dict[str, str] = {}
+        for path in paths:
+            row = self._database.execute(
+                "SELECT size, mtime_ns, sha256 FROM digest WHERE path = ?", (str(path),)
+            ).fetchone()
+            try:
+                state = path.stat()
+            except OSError:
+                return None
+            if row is None or (state.st_size, state.st_mtime_ns) != row[:2]:
+                return None
+            found[str(path)] = row[2]
+        return found
+
+
+def content_key(job: Job, digests: Mapping[str, str]) -> str:
+    """Hash of everything that decides the pixels and names of a job's pictures."""
+
+    def place(path: Path) -> list[str]:
+        return [path.relative_to(job.root).as_posix(), digests[str(path)]]
+
+    case = job.case
+    content = {
+        "epoch": EPOCH,
+        "encoder": ENCODER,
+        "source": job.source,
+        "case": case.key,
+        "name": job.name,
+        "hooks": job.hooks,
+        "plane": job.plane,
+        "policy": asdict(job.policy),
+        "artefacts": [asdict(artefact) for artefact in job.artefacts],
+        "images": [[list(map(place, i.paths)), i.frame, i.member] for i in case.images],
+        "regions": [
+            [region.field, concept, region.image, _shape(region.shape, place)]
+            for region, concept in zip(case.regions, job.concepts, strict=True)
+        ],
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _shape(shape: Shape, place: Callable[[Path], list[str]]) -> list[Any]:
+    if isinstance(shape, Rectangle):
+        return ["box", *shape.xyxy]
+    return ["mask", list(map(place, shape.paths)), shape.pixel, shape.member]
+
+
+def _encode(rendered: Rendered) -> dict[str, Any]:
+    return {
+        "pictures": [asdict(picture) for picture in rendered.pictures],
+        "problems": [asdict(problem) for problem in rendered.problems],
+    }
+
+
+def _decode(record: Mapping[str, Any], job: Job) -> Rendered:
+    return Rendered(
+        case=job.case.key,
+        pictures=tuple(
+            Picture(**{**picture, "artefact": Artefact(**picture["artefact"])})
+            for picture in record["pictures"]
+        ),
+        problems=tuple(Problem(**problem) for problem in record["problems"]),
+    )

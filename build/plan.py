@@ -1,0 +1,129 @@
+"""From checked cases to jobs: what to render for each, and under which name."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.records import Case, FactKind
+from medrcube.sources.card import Card, PixelPolicy
+from medrcube.sources.contract import Source, concept_of, field_of
+from medrcube.taxonomy import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artefact:
+    """One picture to make of a case: the clean one, or one with a region marked.
+
+    Attributes:
+        kind: ``clean``, ``outline`` or ``boxes``.
+        field: field of the marked regions, or empty.
+        concept: concept of the marked regions, or empty.
+    """
+
+    kind: str
+    field: str = ""
+    concept: str = ""
+
+    @property
+    def suffix(self) -> str:
+        """What distinguishes the file name of the picture from that of the clean one."""
+        return "" if self.kind == "clean" else f".{self.kind}-{_slug(self.concept).lower()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Everything that a worker needs to render one case.
+
+    Attributes:
+        source: id of the source.
+        folder: folder of the source, for adapters with hooks of their own.
+        root: raw root.
+        case: the case.
+        concepts: concept of each of the case's regions, in order.
+        policy: how stored values become a picture.
+        plane: plane to cut.
+        artefacts: pictures to make.
+        name: unique name of the case's pictures within the source.
+        hooks: digest of the adapter where it reads pixels itself, else empty.
+    """
+
+    source: str
+    folder: Path
+    root: Path
+    case: Case
+    concepts: tuple[str | None, ...]
+    policy: PixelPolicy
+    plane: str
+    artefacts: tuple[Artefact, ...]
+    name: str
+    hooks: str = ""
+
+
+def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
+    """Turn the cases of one source into jobs, in the order of the cases."""
+    names = picture_names(case.key for case in cases)
+    hooks = _hooks(source)
+    return [
+        Job(
+            source=source.id,
+            folder=source.folder,
+            root=root,
+            case=case,
+            concepts=tuple(concept_of(source.card, region) for region in case.regions),
+            policy=source.card.pixels,
+            plane=case.plane or source.card.pixels.plane,
+            artefacts=artefacts_of(source.card, case),
+            name=names[case.key],
+            hooks=hooks,
+        )
+        for case in cases
+    ]
+
+
+def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
+    """The clean picture, and a marked one for every concept that a task may ask about."""
+    wanted = [Artefact(kind="clean")]
+    for region in case.regions:
+        field, concept = field_of(card, region), concept_of(card, region)
+        if concept is None or len(case.images) > 1:
+            continue
+        if Task.ORGAN_RECOGNITION in card.tasks and field.kind is FactKind.STRUCTURE:
+            wanted.append(Artefact(kind="outline", field=field.name, concept=concept))
+        if Task.ROI_GROUNDING in card.tasks:
+            wanted.append(Artefact(kind="boxes", field=field.name, concept=concept))
+    return tuple(dict.fromkeys(wanted))
+
+
+def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
+    """A file name without suffix for every key; ``benign (277)`` becomes ``benign_277``.
+
+    Keys that would share a name (``image (42)`` and ``image(42)`` are different pictures), also
+    on file systems that ignore case, get a short hash of the key.
+    """
+    slugs = {key: _slug(key) for key in keys}
+    shared = Counter(slug.lower() for slug in slugs.values())
+    return {
+        key: slug if shared[slug.lower()] == 1 else f"{slug}-{_short_hash(key)}"
+        for key, slug in slugs.items()
+    }
+
+
+def _hooks(source: Source) -> str:
+    if source.find_hook("read") or source.find_hook("frames"):
+        return hashlib.sha256((source.folder / "adapter.py").read_bytes()).hexdigest()
+    return ""
+
+
+def _slug(text: str) -> str:
+    # A key can be as long as a path; file systems end at 255 bytes, markers and suffix included.
+    slug = re.sub(r"[^A-Za-z0-9.-]+", "_", text).strip("_.") or "case"
+    return slug if len(slug) <= 120 else f"{slug[:110]}-{_short_hash(text)}"
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

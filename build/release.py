@@ -1,0 +1,237 @@
+"""A release: upstream's tree, so that upstream's evaluator runs on it unchanged, and the proofs.
+
+``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), an option key only
+for options that exist, because the published prompt prints every key that is there. Beside it
+lies what makes each picture again: ``recipes.jsonl``, with every input's digest and the pixel
+hash. Pictures that may not be passed on are left out unless the release stays private.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from medrcube import __version__
+from medrcube.build.files import sha256_of
+from medrcube.build.items import Item, items_from_frame, items_to_frame
+from medrcube.build.pipeline import write_parquet
+from medrcube.build.samples import Sample, samples_from_frame
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.sources.contract import Source
+from medrcube.taxonomy import Task
+from medrcube.templates import render_card
+from medrcube.workspace import Workspace
+
+ACCEPTED = frozenset({"accepted", "revised"})
+"""States of items that clinicians have let through."""
+
+LETTERS = "ABCD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseReport:
+    """What a release holds.
+
+    Attributes:
+        out: its folder.
+        items: number of items.
+        pictures: number of pictures in it.
+        withheld: number of pictures left out because they may not be passed on.
+        unreviewed: number of items that no clinician has accepted.
+    """
+
+    out: Path
+    items: int
+    pictures: int
+    withheld: int
+    unreviewed: int
+
+
+def release(
+    workspace: Workspace,
+    sources: Mapping[str, Source],
+    out: Path,
+    *,
+    name: str,
+    allow_unreviewed: bool = False,
+    private: bool = False,
+) -> ReleaseReport:
+    """Write a release folder; it appears whole or not at all.
+
+    Args:
+        workspace: a built workspace.
+        sources: registry, for titles, licences and citations.
+        out: folder to make; must not exist.
+        name: version of the release.
+        allow_unreviewed: take items that no clinician has accepted, and say so in the card.
+        private: keep pictures that may not be passed on, and mark the tree.
+
+    Raises:
+        ReleaseError: the audit failed, ``out`` exists, no item may be released, or a picture is
+            missing.
+        WorkspaceError: the workspace is not built, or ``out`` cannot be written.
+    """
+    if out.exists():
+        raise ReleaseError(f"{out}: exists already; a release is never overwritten")
+    samples, items, audit = _load(workspace)
+    if audit["failures"]:
+        raise ReleaseError(
+            f"{workspace.audit}: the audit failed, so nothing is released: {audit['failures'][0]}"
+        )
+    chosen = [item for item in items if allow_unreviewed or item.state in ACCEPTED]
+    if not chosen:
+        raise ReleaseError(
+            f"none of {len(items)} items has been accepted by clinicians; review them, or pass "
+            "--allow-unreviewed, which the card of the release will say"
+        )
+    used = {item.sample for item in chosen}
+    pictures = {sample.id: sample for sample in samples if sample.id in used}
+    kept = {sample.id for sample in pictures.values() if sample.redistribute or private}
+    report = ReleaseReport(
+        out=out,
+        items=len(chosen),
+        pictures=len(kept),
+        withheld=len(pictures) - len(kept),
+        unreviewed=sum(item.state not in ACCEPTED for item in chosen),
+    )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            tree = Path(folder) / "tree"
+            _write_sources(workspace, tree, chosen, pictures, kept)
+            _write_proofs(workspace, tree, chosen, pictures, audit)
+            card = _card(sources, report, chosen, name=name, private=private)
+            (tree / "README.md").write_text(card, encoding="utf-8")
+            _write_sums(tree)
+            tree.rename(out)
+    except OSError as error:
+        raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
+    return report
+
+
+def dataset_name(source: str) -> str:
+    """Name of a source's folder in a release, such as ``BUSI``."""
+    return source.upper()
+
+
+def _load(workspace: Workspace) -> tuple[list[Sample], list[Item], dict[str, Any]]:
+    try:
+        samples = samples_from_frame(pd.read_parquet(workspace.samples))
+        items = items_from_frame(pd.read_parquet(workspace.items))
+        audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise WorkspaceError(
+            f"{error.filename}: is missing; build first:  medrcube build {workspace.root}"
+        ) from None
+    return samples, items, audit
+
+
+def _write_sources(
+    workspace: Workspace,
+    tree: Path,
+    items: Sequence[Item],
+    pictures: Mapping[str, Sample],
+    kept: set[str],
+) -> None:
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        sample = pictures[item.sample]
+        record = _record(item, sample, restricted=not sample.redistribute)
+        by_source.setdefault(item.source, []).append(record)
+    for source, records in sorted(by_source.items()):
+        folder = tree / dataset_name(source)
+        (folder / "pictures").mkdir(parents=True)
+        text = json.dumps(records, indent=2, ensure_ascii=False)
+        (folder / "test.json").write_text(text + "\n", encoding="utf-8")
+    for sample in pictures.values():
+        if sample.id in kept:
+            target = tree / dataset_name(sample.source) / _picture_path(sample)
+            try:
+                shutil.copyfile(workspace.root / sample.image, target)
+            except FileNotFoundError:
+                raise ReleaseError(
+                    f"{workspace.root / sample.image}: the picture is gone; build again:  "
+                    f"medrcube build {workspace.root}"
+                ) from None
+
+
+def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
+    options = {
+        f"option_{letter}": option.text
+        for letter, option in zip(LETTERS, item.options, strict=False)
+    }
+    return {
+        "id": item.id,
+        "dataset": dataset_name(item.source),
+        "image_path": _picture_path(sample),
+        "question": item.question,
+        **options,
+        "gt_answer": item.options[item.key].text,
+        "correct_index": item.key,
+        "task": Task(item.task).release_name,
+        "modality": item.modality,
+        "parts": item.anatomy,
+        "original_task": sample.field or "classification",
+        "restricted": restricted,
+    }
+
+
+def _picture_path(sample: Sample) -> str:
+    return f"pictures/{Path(sample.image).name}"
+
+
+def _write_proofs(
+    workspace: Workspace,
+    tree: Path,
+    items: Sequence[Item],
+    pictures: Mapping[str, Sample],
+    audit: Mapping[str, Any],
+) -> None:
+    with (tree / "recipes.jsonl").open("w", encoding="utf-8") as file:
+        for line in workspace.recipes.read_text(encoding="utf-8").splitlines():
+            recipe = json.loads(line)
+            sample = pictures.get(recipe["sample"])
+            if sample is not None:
+                place = f"{dataset_name(sample.source)}/{_picture_path(sample)}"
+                restricted = not sample.redistribute
+                row = {**recipe, "image": place, "restricted": restricted}
+                file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")
+    write_parquet(tree / "items.parquet", items_to_frame(items))
+    text = json.dumps(audit, indent=2, sort_keys=True, ensure_ascii=False)
+    (tree / "audit.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _card(
+    sources: Mapping[str, Source],
+    report: ReleaseReport,
+    items: Sequence[Item],
+    *,
+    name: str,
+    private: bool,
+) -> str:
+    counts: dict[str, int] = {}
+    for item in items:
+        counts[item.source] = counts.get(item.source, 0) + 1
+    used = [sources[source].card for source in sorted(counts)]
+    return render_card(
+        "dataset.md",
+        name=name,
+        version=__version__,
+        report=report,
+        cards=used,
+        counts=counts,
+        private=private,
+    )
+
+
+def _write_sums(tree: Path) -> None:
+    files = sorted(path for path in tree.rglob("*") if path.is_file())
+    lines = [f"{sha256_of(path)}  {path.relative_to(tree).as_posix()}\n" for path in files]
+    (tree / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,144 @@
+"""The first two stages: what a raw tree holds, and what of it cannot become a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, Problem, Skip
+from medrcube.sources.card import Card
+from medrcube.sources.contract import Source, quirk_of
+from medrcube.sources.layout import LayoutReport, compile_glob, verify, walk
+
+PICTURE_SUFFIXES = frozenset(
+    ".png .jpg .jpeg .gif .bmp .tif .tiff .dcm .dicom .ima .nii .nii.gz .mhd .mha .raw .mat"
+    " .avi .mp4 .mov .mpeg .mpg .img".split()
+)
+"""Files that hold pixels; one that no case uses is reported, never passed over in silence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What a raw tree holds.
+
+    Attributes:
+        source: the source.
+        root: the raw tree.
+        layout: how the tree compares with the card.
+        cases: cases whose files are all there, in the adapter's order.
+        absent: keys of cases whose image is not in this copy.
+        ignored: number of files that the card sets aside, by reason.
+        problems: everything else that does not become a picture.
+    """
+
+    source: Source
+    root: Path
+    layout: LayoutReport
+    cases: tuple[Case, ...]
+    absent: tuple[str, ...]
+    ignored: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+
+def scan(source: Source, root: Path) -> Scan:
+    """Verify a raw tree and list its cases; opens no pixel file.
+
+    Raises:
+        SourceError: the tree fits no layout, or the adapter breaks its contract.
+    """
+    root = root.resolve()
+    report = verify(source.card, root)
+    if not report.fits:
+        raise SourceError(
+            f"{report.describe()}. See  medrcube sources show {source.id}  for the layouts"
+        )
+    # One walk of the tree instead of one question to the file system for each file.
+    there = set(walk(root))
+    cases: list[Case] = []
+    absent: list[str] = []
+    problems: list[Problem] = []
+    claimed: set[str] = set()
+    for found in source.scan(root, report.layout):
+        if isinstance(found, Skip):
+            claimed.update(_relative(found.paths, root))
+            problems.append(_problem(source, found.key, "set-aside", found.reason))
+            continue
+        files = _relative(found.files(), root)
+        claimed.update(files)
+        problem = _reject(source, found, set(files) - there, root)
+        if problem is None:
+            cases.append(found)
+        elif problem.code == "absent":
+            absent.append(found.key)
+        else:
+            problems.append(problem)
+    strays, ignored = _unclaimed(source.card, report.layout, sorted(there - claimed))
+    return Scan(
+        source=source,
+        root=root,
+        layout=report,
+        cases=tuple(cases),
+        absent=tuple(absent),
+        ignored=ignored,
+        problems=(*problems, *strays),
+    )
+
+
+def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:
+    """Why a case cannot be rendered, or ``None``."""
+    images = _relative([path for image in case.images for path in image.paths], root)
+    if missing & set(images):
+        return _problem(source, case.key, "absent", "image is not in this copy")
+    if missing:
+        return _problem(
+            source,
+            case.key,
+            "mask-missing",
+            f"the image is there but not its mask {min(missing)}; get the file, or expect no "
+            "picture of this case",
+        )
+    quirk = quirk_of(source.card, case.key, "drop")
+    if quirk is not None:
+        return _problem(source, case.key, "dropped-by-card", f"{quirk.reason} ({quirk.evidence})")
+    return None
+
+
+def _unclaimed(
+    card: Card, layout: str, names: Iterable[str]
+) -> tuple[list[Problem], Mapping[str, int]]:
+    rules = [(compile_glob(glob), reason) for glob, reason in card.layout(layout).ignore.items()]
+    ignored: dict[str, int] = {}
+    strays: list[Problem] = []
+    for name in names:
+        if not _holds_pixels(name):
+            continue
+        reason = next((reason for glob, reason in rules if glob.fullmatch(name)), None)
+        if reason is not None:
+            ignored[reason] = ignored.get(reason, 0) + 1
+            continue
+        strays.append(
+            Problem(
+                source=card.id,
+                case=name,
+                stage="scan",
+                code="unclaimed",
+                message=f"no case of layout {layout!r} uses this file; it is not part of the "
+                "dataset as the card knows it",
+            )
+        )
+    return strays, ignored
+
+
+def _holds_pixels(name: str) -> bool:
+    file = name.rsplit("/", 1)[-1].lower()
+    return not file.startswith("._") and any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
+
+
+def _relative(paths: Iterable[Path], root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in paths]
+
+
+def _problem(source: Source, case: str, code: str, message: str) -> Problem:
+    return Problem(source=source.id, case=case, stage="scan", code=code, message=message)

@@ -1,0 +1,114 @@
+"""What a person sees of long work: calm progress with a time left, and one summary at the end.
+
+On a terminal a single line moves; without one a plain line appears now and then, and with
+``--json`` nothing but one object at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between two plain progress lines."""
+
+
+class Advance(Protocol):
+    """Says that some more units of a stage are done."""
+
+    def __call__(self, done: int = 1, /) -> None:
+        """Advance by ``done`` units."""
+        ...
+
+
+class Reporter:
+    """Progress and summaries of one command; everything goes to standard error but results."""
+
+    def __init__(self, *, json_output: bool = False, quiet: bool = False) -> None:
+        self.json_output = json_output
+        self._quiet = quiet or json_output
+        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._out = Console(highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def stage(self, name: str, total: int) -> Iterator[Advance]:
+        """Show the progress of a stage of ``total`` units."""
+        if self._quiet or total == 0:
+            yield _nothing
+        elif self._err.is_terminal:
+            columns = (
+                TextColumn(f"{name:<10}"),
+                BarColumn(bar_width=30),
+                MofNCompleteColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
+            with Progress(*columns, console=self._err, transient=True) as progress:
+                task = progress.add_task(name, total=total)
+                yield lambda done=1, /: progress.advance(task, done)
+        else:
+            yield _PlainLines(name, total, self._err)
+
+    def note(self, text: str) -> None:
+        """A line for people, not part of the result."""
+        if not self._quiet:
+            self._err.print(text, markup=False)
+
+    def result(self, text: str) -> None:
+        """A line of the result; left out where a program reads."""
+        if not self.json_output:
+            self._out.print(text, markup=False)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """A table of the result; numbers stand to the right."""
+        if self.json_output:
+            return
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for index, name in enumerate(columns):
+            numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
+            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row))
+        self._out.print(table, markup=False)
+
+    def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
+        """The result for programs, when they asked for it."""
+        if self.json_output:
+            sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+class _PlainLines:
+    """Progress where no terminal is: a line every few seconds."""
+
+    def __init__(self, name: str, total: int, console: Console) -> None:
+        self._name, self._total, self._console = name, total, console
+        self._done = 0
+        self._started = self._shown = time.monotonic()
+
+    def __call__(self, done: int = 1, /) -> None:
+        self._done += done
+        now = time.monotonic()
+        if now - self._shown >= PLAIN_INTERVAL and self._done < self._total:
+            self._shown = now
+            left = (now - self._started) / self._done * (self._total - self._done)
+            self._console.print(
+                f"{self._name}: {self._done:,} of {self._total:,}, about {left:.0f} s left"
+            )
+
+
+def _nothing(_done: int = 1, /) -> None:
+    """Progress that nobody watches."""

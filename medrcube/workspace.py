@@ -1,0 +1,175 @@
+"""A workspace: ``medrcube.toml`` and the files that the stages read and write beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.records import Grade
+from medrcube.toml_table import TomlTable
+
+CONFIG = "medrcube.toml"
+
+TEMPLATE = """\
+# A medrcube workspace. Paths are relative to this file.
+
+[build]
+seed = 0                 # decides every drawing of lots; the same seed gives the same items
+options = 4              # options of an item, as far as enough are safe
+evidence = "B"           # weakest evidence that a wrong option is wrong: A read as absent,
+                         # B implied absent, C only not mentioned (not recommended)
+items_per_cell = 100     # at most so many items for each source and task; 0 means all
+quarantine_gate = 0.05   # the build reports failure when a larger share of cases fails
+
+[sources]                # id = folder with your own copy of the raw data
+{sources}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildSettings:
+    """The ``[build]`` table of ``medrcube.toml``."""
+
+    seed: int = 0
+    options: int = 4
+    evidence: Grade = Grade.B
+    items_per_cell: int = 100
+    quarantine_gate: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Where everything of one benchmark lies."""
+
+    root: Path
+    settings: BuildSettings = field(default_factory=BuildSettings)
+    sources: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def cache(self) -> Path:
+        """Digests of raw files and records of rendered pictures."""
+        return self.root / "cache" / "build.sqlite3"
+
+    @property
+    def images(self) -> Path:
+        """Rendered pictures, one folder for each source."""
+        return self.root / "images"
+
+    @property
+    def samples(self) -> Path:
+        """Table of rendered pictures."""
+        return self.root / "samples.parquet"
+
+    @property
+    def items(self) -> Path:
+        """Table of items."""
+        return self.root / "items.parquet"
+
+    @property
+    def quarantine(self) -> Path:
+        """Table of everything that was set aside, with reasons."""
+        return self.root / "quarantine.parquet"
+
+    @property
+    def recipes(self) -> Path:
+        """How each picture was made, one JSON object a line."""
+        return self.root / "recipes.jsonl"
+
+    @property
+    def audit(self) -> Path:
+        """Counts and checks over samples and items."""
+        return self.root / "audit.json"
+
+    def with_sources(self, sources: Mapping[str, Path]) -> Workspace:
+        """The same workspace with raw roots added or replaced."""
+        return replace(self, sources={**self.sources, **sources})
+
+
+def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Workspace:
+    """Make a workspace with a commented configuration.
+
+    Raises:
+        WorkspaceError: there is one already, or the folder cannot be written.
+    """
+    config = root / CONFIG
+    if config.exists():
+        raise WorkspaceError(f"{config}: exists already; edit it, or choose another folder")
+    lines = [f'{name} = "{path}"' for name, path in sorted((sources or {}).items())]
+    text = TEMPLATE.format(sources="\n".join(lines) or '# busi = "/data/Dataset_BUSI_with_GT"')
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        config.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WorkspaceError(f"{config}: cannot be written ({error.strerror})") from error
+    return open_workspace(root)
+
+
+def open_workspace(root: Path) -> Workspace:
+    """Read the configuration of a workspace.
+
+    Raises:
+        WorkspaceError: there is no workspace, or its configuration is wrong.
+    """
+    root = root.resolve()
+    config = root / CONFIG
+    try:
+        data = tomllib.loads(config.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise WorkspaceError(
+            f"{root}: is no workspace ({CONFIG} is missing); make one with  medrcube init {root}"
+        ) from None
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WorkspaceError(f"{config}: cannot be read: {error}") from error
+    table = TomlTable(config, data, error=WorkspaceError)
+    build = table.table("build", optional=True)
+    sources = table.mapping("sources", default={})
+    workspace = Workspace(
+        root=root,
+        settings=_settings(build),
+        sources={name: (root / path).resolve() for name, path in sources.items()},
+    )
+    table.finish()
+    return workspace
+
+
+def patient_key(workspace: Workspace) -> bytes:
+    """The secret that turns patient identifiers into hashes; made once, never published.
+
+    Keep the file: the same key gives the same hashes in the next build.
+    """
+    path = workspace.root / "cache" / "patient.key"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent)  # readable by its owner alone
+            with os.fdopen(handle, "wb") as file:
+                file.write(secrets.token_bytes(32))
+            with contextlib.suppress(FileExistsError):
+                os.link(name, path)
+            Path(name).unlink()
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _settings(table: TomlTable) -> BuildSettings:
+    default = BuildSettings()
+    settings = BuildSettings(
+        seed=table.integer("seed", default=default.seed),
+        options=table.integer("options", default=default.options),
+        evidence=table.choice("evidence", Grade, default=default.evidence),
+        items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
+        quarantine_gate=table.number("quarantine_gate", default=default.quarantine_gate),
+    )
+    if not 2 <= settings.options <= 4:
+        table.fail("options", "2, 3 or 4", settings.options)
+    if not 0 <= settings.quarantine_gate <= 1:
+        table.fail("quarantine_gate", "a share between 0 and 1", settings.quarantine_gate)
+    return settings

@@ -1,0 +1,71 @@
+"""Fixtures that several test folders share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+@pytest.fixture(scope="session")
+def real_raw():
+    """The folder of real samples; skips the test where it is not there."""
+    folder = SHARED / "real_raw"
+    if not folder.is_dir():
+        pytest.skip(f"no real samples at {folder}; set MEDRCUBE_SHARED to their parent folder")
+    return folder
+
+
+CARD = """\
+id = "toy"
+title = "A toy source"
+homepage = "https://example.org/toy"
+release = "1.0"
+images = 3
+citation = "@misc{toy, title={Toy}}"
+
+[access]
+mode = "open"
+licence = "CC-BY-4.0"
+redistribute = true
+steps = ["Download it."]
+
+[[layout]]
+name = "flat"
+expect = { "*.png" = 3 }
+
+[case]
+anatomy = "Brain"
+modality = "MRI"
+patient = "unknown"
+tasks = ["Modality Recognition"]
+"""
+
+ADAPTER = """\
+from medrcube.records import Case, ImageRef
+
+def cases(root, layout):
+    for path in sorted(root.glob("*.png")):
+        yield Case(key=path.stem, images=(ImageRef(paths=(path,)),))
+"""
+
+
+@pytest.fixture
+def toy_source(tmp_path):
+    """Make a source folder: ``toy_source(card=..., adapter=...)`` returns its path."""
+
+    def make(*, card=CARD, adapter=ADAPTER, name="toy"):
+        folder = tmp_path / "sources" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "card.toml").write_text(card)
+        (folder / "adapter.py").write_text(adapter)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def toy_card():
+    """Text of a minimal valid card."""
+    return CARD

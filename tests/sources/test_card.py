@@ -1,0 +1,100 @@
+import pytest
+
+from medrcube.errors import CardError
+from medrcube.records import Absence, FactKind, Scope
+from medrcube.sources.card import load_card
+
+FIELD = """
+[[field]]
+name = "finding"
+kind = "finding"
+absence = "silent"
+values = { Edema = "Edema", todo = "" }
+"""
+
+
+@pytest.fixture
+def card_file(tmp_path, toy_card):
+    def write(text=toy_card):
+        path = tmp_path / "card.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_minimal_card_has_the_documented_defaults(card_file):
+    card = load_card(card_file())
+    assert (card.id, card.shows, card.pixels.window) == ("toy", Scope.IMAGE, "none")
+    assert (card.pixels.slice, card.pixels.orient) == ("middle", "affine")
+
+
+def test_a_field_maps_raw_values_to_concepts(card_file, toy_card):
+    field = load_card(card_file(toy_card + FIELD)).fields["finding"]
+    assert (field.kind, field.absence) == (FactKind.FINDING, Absence.SILENT)
+    assert field.concept("Edema") == "Edema"
+    assert field.concept("todo") is None
+    assert field.concepts() == ("Edema",)
+    with pytest.raises(KeyError):
+        field.concept("Oedema")
+
+
+def test_bands_are_closed_below_and_open_above(card_file, toy_card):
+    bands = """
+[[field]]
+name = "ef"
+kind = "severity"
+absence = "reader"
+bands = [
+  { from = -inf, to = 30, concept = "low" },
+  { from = 30, to = inf, concept = "high" },
+]
+"""
+    field = load_card(card_file(toy_card + bands)).fields["ef"]
+    assert [field.concept(raw) for raw in ("29.9", "30", "70")] == ["low", "high", "high"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('title = "A toy source"', 'titel = "A toy source"', "'title' is missing.*'titel'"),
+        ('mode = "open"', 'mode = "opne"', "'access.mode': expected one of open, form"),
+        ('anatomy = "Brain"', 'anatomy = "Brian"', "'case.anatomy': expected one of Brain"),
+        ("images = 3", 'images = "3"', "'images': expected a whole number"),
+        ("redistribute = true", 'redistribute = "yes"', "'access.redistribute': expected true"),
+        ('id = "toy"', 'id = "Toy Source"', "'id': expected a string of the form"),
+        ('expect = { "*.png" = 3 }', "expect = {}", r"'layout\[0\].expect': expected a table"),
+        ('steps = ["Download it."]', "steps = []", "'access.steps': expected at least 1"),
+        ('release = "1.0"', 'release = " "', "'release': expected a string that is not empty"),
+        ('patient = "unknown"', 'patient = "unknown"\nshow = "image"', "unknown key 'case.show'"),
+        ('"Modality Recognition"', '"Modality Guessing"', "'case.tasks': expected one of"),
+    ],
+)
+def test_a_mistake_is_named_by_file_key_and_expectation(card_file, toy_card, old, new, says):
+    path = card_file(toy_card.replace(old, new))
+    with pytest.raises(CardError, match=says) as caught:
+        load_card(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_field_with_values_and_a_constant_is_refused(card_file, toy_card):
+    with pytest.raises(CardError, match="exactly one of values, bands or constant"):
+        load_card(card_file(toy_card + FIELD + 'constant = "Edema"\n'))
+
+
+def test_two_fields_of_one_name_are_refused(card_file, toy_card):
+    with pytest.raises(CardError, match="two named 'finding'"):
+        load_card(card_file(toy_card + FIELD + FIELD))
+
+
+def test_broken_toml_and_a_missing_file_are_card_errors(card_file, tmp_path):
+    with pytest.raises(CardError, match="is not valid TOML"):
+        load_card(card_file("id = "))
+    with pytest.raises(CardError, match="a source needs a card.toml"):
+        load_card(tmp_path / "nowhere" / "card.toml")
+
+
+def test_the_fingerprint_changes_with_a_fact_and_not_with_layout_of_the_text(card_file, toy_card):
+    base = load_card(card_file()).fingerprint
+    assert load_card(card_file("# a comment\n" + toy_card)).fingerprint == base
+    assert load_card(card_file(toy_card.replace("images = 3", "images = 4"))).fingerprint != base

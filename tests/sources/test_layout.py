@@ -1,0 +1,87 @@
+import pytest
+
+from medrcube.errors import SourceError
+from medrcube.sources.card import load_card
+from medrcube.sources.layout import compile_glob, verify, walk
+
+LAYOUTS = """
+[[layout]]
+name = "nested"
+expect = { "images/* (*).png" = 2, "table.csv" = 1 }
+"""
+
+
+@pytest.fixture
+def card(tmp_path, toy_card):
+    path = tmp_path / "card.toml"
+    path.write_text(toy_card.replace("[case]", LAYOUTS + "\n[case]"))
+    return load_card(path)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    def make(*names):
+        root = tmp_path / "raw"
+        root.mkdir(exist_ok=True)
+        for name in names:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).touch()
+        return root
+
+    return make
+
+
+def test_a_complete_copy_fits_its_layout(card, tree):
+    report = verify(card, tree("images/a (1).png", "images/a (2).png", "table.csv"))
+    assert (report.layout, report.fits, report.complete) == ("nested", True, True)
+
+
+def test_a_partial_copy_fits_and_says_what_is_short(card, tree):
+    report = verify(card, tree("images/a (1).png", "table.csv"))
+    assert report.fits
+    assert not report.complete
+    assert "1 of 2 images/* (*).png" in report.describe()
+
+
+def test_a_wrong_tree_names_the_nearest_layout_and_the_first_missing_path(card, tree):
+    report = verify(card, tree("images/a (1).png", "images/a (2).png"))
+    assert not report.fits
+    assert (report.layout, report.missing) == ("nested", "table.csv")
+
+
+def test_a_file_as_root_is_refused_with_what_was_expected(card, tree):
+    root = tree("archive.zip")
+    with pytest.raises(SourceError, match="is a file; expected the folder"):
+        verify(card, root / "archive.zip")
+
+
+def test_a_missing_root_is_refused(card, tmp_path):
+    with pytest.raises(SourceError, match="does not exist"):
+        verify(card, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("glob", "name", "fits"),
+    [
+        ("a (*).png", "a (1).png", True),
+        ("a (*).png", "a (1)_mask.png", False),
+        ("*.png", "deep/a.png", False),
+        ("**/*.png", "very/deep/a.png", True),
+        ("**/*.png", "a.png", True),
+        ("x[1].png", "x[1].png", True),
+        ("x[1].png", "x1.png", False),
+        ("a?.png", "ab.png", True),
+    ],
+)
+def test_globs_read_brackets_literally_and_stars_stay_in_a_folder(glob, name, fits):
+    assert (compile_glob(glob).fullmatch(name) is not None) is fits
+
+
+def test_walk_follows_linked_folders_once_and_ends(tree, tmp_path):
+    root = tree("a.png")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "b.png").touch()
+    (root / "linked").symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(root)
+    assert list(walk(root)) == ["a.png", "linked/b.png"]
