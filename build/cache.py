@@ -32,15 +32,31 @@ CREATE TABLE IF NOT EXISTS rendered (key TEXT PRIMARY KEY, record TEXT) WITHOUT 
 
 
 class BuildCache:
-    """The cache of one workspace; use as a context manager."""
+    """The cache of one workspace; use as a context manager.
+
+    It also is the lock of the workspace: SQLite gives it to one process at a time and takes it
+    back from a process that is killed.
+
+    Raises:
+        WorkspaceError: another build holds the workspace, or the file is no cache.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=30)
-            self._database.executescript("PRAGMA journal_mode = WAL;" + _SCHEMA)
-        except (OSError, sqlite3.Error) as error:
+            self._database = sqlite3.connect(path, timeout=1)
+            self._database.executescript(
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;" + _SCHEMA
+            )
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                message = f"{path.parent.parent}: another build is at work here; wait for it"
+                raise WorkspaceError(message) from None
             raise WorkspaceError(f"{path}: the build cache cannot be opened: {error}") from error
+        except (OSError, sqlite3.Error) as error:
+            raise WorkspaceError(
+                f"{path}: the build cache cannot be opened: {error}; delete it to start anew"
+            ) from error
         self._new = 0
 
     def __enter__(self) -> Self:
@@ -139,7 +155,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
 
 def _shape(shape: Shape, place: Callable[[Path], list[str]]) -> list[Any]:
     if isinstance(shape, Rectangle):
-        return ["box", *shape.xyxy]
+        return ["box", *shape.xyxy, shape.frame]
     return ["mask", list(map(place, shape.paths)), shape.pixel, shape.member]
 
 

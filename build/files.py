@@ -12,6 +12,10 @@ from pathlib import Path
 from medrcube.errors import WorkspaceError
 
 
+PARTIAL = ".partial"
+"""Suffix of files in the making; one that stands after its process has ended is rubbish."""
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file atomically: temporary name in the same folder, fsync, rename.
 
@@ -33,7 +37,7 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".", suffix=PARTIAL, dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         temporary.chmod(0o644)
@@ -49,6 +53,13 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half written in ``folder`` and its direct subfolders."""
+    for pattern in (f".*{PARTIAL}", f"*/.*{PARTIAL}"):
+        for rest in folder.glob(pattern):
+            rest.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:

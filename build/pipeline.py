@@ -25,7 +25,7 @@ from medrcube.build.cache import BuildCache
 from medrcube.build.compose import compose
 from medrcube.build.derive import Query, derive
 from medrcube.build.engine import Engine
-from medrcube.build.files import replacing, write_text
+from medrcube.build.files import replacing, sweep, write_text
 from medrcube.build.items import Item, items_to_frame
 from medrcube.build.plan import Job, plan
 from medrcube.build.render import Picture, Rendered, recipe_id
@@ -39,7 +39,7 @@ from medrcube.records import Case, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import get_source
-from medrcube.workspace import Workspace, patient_key
+from medrcube.workspace import BuildSettings, Workspace, patient_key
 
 
 class Stages(Protocol):
@@ -111,16 +111,45 @@ def build(
             f"{workspace.root}: no source to build; name one in medrcube.toml or with  "
             "--source ID=ROOT"
         )
-    key = patient_key(workspace)
-    with stages.stage("scan", len(workspace.sources)) as advance:
-        scans = []
-        for name, root in sorted(workspace.sources.items()):
-            scans.append(scan(get_source(sources, name), root))
+    with BuildCache(workspace.cache) as cache:
+        sweep(workspace.root)
+        sweep(workspace.images)
+        scans = _scan_all(workspace, sources, stages)
+        jobs = [job for found in scans for job in plan(found.source, found.root, found.cases)]
+        results, reused = _render_all(workspace, cache, jobs, engine, stages)
+        samples, recipes = _samples(scans, results, patient_key(workspace))
+        queries, problems = _derive_all(scans, results, samples)
+        items, dropped = _compose(workspace.settings, queries, samples)
+        verdict = audit(samples, items, problems, {s.source.id: len(s.absent) for s in scans})
+        reports = _reports(scans, problems, samples, items)
+        failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
+        verdict = {**verdict, "dropped": dropped, "failures": failures}
+        _write_tables(workspace, samples, items, problems, recipes, verdict)
+    return BuildReport(
+        sources=reports,
+        rendered=len(jobs) - reused,
+        reused=reused,
+        dropped=dropped,
+        failures=tuple(failures),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _scan_all(
+    workspace: Workspace, sources: Mapping[str, Source], stages: Stages
+) -> list[Scan]:
+    named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
+    scans: list[Scan] = []
+    with stages.stage("scan", len(named)) as advance:
+        for source, root in named:
+            scans.append(scan(source, root))
             advance()
-    results, reused = _render_all(workspace, scans, engine, stages)
-    samples, recipes = _samples(scans, results, key)
-    queries, problems = _derive_all(scans, results, samples)
-    settings = workspace.settings
+    return scans
+
+
+def _compose(
+    settings: BuildSettings, queries: Sequence[Query], samples: Sequence[Sample]
+) -> tuple[list[Item], Mapping[str, int]]:
     composed = compose(
         queries,
         load_terms(),
@@ -130,37 +159,18 @@ def build(
         seed=settings.seed,
     )
     items = select(
-        composed.items,
-        samples,
-        per_cell=settings.items_per_cell or None,
-        seed=settings.seed,
+        composed.items, samples, per_cell=settings.items_per_cell or None, seed=settings.seed
     )
-    absent = {scan_.source.id: len(scan_.absent) for scan_ in scans}
-    verdict = audit(samples, items, problems, absent)
-    verdict["dropped"] = dict(sorted(composed.dropped.items()))
-    reports = _reports(scans, problems, samples, items)
-    failures = [*verdict["failures"], *_gate(reports, settings.quarantine_gate)]
-    verdict["failures"] = failures
-    _write_tables(workspace, samples, items, problems, recipes, verdict)
-    jobs = sum(len(scan_.cases) for scan_ in scans)
-    return BuildReport(
-        sources=reports,
-        rendered=jobs - reused,
-        reused=reused,
-        dropped=verdict["dropped"],
-        failures=tuple(failures),
-        seconds=time.monotonic() - started,
-    )
+    return items, dict(sorted(composed.dropped.items()))
 
 
 def _render_all(
-    workspace: Workspace, scans: Sequence[Scan], engine: Engine, stages: Stages
+    workspace: Workspace, cache: BuildCache, jobs: Sequence[Job], engine: Engine, stages: Stages
 ) -> tuple[dict[tuple[str, str], Rendered], int]:
     """Render what is new and take the rest from the cache; by source and case key."""
-    jobs = [job for found in scans for job in plan(found.source, found.root, found.cases)]
     results: dict[tuple[str, str], Rendered] = {}
     new: list[Job] = []
-    with BuildCache(workspace.cache) as cache, stages.stage("render", len(jobs)) as advance:
+    with stages.stage("render", len(jobs)) as advance:
         for job in jobs:
             known = cache.find(job, workspace.images)
             if known is None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build import geometry, readers
+from medrcube.build.colour import apply_colour_policy
 from medrcube.build.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.files import sha256_of, write_bytes
 from medrcube.build.grounding import candidate_boxes
@@ -114,6 +115,7 @@ class _Tile:
 
     volume: Volume
     greys: GreyScale | None
+    colour: str
     masks: tuple[tuple[int, NDArray[np.bool_]], ...]
 
 
@@ -160,7 +162,7 @@ def _tile(job: Job, number: int, image: ImageRef) -> _Tile:
                 code="empty-mask",
             )
     greys = None if volume.colour else grey_scale(volume, policy.window)
-    return _Tile(volume=volume, greys=greys, masks=tuple(masks))
+    return _Tile(volume=volume, greys=greys, colour=policy.colour, masks=tuple(masks))
 
 
 def _mask(region: Region, stored: Volume) -> NDArray[np.bool_]:
@@ -175,6 +177,12 @@ def _rectangle(box: Rectangle, shape: tuple[int, ...], evidence: str) -> NDArray
     count, height, width = shape
     if count != 1:
         raise ReadError(f"{evidence}: a box needs one frame, found {count}", code="no-slice")
+    if box.frame is not None and box.frame != (width, height):
+        raise ReadError(
+            f"{evidence}: the box was drawn in a frame of {box.frame[0]} x {box.frame[1]} pixels "
+            f"but the image has {width} x {height}; is this copy resized?",
+            code="box-frame",
+        )
     if not (0 <= x0 < x1 <= width + 1 and 0 <= y0 < y1 <= height + 1):
         raise ReadError(
             f"{evidence}: box {box.xyxy} does not lie in the image of {width} x {height} pixels; "
@@ -206,7 +214,7 @@ def _choose(job: Job, tiles: Sequence[_Tile]) -> tuple[Choice, ...]:
 def _picture(tile: _Tile, index: int) -> NDArray[np.uint8]:
     """One slice as an 8-bit picture with square pixels."""
     pixels = tile.volume.slices[index]
-    picture = pixels if tile.greys is None else tile.greys.apply(pixels)
+    picture = apply_colour_policy(pixels, tile.colour) if tile.greys is None else tile.greys.apply(pixels)
     return geometry.resample_picture(picture, _size(tile, picture.shape))
 
 

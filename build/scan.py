@@ -88,7 +88,7 @@ def scan(source: Source, root: Path) -> Scan:
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:
     """Why a case cannot be rendered, or ``None``."""
-    images = _relative([path for image in case.images for path in image.paths], root)
+    images = _relative([path for image in case.images for path in (*image.paths, *image.parts)], root)
     if missing & set(images):
         return _problem(source, case.key, "absent", "image is not in this copy")
     if missing:

@@ -86,11 +86,14 @@ class ImageRef:
         frame: 0-based frame of a multi-frame file or video; ``None`` leaves the choice to the
             slice policy of the card.
         member: path of the array inside a container file (HDF5), or ``None``.
+        parts: further files that the header of the first names, such as the ``.raw`` of an
+            ``.mhd``.
     """
 
     paths: tuple[Path, ...]
     frame: int | None = None
     member: str | None = None
+    parts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,18 +104,27 @@ class MaskFile:
         paths: mask files.
         pixel: value that marks the region; ``None`` takes every pixel above zero.
         member: path of the array inside a container file (HDF5), or ``None``.
+        parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
     """
 
     paths: tuple[Path, ...]
     pixel: int | None = None
     member: str | None = None
+    parts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rectangle:
-    """A box ``(x0, y0, x1, y1)`` in pixels of the stored image, origin at the top left corner."""
+    """A box in pixels of the stored image, origin at the top left corner.
+
+    Attributes:
+        xyxy: ``(x0, y0, x1, y1)``.
+        frame: ``(width, height)`` of the image that the box was drawn in, where the source says
+            it; a copy of another size is refused, because a box that merely fits is wrong there.
+    """
 
     xyxy: tuple[float, float, float, float]
+    frame: tuple[int, int] | None = None
 
 
 Shape = MaskFile | Rectangle
@@ -175,10 +187,10 @@ class Case:
 
     def files(self) -> tuple[Path, ...]:
         """Every raw file that the case needs, images first, without repeats."""
-        paths = [path for image in self.images for path in image.paths]
+        paths = [path for image in self.images for path in (*image.paths, *image.parts)]
         for region in self.regions:
             if isinstance(region.shape, MaskFile):
-                paths.extend(region.shape.paths)
+                paths.extend((*region.shape.paths, *region.shape.parts))
         return tuple(dict.fromkeys(paths))
 
 

@@ -41,14 +41,18 @@ class TomlTable:
         default: str = _MISSING,
         choices: Sequence[str] = (),
         pattern: str = "",
+        empty: bool = False,
     ) -> str:
-        """A string, one of ``choices`` or fully matching ``pattern`` where given."""
+        """A string, one of ``choices`` or fully matching ``pattern`` where given.
+
+        It holds more than blanks, unless ``empty`` allows nothing at all.
+        """
         value = self._get(key, default)
         if not isinstance(value, str):
             self.fail(key, "a string", value)
         if value == default:
             return value
-        if not value.strip():
+        if not value.strip() and not (empty and value == ""):
             self.fail(key, "a string that is not empty", value)
         if choices and value not in choices:
             self.fail(key, f"one of {', '.join(choices)}", value)

@@ -60,7 +60,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """A range ``[low, high)`` of a numeric raw value and the concept that it means."""
+    """A range ``[low, high)`` of a numeric raw value and its concept; empty when not used."""
 
     low: float
     high: float
@@ -128,6 +128,8 @@ class PixelPolicy:
         orient: ``affine``, or ``stored`` where the card knows the affine to be a dummy:
             columns along the fastest stored axis, rows along the next, no flip.
         spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
+        colour: ``keep``, ``grey`` (colour is only writing or a stored form), or ``refuse`` where
+            a picture with real colour cannot be what the source says it is.
     """
 
     window: str
@@ -135,6 +137,7 @@ class PixelPolicy:
     plane: str
     orient: str
     spacing: str
+    colour: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +262,11 @@ def _layout(table: TomlTable) -> Layout:
 
 def _field(table: TomlTable) -> Field:
     bands = tuple(
-        Band(low=entry.number("from"), high=entry.number("to"), concept=entry.text("concept"))
+        Band(
+            low=entry.number("from"),
+            high=entry.number("to"),
+            concept=entry.text("concept", empty=True),
+        )
         for entry in table.tables("bands")
     )
     values = table.mapping("values", default={})
@@ -294,6 +301,7 @@ def _pixels(table: TomlTable) -> PixelPolicy:
         plane=table.text("plane", default="axial", choices=PLANES),
         orient=table.text("orient", default="affine", choices=("affine", "stored")),
         spacing=table.text("spacing", default="header", choices=("header", "square")),
+        colour=table.text("colour", default="keep", choices=("keep", "grey", "refuse")),
     )
 
 

@@ -57,7 +57,7 @@ def chambers(height: int, width: int, *, seed: int) -> NDArray[np.uint8]:
     """
     rng = np.random.default_rng((seed, 7))
     rows, columns = np.mgrid[0:height, 0:width]
-    size = min(height, width) * (0.13 + 0.03 * rng.random())
+    size = min(height, width) * (0.09 + 0.02 * rng.random())
     row, column = height * 0.45, width * 0.56
     distance = np.hypot(rows - row, (columns - column) / 1.2)
     beside = np.hypot((rows - row - 0.4 * size) / 1.3, columns - column + 2.7 * size)
@@ -108,7 +108,8 @@ def write_nifti(
     path.parent.mkdir(parents=True, exist_ok=True)
     scale = [*spacing, 1.0][:3]
     affine = np.diag([*np.multiply(signs, scale), 1.0])
-    image = nibabel.Nifti1Image(np.ascontiguousarray(slices.T), affine)
+    make: Any = nibabel.Nifti1Image
+    image = make(np.ascontiguousarray(slices.T), affine)
     image.header["descrip"] = CANARY.encode()
     nibabel.save(image, path)
 
@@ -123,10 +124,10 @@ def write_metaimage(
         slices: ``(slices, rows, columns)``.
         spacing: mm along columns, rows, then slices.
     """
-    import SimpleITK  # noqa: N813, PLC0415
+    import SimpleITK  # noqa: PLC0415
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    image = SimpleITK.GetImageFromArray(slices)
+    image: Any = SimpleITK.GetImageFromArray(slices)
     image.SetSpacing(spacing)
     image.SetMetaData("PatientName", CANARY)
     SimpleITK.WriteImage(image, str(path))
@@ -152,7 +153,7 @@ def write_clip(path: Path, frames: Sequence[NDArray[Any]], *, codec: str = "mpeg
 
     with av.open(str(path), "w") as container:
         container.metadata["title"] = CANARY
-        stream = container.add_stream(codec, rate=25)
+        stream: Any = container.add_stream(codec, rate=25)
         stream.height, stream.width = frames[0].shape
         stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
         for picture in pictures:

@@ -82,9 +82,7 @@ class Row(Mapping[str, str]):
 
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
         """Values worth keeping, as (name, value), of those columns that exist and are filled."""
-        return tuple(
-            (name, self[column]) for name, column in columns.items() if self.get(column)
-        )
+        return tuple((name, self[column]) for name, column in columns.items() if self.get(column))
 
 
 def read_csv(
@@ -158,13 +156,20 @@ def index_names(root: Path, suffix: str = "") -> dict[str, Path]:
     return found
 
 
-def label_map(file: Path, values: Iterable[int], *, field: str, image: int = 0) -> tuple[Region, ...]:
+def parts_of(file: Path) -> tuple[Path, ...]:
+    """Files that hold the pixels of a header file: the ``.raw`` beside an ``.mhd``."""
+    return (file.with_suffix(".raw"),) if file.suffix == ".mhd" else ()
+
+
+def label_map(
+    file: Path, values: Iterable[int], *, field: str, image: int = 0
+) -> tuple[Region, ...]:
     """One region for every value of a mask file in which each pixel names its structure."""
     return tuple(
         Region(
             field=field,
             value=str(value),
-            shape=MaskFile(paths=(file,), pixel=value),
+            shape=MaskFile(paths=(file,), pixel=value, parts=parts_of(file)),
             evidence=f"{file.name}={value}",
             image=image,
         )

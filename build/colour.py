@@ -1,0 +1,44 @@
+"""What becomes of a coloured picture in a source of grey pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.errors import ReadError
+
+_TINT = 40
+"""Channels further apart than this are colour; less is what JPEG makes of grey."""
+
+_MOST = 0.02
+"""Share of coloured pixels that annotations (an arrow, a letter) may take up."""
+
+
+def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.uint8]:
+    """Keep a colour picture, make it grey, or refuse it.
+
+    Args:
+        picture: ``(rows, columns, 3)``, 8 bit.
+        policy: ``keep``, ``grey`` or ``refuse``; the last makes pictures grey whose colour is
+            only a stored form or a small annotation.
+
+    Returns:
+        ``(rows, columns, 3)`` when kept, else ``(rows, columns)`` of ITU-R BT.601 luma in
+        integer arithmetic.
+
+    Raises:
+        ReadError: code ``coloured``.
+    """
+    if policy == "keep":
+        return picture
+    if policy == "refuse":
+        share = float((np.ptp(picture, axis=2) > _TINT).mean())
+        if share > _MOST:
+            raise ReadError(
+                f"{share:.0%} of the pixels are coloured, but every picture of this source is "
+                "grey; this is another picture under the name of the dataset",
+                code="coloured",
+            )
+    weights = np.array([19595, 38470, 7471], np.uint32)  # BT.601 in units of 2**-16
+    luma = (picture.astype(np.uint32) @ weights + 0x8000) >> 16
+    return luma.astype(np.uint8)

@@ -1,0 +1,155 @@
+"""The record of a question with its options, and its table ``items.parquet``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pandas as pd
+
+from medrcube.errors import WorkspaceError
+
+UNREVIEWED = "unreviewed"
+KEY = "key"
+"""Strategy of the right option."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option and why it may stand there.
+
+    Attributes:
+        text: what the reader sees.
+        concept: label in ``ontologies/terms.csv``; empty for a numbered box.
+        ids: ids of the concept, such as ``hpo:HP:0002202``.
+        strategy: ``key``, ``predefined``, ``knowledge``, ``llm`` or ``box``.
+        grade: evidence that it is wrong, A to C; empty for the key.
+        passed: numbers of the safety conditions that it passed.
+    """
+
+    text: str
+    concept: str
+    ids: tuple[str, ...]
+    strategy: str
+    grade: str
+    passed: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One question on one picture.
+
+    Attributes:
+        id: hash of what it asks: picture, task, question and options in any order.
+        sample: id of the picture.
+        source: id of the source.
+        task: value of a ``Task``.
+        anatomy: value of an ``Anatomy``.
+        modality: value of a ``Modality``.
+        question: the stem.
+        options: two to four, in display order.
+        key: index of the right option.
+        strategy: where the wrong options come from.
+        state: ``unreviewed`` until clinicians have judged it.
+        field: card field of the fact; empty for the modality.
+        concept: concept that is asked about.
+        group: exclusive group of the options, or empty.
+        scope: what the fact is about, name of a ``Scope`` in lower case.
+        grade: weakest evidence among the wrong options.
+        ordered: whether the options keep a natural order (scales, numbered boxes).
+        variant: wording of the template.
+        template: version of the template file.
+        warnings: rules of item writing that it bends.
+        seed: seed of the draw.
+    """
+
+    id: str
+    sample: str
+    source: str
+    task: str
+    anatomy: str
+    modality: str
+    question: str
+    options: tuple[Option, ...]
+    key: int
+    strategy: str
+    state: str
+    field: str
+    concept: str
+    group: str
+    scope: str
+    grade: str
+    ordered: bool
+    variant: str
+    template: str
+    warnings: tuple[str, ...]
+    seed: int
+
+
+_LISTS = ("options", "warnings")
+_NUMBERS = {"key": "int64", "seed": "int64", "ordered": "bool"}
+COLUMNS = (*(column.name for column in fields(Item)), "details")
+"""Columns of ``items.parquet``: ``options`` holds the texts, ``details`` the rest as JSON."""
+
+
+def items_to_frame(items: Iterable[Item]) -> pd.DataFrame:
+    """One row per item, columns in fixed order and type, also when there are none."""
+    frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
+    texts = {name: "str" for name in COLUMNS if name not in (*_LISTS, *_NUMBERS)}
+    return frame.astype({**texts, **_NUMBERS, **dict.fromkeys(_LISTS, "object")})
+
+
+def items_from_frame(frame: pd.DataFrame) -> list[Item]:
+    """Read back what ``items_to_frame`` wrote.
+
+    Raises:
+        WorkspaceError: a column is missing.
+    """
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        raise WorkspaceError(
+            f"items table: column {missing[0]!r} is missing; build the workspace again"
+        )
+    records = frame[list(COLUMNS)].astype(object).to_dict("records")
+    return [_item({str(name): value for name, value in record.items()}) for record in records]
+
+
+def _row(item: Item) -> dict[str, Any]:
+    row: dict[str, Any] = {column.name: getattr(item, column.name) for column in fields(Item)}
+    row["options"] = [option.text for option in item.options]
+    row["warnings"] = list(item.warnings)
+    row["details"] = json.dumps(
+        [
+            {
+                "concept": option.concept,
+                "ids": option.ids,
+                "strategy": option.strategy,
+                "grade": option.grade,
+                "passed": option.passed,
+            }
+            for option in item.options
+        ]
+    )
+    return row
+
+
+def _item(record: Mapping[str, Any]) -> Item:
+    details = json.loads(record["details"])
+    options = tuple(
+        Option(
+            text=str(text),
+            concept=detail["concept"],
+            ids=tuple(detail["ids"]),
+            strategy=detail["strategy"],
+            grade=detail["grade"],
+            passed=tuple(detail["passed"]),
+        )
+        for text, detail in zip(record["options"], details, strict=True)
+    )
+    plain = {name: value for name, value in record.items() if name not in (*_LISTS, "details")}
+    plain |= {"key": int(plain["key"]), "seed": int(plain["seed"])}
+    plain["ordered"] = bool(plain["ordered"])
+    warnings = tuple(str(warning) for warning in record["warnings"])
+    return Item(**plain, options=options, warnings=warnings)

@@ -1,0 +1,88 @@
+"""What every reader refuses, in the same words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from medrcube.build.volume import Array
+from medrcube.errors import ReadError
+
+
+def truncated(path: Path, found: str) -> ReadError:
+    """The file ends early."""
+    return ReadError(f"{path.name}: {found}; get the file again", code="truncated")
+
+
+def unreadable(path: Path, what: str) -> ReadError:
+    """The file is damaged, or not what its first bytes promise."""
+    return ReadError(f"{path.name}: {what}", code="unreadable")
+
+
+def unsupported(path: Path, what: str) -> ReadError:
+    """The file is sound but of a kind that is not read."""
+    return ReadError(f"{path.name}: {what}", code="unsupported-format")
+
+
+def check_frame(path: Path, frame: int | None, count: int) -> None:
+    """Refuse a frame that the file does not have (code ``missing-frame``)."""
+    if frame is not None and not 0 <= frame < count:
+        raise ReadError(
+            f"{path.name}: frame {frame} is wanted, but the file has {count} (counted from 0)",
+            code="missing-frame",
+        )
+
+
+def check_finite(path: Path, array: Array) -> None:
+    """Refuse NaN and infinity, which have no grey (code ``not-finite``)."""
+    if array.dtype.kind != "f":
+        return
+    for part in array if array.ndim > 2 else (array,):
+        if not np.isfinite(part).all():
+            raise ReadError(
+                f"{path.name}: holds NaN or infinite values; expected finite ones",
+                code="not-finite",
+            )
+
+
+def check_numeric(path: Path, array: Array) -> None:
+    """Refuse complex, structured and text data (code ``unsupported-format``)."""
+    if array.dtype.kind not in "iufb":
+        raise unsupported(path, f"holds {array.dtype} values; expected real numbers")
+
+
+def as_stack(path: Path, array: Array, frame: int | None) -> Array:
+    """``(n, rows, columns)`` of an array with 2 to 4 axes, slowest first; picks the frame.
+
+    Args:
+        path: names the file in errors.
+        array: ``(rows, columns)``, ``(n, rows, columns)`` or ``(time, n, rows, columns)``.
+        frame: entry of the slowest axis, or ``None`` for all.
+
+    Raises:
+        ReadError: code ``missing-frame`` or ``unsupported-format``.
+    """
+    while array.ndim > 4 and array.shape[0] == 1:
+        array = array[0]
+    if array.ndim == 2:
+        array = array[None]
+    if array.ndim not in {3, 4} or not array.size:
+        raise unsupported(path, f"has the shape {array.shape}; expected 2 to 4 axes with data")
+    if array.ndim == 3:
+        check_frame(path, frame, len(array))
+        return array if frame is None else array[frame : frame + 1]
+    if frame is None and len(array) > 1:
+        raise ReadError(
+            f"{path.name}: has {len(array)} time points and none is chosen; the adapter must "
+            "name one as ImageRef.frame",
+            code="missing-frame",
+        )
+    check_frame(path, frame, len(array))
+    chosen: Array = array[frame or 0]
+    return chosen
+
+
+def first_slice(array: Array, frame: int | None) -> int:
+    """Index that slice 0 of ``as_stack(..., frame)`` has on the slice axis of the file."""
+    return frame if frame is not None and array.ndim == 3 else 0

@@ -1,0 +1,235 @@
+"""DICOM through pydicom: one frame at a time, and no tag beyond the ones that are named.
+
+Messages carry file names and technical values only, never the content of a text element.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from pydicom import dcmread
+from pydicom.dataset import Dataset
+from pydicom.pixels.decoders.base import get_decoder
+from pydicom.pixels.processing import apply_color_lut
+from pydicom.pixels.utils import pixel_array
+from pydicom.uid import UID
+
+from medrcube.build.readers.checks import (
+    check_finite,
+    check_frame,
+    truncated,
+    unreadable,
+    unsupported,
+)
+from medrcube.build.readers.dicom_header import TAGS, geometry_of, greys_of, rescale_of
+from medrcube.build.readers.dicom_length import has_pixel_data, is_whole
+from medrcube.build.volume import Array, Greys, Volume, without_equal_channels
+from medrcube.errors import ReadError
+
+_GREY = ("MONOCHROME1", "MONOCHROME2")
+_COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
+_PALETTE = "PALETTE COLOR"
+# A window that leaves 8-bit values as they are: colour that turned out grey is ready to show.
+_AS_SHOWN = Greys(windows=((128.0, 256.0),))
+
+
+def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
+    """Read one file; frames of a multi-frame file are decoded when they are asked for.
+
+    Grey frames are stored values, and ``Greys`` says what the header makes of them. Where
+    frames of one file are scaled differently, they are given in modality values (float32)
+    instead. Colour is RGB; a single picture without colour becomes grey, while a stack that is
+    decoded on demand stays RGB.
+
+    Raises:
+        ReadError: code ``no-pixels``, ``unsupported-syntax`` (retired codings),
+            ``unsupported-format``, ``unreadable``, ``truncated``, ``missing-frame``,
+            ``singular-affine``, ``not-finite``.
+    """
+    header = _header(path)
+    count = int(header.get("NumberOfFrames") or 1)
+    check_frame(path, frame, count)
+    frames = range(count) if frame is None else range(frame, frame + 1)
+    try:
+        spacing, affine = geometry_of(header, frames)
+        greys = greys_of(header, frames)
+        rescales = [rescale_of(header, k) for k in frames]
+    except ReadError as error:
+        raise ReadError(f"{path.name}: {error}", code=error.code) from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise _broken(path, error) from error
+    photometric = str(header.get("PhotometricInterpretation", ""))
+    if photometric not in (*_GREY, *_COLOUR, _PALETTE):
+        raise unsupported(path, "has a photometric interpretation that is not read")
+    colour = photometric not in _GREY
+    if len(frames) == 1:
+        picture = without_equal_channels(_decode(path, header, frames[0]))
+        if colour:
+            greys = _AS_SHOWN
+        return Volume(slices=picture[None], spacing=spacing, affine=affine, greys=greys)
+    mixed = not colour and len(set(rescales)) > 1
+    slices = _Frames(path, header, colour=colour, rescales=rescales if mixed else None)
+    return Volume(
+        slices=slices,
+        spacing=spacing,
+        affine=affine,
+        greys=_AS_SHOWN if colour else greys,
+    )
+
+
+class _Frames:
+    """All frames of a file, decoded one by one."""
+
+    def __init__(
+        self,
+        path: Path,
+        header: Dataset,
+        *,
+        colour: bool,
+        rescales: list[tuple[float, float]] | None,
+    ) -> None:
+        self._path = path
+        self._header = header
+        self._rescales = rescales
+        size = (int(header.NumberOfFrames), int(header.Rows), int(header.Columns))
+        self._shape = (*size, 3) if colour else size
+        self._dtype = np.dtype(np.uint8) if colour else _stored_type(header)
+        if rescales is not None:
+            self._dtype = np.dtype(np.float32)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def __getitem__(self, k: int, /) -> Array:
+        if not 0 <= k < self._shape[0]:
+            raise IndexError(k)
+        picture = _decode(self._path, self._header, k)
+        if self._rescales is not None:
+            slope, intercept = self._rescales[k]
+            picture = picture * slope + intercept
+        if picture.shape != self._shape[1:]:
+            raise unreadable(
+                self._path,
+                f"frame {k} has the shape {picture.shape}; expected {self._shape[1:]}",
+            )
+        return picture.astype(self._dtype, copy=False)
+
+
+def _header(path: Path) -> Dataset:
+    try:
+        with warnings.catch_warnings():
+            # Warnings of pydicom may quote the content of elements.
+            warnings.simplefilter("ignore")
+            with path.open("rb") as file:
+                header = dcmread(
+                    file, stop_before_pixels=True, specific_tags=list(TAGS), force=True
+                )
+                _check_pixel_data(path, file, header)
+            for keyword in TAGS:
+                header.get(keyword)
+    except EOFError as error:
+        raise truncated(path, "its header ends early") from error
+    except ReadError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        # Damaged elements raise nearly any type; the message may quote their content.
+        raise _broken(path, error) from None
+    if not header.get("Rows") or not header.get("Columns"):
+        raise ReadError(
+            f"{path.name}: is DICOM without a picture (a report, a plan or a directory?); "
+            "expected Rows and Columns",
+            code="no-pixels",
+        )
+    return header
+
+
+def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    # Deflated files are one stream: pydicom inflates them as a whole, or fails.
+    if not header.get("Rows") or syntax is None or syntax.is_deflated:
+        return
+    if not has_pixel_data(file, syntax):
+        raise ReadError(f"{path.name}: has a picture's header but no pixel data", code="no-pixels")
+    if not is_whole(file, syntax):
+        raise truncated(path, "its pixel data end early")
+
+
+def _decode(path: Path, header: Dataset, k: int) -> Array:
+    """Frame ``k`` as stored, or as RGB in uint8."""
+    syntax = _checked_syntax(path, header)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            picture = pixel_array(_inflated(path) if syntax.is_deflated else path, index=k)
+            if header.PhotometricInterpretation == _PALETTE:
+                picture = _eight_bit(apply_color_lut(picture, header))
+    except EOFError:
+        raise truncated(path, "its pixel data end early") from None
+    except (AttributeError, ValueError) as error:
+        raise _broken(path, error) from None
+    except Exception as error:
+        raise unreadable(
+            path,
+            f"{syntax.name} with {header.get('BitsStored')} stored bits could not be decoded "
+            f"({error.__class__.__name__}); decompress it with another tool or leave it out",
+        ) from error
+    if picture.ndim == 3 and picture.dtype != np.uint8:
+        raise unsupported(path, f"is coloured with {picture.dtype} channels; expected 8 bits")
+    check_finite(path, picture)
+    return picture.astype(picture.dtype.newbyteorder("="), copy=False)
+
+
+def _inflated(path: Path) -> Dataset:
+    """A deflated file as a whole: pydicom finds no single frame in it by its path."""
+    return dcmread(path, specific_tags=[*TAGS, "PixelData"], force=True)
+
+
+def _checked_syntax(path: Path, header: Dataset) -> UID:
+    syntax = header.file_meta.get("TransferSyntaxUID") if hasattr(header, "file_meta") else None
+    if syntax is None:
+        raise unreadable(path, "does not say how its pixels are coded (no transfer syntax)")
+    try:
+        decoder = get_decoder(syntax)
+    except NotImplementedError:
+        raise ReadError(
+            f"{path.name}: is coded as {syntax.name}, which no decoder here knows; decompress "
+            "it with another tool (gdcmconv, dcmdjpeg) or leave it out",
+            code="unsupported-syntax",
+        ) from None
+    if not decoder.is_available:
+        raise ReadError(
+            f"{path.name}: is coded as {syntax.name}, whose decoder is not installed: run  "
+            "pip install 'medrcube[build]'",
+            code="missing-decoder",
+        )
+    return UID(syntax)
+
+
+def _eight_bit(picture: Array) -> Array:
+    """Palettes of 16 bits as 8; some writers keep 8-bit colours in 16-bit entries."""
+    if picture.dtype == np.uint8:
+        return picture
+    return (picture >> 8 if picture.max() > 255 else picture).astype(np.uint8)
+
+
+def _stored_type(header: Dataset) -> np.dtype[Any]:
+    bits = int(header.BitsAllocated)
+    if bits == 1:
+        return np.dtype(np.uint8)
+    if bits == 64 or "FloatPixelData" in header:
+        return np.dtype(f"f{bits // 8}")
+    return np.dtype(f"{'i' if header.get('PixelRepresentation') else 'u'}{bits // 8}")
+
+
+def _broken(path: Path, error: Exception) -> ReadError:
+    return unreadable(
+        path, f"has damaged DICOM elements ({error.__class__.__name__}); get the file again"
+    )

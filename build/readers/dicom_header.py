@@ -1,0 +1,272 @@
+"""What a DICOM header says of grey values and of space, from named elements only.
+
+Enhanced multi-frame files keep these in functional groups (PS3.3 C.7.6.16): the one of the
+frame goes before the shared one, and both before the top level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+
+from medrcube.build.volume import Greys, LookupTable
+from medrcube.errors import ReadError
+
+TAGS = (
+    "TransferSyntaxUID",
+    "NumberOfFrames",
+    "Rows",
+    "Columns",
+    "SamplesPerPixel",
+    "PlanarConfiguration",
+    "PhotometricInterpretation",
+    "BitsAllocated",
+    "BitsStored",
+    "HighBit",
+    "PixelRepresentation",
+    "PixelPaddingValue",
+    "PixelPaddingRangeLimit",
+    "RescaleSlope",
+    "RescaleIntercept",
+    "ModalityLUTSequence",
+    "WindowCenter",
+    "WindowWidth",
+    "VOILUTFunction",
+    "VOILUTSequence",
+    "RedPaletteColorLookupTableDescriptor",
+    "GreenPaletteColorLookupTableDescriptor",
+    "BluePaletteColorLookupTableDescriptor",
+    "RedPaletteColorLookupTableData",
+    "GreenPaletteColorLookupTableData",
+    "BluePaletteColorLookupTableData",
+    "SegmentedRedPaletteColorLookupTableData",
+    "SegmentedGreenPaletteColorLookupTableData",
+    "SegmentedBluePaletteColorLookupTableData",
+    "PixelSpacing",
+    "ImagerPixelSpacing",
+    "NominalScannedPixelSpacing",
+    "PixelAspectRatio",
+    "SpacingBetweenSlices",
+    "SliceThickness",
+    "ImagePositionPatient",
+    "ImageOrientationPatient",
+    "SharedFunctionalGroupsSequence",
+    "PerFrameFunctionalGroupsSequence",
+)
+"""Keywords of all elements that are ever read."""
+
+Spacing = tuple[float, float, float]
+
+_FUNCTIONS = {
+    "": "linear",
+    "LINEAR": "linear",
+    "LINEAR_EXACT": "linear_exact",
+    "SIGMOID": "sigmoid",
+}
+_LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+_SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing")
+# Frames make a volume when each lies within this share of a step from its even place.
+_UNEVEN = 0.05
+
+
+def greys_of(header: Dataset, frames: Sequence[int]) -> Greys:
+    """Meaning of the stored values of some frames.
+
+    A window that differs between the frames is left out: one volume has one grey scale.
+    """
+    signed = bool(header.get("PixelRepresentation"))
+    rescales = {rescale_of(header, k) for k in frames}
+    slope, intercept = rescales.pop() if len(rescales) == 1 else (1.0, 0.0)
+    modality = _table(header, header, "ModalityLUTSequence", signed=signed)
+    vois = {_windows(header, k) for k in frames}
+    windows, function = vois.pop() if len(vois) == 1 else ((), "linear")
+    voi = _group(header, frames[0], "FrameVOILUTSequence", "VOILUTSequence")
+    return Greys(
+        slope=slope,
+        intercept=intercept,
+        modality_table=modality,
+        windows=windows,
+        function=function,
+        # A rescale below zero makes the input of the VOI table signed (PS3.3 C.11.2.1.1).
+        voi_table=_table(header, voi, "VOILUTSequence", signed=signed or intercept < 0),
+        inverted=header.get("PhotometricInterpretation") == "MONOCHROME1",
+        bits=int(header.BitsStored) if header.get("BitsStored") else None,
+        padding=_padding(header, signed=signed),
+    )
+
+
+def rescale_of(header: Dataset, frame: int) -> tuple[float, float]:
+    """Slope and intercept of one frame.
+
+    Raises:
+        ReadError: code ``unreadable`` when the slope is zero or not finite.
+    """
+    group = _group(header, frame, "PixelValueTransformationSequence", "RescaleSlope")
+    slope = float(_or(group.get("RescaleSlope"), 1.0))
+    intercept = float(_or(group.get("RescaleIntercept"), 0.0))
+    if slope == 0 or not np.isfinite([slope, intercept]).all():
+        raise ReadError(
+            f"rescale slope {slope} and intercept {intercept} make no picture; expected finite "
+            "numbers and a slope other than 0",
+            code="unreadable",
+        )
+    return slope, intercept
+
+
+def geometry_of(
+    header: Dataset, frames: Sequence[int]
+) -> tuple[Spacing | None, NDArray[np.float64] | None]:
+    """Spacing and affine of some frames, in the form that ``Volume`` has them.
+
+    Frames that do not lie evenly along one line, or are not all parallel, have no affine.
+
+    Raises:
+        ReadError: code ``singular-affine`` when the orientation is no pair of directions.
+    """
+    rows, columns = _pixel_size(header, frames[0]) or (0.0, 0.0)
+    between = _slice_distance(header, frames[0])
+    spacing = (between, rows, columns) if rows else None
+    planes = [_plane(header, k) for k in frames]
+    placed = [plane for plane in planes if plane is not None]
+    if len(placed) != len(planes) or spacing is None:
+        return spacing, None
+    positions = np.asarray([position for position, _ in placed])
+    first = np.asarray(placed[0][1])
+    if any(not np.allclose(first, other, atol=1e-3) for _, other in placed):
+        return spacing, None
+    normal = np.cross(first[:3], first[3:])
+    if np.linalg.norm(normal) < 1e-3:
+        raise ReadError(
+            "its image orientation is no pair of directions; expected two unit vectors",
+            code="singular-affine",
+        )
+    step = normal * between
+    if len(frames) > 1:
+        step = (positions[-1] - positions[0]) / (len(frames) - 1)
+        length = float(np.linalg.norm(step))
+        even = positions[0] + np.arange(len(frames))[:, None] * step
+        if abs(step @ normal) < 1e-3 or np.abs(positions - even).max() > _UNEVEN * length:
+            return spacing, None
+        spacing = (length, rows, columns)
+    matrix = np.eye(4)
+    matrix[:3, 0] = step
+    matrix[:3, 1] = first[3:] * rows
+    matrix[:3, 2] = first[:3] * columns
+    matrix[:3, 3] = positions[0]
+    return spacing, np.asarray(_LPS_TO_RAS @ matrix)
+
+
+def _group(header: Dataset, frame: int, sequence: str, keyword: str) -> Any:
+    """Where an element of a frame stands: its own group, the shared one, or the top level."""
+    per_frame = header.get("PerFrameFunctionalGroupsSequence") or []
+    shared = header.get("SharedFunctionalGroupsSequence") or []
+    for groups in (per_frame[frame : frame + 1], shared[:1]):
+        for item in groups:
+            for found in (item.get(sequence) or [])[:1]:
+                if keyword in found:
+                    return found
+    return header
+
+
+def _windows(header: Dataset, frame: int) -> tuple[tuple[tuple[float, float], ...], str]:
+    group = _group(header, frame, "FrameVOILUTSequence", "WindowCenter")
+    centres, widths = _numbers(group, "WindowCenter"), _numbers(group, "WindowWidth")
+    stated = str(group.get("VOILUTFunction") or "")
+    if stated not in _FUNCTIONS:
+        raise ReadError(
+            "its VOI LUT function is none of LINEAR, LINEAR_EXACT and SIGMOID",
+            code="unsupported-format",
+        )
+    return tuple(zip(centres, widths, strict=False)), _FUNCTIONS[stated]
+
+
+def _pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:
+    group = _group(header, frame, "PixelMeasuresSequence", "PixelSpacing")
+    for keyword in _SPACINGS:
+        size = _numbers(group if keyword in group else header, keyword)
+        if len(size) == 2 and min(size) > 0:
+            return size[0], size[1]
+    ratio = _numbers(header, "PixelAspectRatio")
+    if len(ratio) == 2 and min(ratio) > 0 and ratio[0] != ratio[1]:
+        return ratio[0] / ratio[1], 1.0
+    return None
+
+
+def _slice_distance(header: Dataset, frame: int) -> float:
+    for keyword in ("SpacingBetweenSlices", "SliceThickness"):
+        group = _group(header, frame, "PixelMeasuresSequence", keyword)
+        distance = float(_or(group.get(keyword), 0.0))
+        if distance > 0:
+            return distance
+    return 1.0
+
+
+def _plane(header: Dataset, frame: int) -> tuple[list[float], list[float]] | None:
+    """Position and orientation of a frame; the top level speaks of a single frame only."""
+    where = _group(header, frame, "PlanePositionSequence", "ImagePositionPatient")
+    how = _group(header, frame, "PlaneOrientationSequence", "ImageOrientationPatient")
+    if where is header and int(header.get("NumberOfFrames") or 1) > 1:
+        return None
+    position = _numbers(where, "ImagePositionPatient")
+    orientation = _numbers(how, "ImageOrientationPatient")
+    if len(position) != 3 or len(orientation) != 6:
+        return None
+    return position, orientation
+
+
+def _padding(header: Dataset, *, signed: bool) -> tuple[int, int] | None:
+    value = header.get("PixelPaddingValue")
+    if not isinstance(value, int):
+        return None
+    limit = header.get("PixelPaddingRangeLimit")
+    ends = sorted(
+        _as_signed(int(end)) if signed else int(end)
+        for end in (value, limit if isinstance(limit, int) else value)
+    )
+    return ends[0], ends[1]
+
+
+def _table(header: Dataset, holder: Any, keyword: str, *, signed: bool) -> LookupTable | None:
+    """First table of a sequence (PS3.3 C.11.1.1.1)."""
+    items = holder.get(keyword) or []
+    if not items:
+        return None
+    size, first, bits = (int(number) for number in items[0].LUTDescriptor)
+    size = size % 65536 or 65536
+    data = items[0].LUTData
+    if isinstance(data, bytes):
+        packed = len(data) < 2 * size
+        order = "<" if header.original_encoding[1] else ">"
+        entries = np.frombuffer(data, np.uint8 if packed else np.dtype(f"{order}u2"))
+    else:
+        entries = np.atleast_1d(np.asarray(data)).astype(np.int64) & 0xFFFF
+    if len(entries) < size:
+        raise ReadError(
+            f"a lookup table has {len(entries)} entries where {size} are declared",
+            code="unreadable",
+        )
+    return LookupTable(
+        first=_as_signed(first) if signed else first,
+        entries=entries[:size].astype(np.uint16),
+        bits=bits,
+    )
+
+
+def _as_signed(number: int) -> int:
+    """A 16-bit number that was written as unsigned although the pixels are signed."""
+    return number - 65536 if number > 32767 else number
+
+
+def _numbers(group: Dataset, keyword: str) -> list[float]:
+    value = group.get(keyword)
+    if value is None or value == "":
+        return []
+    return [float(number) for number in np.atleast_1d(np.asarray(value, dtype=object))]
+
+
+def _or(value: Any, default: float) -> Any:
+    return default if value is None or value == "" else value

@@ -1,0 +1,46 @@
+"""Whether a DICOM file is as long as its pixel data say."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import BinaryIO
+
+from pydicom.uid import UID
+
+_PIXEL_TAGS = {(0x7FE0, 0x0008), (0x7FE0, 0x0009), (0x7FE0, 0x0010)}
+_ITEM = (0xFFFE, 0xE000)
+_UNDEFINED = 0xFFFFFFFF
+
+
+def has_pixel_data(file: BinaryIO, syntax: UID) -> bool:
+    """Whether an element of pixel data begins where the file stands; does not move it."""
+    tag = _read(file, "HH", syntax)
+    file.seek(-4 if tag else 0, os.SEEK_CUR)
+    return tag in _PIXEL_TAGS
+
+
+def is_whole(file: BinaryIO, syntax: UID) -> bool:
+    """Whether the pixel data that begin where the file stands are there in their full length.
+
+    Decoders of JPEG and JPEG-LS fill what is missing with grey and do not complain. A lacking
+    sequence delimiter at the end is forgiven: all fragments are there (PS3.5 A.4).
+    """
+    start = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    file.seek(start + (4 if syntax.is_implicit_VR else 8))
+    stated = _read(file, "I", syntax)
+    if stated is None:
+        return False
+    if stated[0] != _UNDEFINED:
+        return file.tell() + int(stated[0]) <= size
+    while (item := _read(file, "HHI", syntax)) and item[:2] == _ITEM:
+        if file.seek(item[2], os.SEEK_CUR) > size:
+            return False
+    return True
+
+
+def _read(file: BinaryIO, layout: str, syntax: UID) -> tuple[int, ...] | None:
+    layout = ("<" if syntax.is_little_endian else ">") + layout
+    data = file.read(struct.calcsize(layout))
+    return struct.unpack(layout, data) if len(data) == struct.calcsize(layout) else None

@@ -1,0 +1,172 @@
+"""NIfTI-1 and NIfTI-2 in one file, plain or gzip; stored values are viewed, never scaled."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import Any
+
+import deflate
+import nibabel as nib
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.readers.checks import (
+    as_stack,
+    check_finite,
+    check_numeric,
+    first_slice,
+    truncated,
+    unreadable,
+    unsupported,
+)
+from medrcube.build.volume import Array, Greys, Volume
+from medrcube.errors import ReadError
+
+_GZIP = b"\x1f\x8b"
+_LONGEST_HEADER = 540
+# Length units of xyzt_units (nifti1.h): metre, millimetre, micrometre; others are unknown.
+_MILLIMETRES = {1: 1000.0, 2: 1.0, 3: 0.001}
+
+
+def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
+    """Read a volume as ``(k, j, i)``: slices along the third NIfTI axis, columns the first.
+
+    ``.nii`` is memory-mapped; gzip is unpacked once. A file without sform and qform has no
+    affine: where its axes point is not known. ``scl_slope`` and ``scl_inter`` reach ``Greys``.
+
+    Raises:
+        ReadError: code ``ambiguous-sibling`` when ``a.nii`` and ``a.nii.gz`` stand side by
+            side, ``truncated``, ``unreadable``, ``unsupported-format``, ``singular-affine``,
+            ``not-finite``, ``missing-frame``.
+    """
+    _refuse_sibling(path)
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+    raw = _gunzip(path) if packed else np.memmap(path, np.uint8, mode="r")
+    header = _header(path, bytes(raw[:_LONGEST_HEADER]))
+    array = _array(path, raw, header)
+    affine = _affine(path, header, first_slice(array, frame))
+    check_finite(path, array)
+    return Volume(
+        slices=as_stack(path, array, frame),
+        spacing=_spacing(header, affine),
+        affine=affine,
+        greys=_greys(path, header),
+    )
+
+
+def _refuse_sibling(path: Path) -> None:
+    name = path.name
+    other = name[:-3] if name.endswith(".nii.gz") else f"{name}.gz"
+    if name.endswith((".nii", ".nii.gz")) and path.with_name(other).exists():
+        raise ReadError(
+            f"{name}: {other} stands beside it and tools differ in which one they read; keep "
+            "the original and move the other away",
+            code="ambiguous-sibling",
+        )
+
+
+def _gunzip(path: Path) -> bytes | bytearray:
+    """Unpack with libdeflate, which trusts the size in the last four bytes.
+
+    That size is wrong for files of several members or with padding: then zlib does the work.
+    """
+    packed = path.read_bytes()
+    try:
+        raw: bytes | bytearray = deflate.gzip_decompress(packed)
+        if len(raw) >= _LONGEST_HEADER and len(raw) >= _needed(path, bytes(raw[:540])):
+            return raw
+    except deflate.DeflateError:
+        pass  # several members, or damaged: zlib tells them apart below
+    try:
+        return gzip.decompress(packed)
+    except EOFError as error:
+        raise truncated(path, "its gzip stream ends early") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise unreadable(path, f"is damaged gzip ({error}); get the file again") from error
+
+
+def _needed(path: Path, head: bytes) -> int:
+    header = _header(path, head)
+    items = int(np.prod(header.get_data_shape(), dtype=np.int64))
+    return int(header.get_data_offset()) + items * int(header.get_data_dtype().itemsize)
+
+
+def _header(path: Path, head: bytes) -> Any:
+    if head[4:7] in {b"n+2", b"ni2"}:
+        kind: Any = nib.Nifti2Header
+    elif head[344:347] in {b"n+1", b"ni1"}:
+        kind = nib.Nifti1Header
+    else:
+        raise truncated(path, f"has {len(head)} bytes where a NIfTI header should be")
+    try:
+        header = kind(head[: kind.sizeof_hdr], check=False)
+        header.get_data_dtype()
+    except (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError) as error:
+        raise unreadable(path, f"has a broken NIfTI header ({error})") from error
+    if bytes(header["magic"]).startswith(b"ni"):
+        raise unsupported(
+            path, "is the header of a .hdr/.img pair; expected NIfTI in one file (.nii)"
+        )
+    return header
+
+
+def _array(path: Path, raw: Array | bytes | bytearray, header: Any) -> Array:
+    shape = tuple(int(size) for size in header.get_data_shape())
+    dtype = header.get_data_dtype()
+    needed = _needed(path, bytes(raw[:_LONGEST_HEADER]))
+    if len(raw) < needed:
+        raise truncated(path, f"has {len(raw)} bytes; its header promises {needed}")
+    offset = int(header.get_data_offset())
+    stored: Array = np.frombuffer(raw, dtype, count=int(np.prod(shape)), offset=offset)
+    check_numeric(path, stored)
+    while len(shape) > 3 and shape[-1] == 1:
+        shape = shape[:-1]
+    return stored.reshape(shape[::-1])
+
+
+def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
+    if not int(header["sform_code"]) and not int(header["qform_code"]):
+        return None
+    try:
+        stated = np.asarray(header.get_best_affine(), dtype=np.float64)
+    except ValueError as error:
+        raise ReadError(f"{path.name}: its qform is no rotation", code="singular-affine") from error
+    stated[:3] *= _millimetres(header)
+    lengths = np.linalg.norm(stated[:3, :3], axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        volume = abs(np.linalg.det(stated[:3, :3] / lengths))
+    if not (np.isfinite(stated).all() and volume > 1e-3):
+        raise ReadError(
+            f"{path.name}: its affine does not span space; expected three independent axes",
+            code="singular-affine",
+        )
+    stated[:3, 3] += first * stated[:3, 2]
+    return stated[:, [2, 1, 0, 3]]
+
+
+def _spacing(header: Any, affine: NDArray[np.float64] | None) -> tuple[float, float, float] | None:
+    if affine is not None:
+        sizes = np.linalg.norm(affine[:3, :3], axis=0)
+    else:
+        zooms = [float(zoom) for zoom in header.get_zooms()[:3]]
+        sizes = np.asarray([*zooms, 1.0][:3])[::-1] * _millimetres(header)
+        if not (np.isfinite(sizes).all() and (sizes > 0).all()):
+            return None
+    between, rows, columns = (float(size) for size in sizes)
+    return (between, rows, columns)
+
+
+def _millimetres(header: Any) -> float:
+    return _MILLIMETRES.get(int(header["xyzt_units"]) & 7, 1.0)
+
+
+def _greys(path: Path, header: Any) -> Greys:
+    slope, intercept = float(header["scl_slope"]), float(header["scl_inter"])
+    if slope == 0 or not np.isfinite(slope):
+        return Greys()  # nifti1.h: no scaling
+    if not np.isfinite(intercept):
+        raise unreadable(path, f"scl_inter is {intercept}; expected a finite number")
+    return Greys(slope=slope, intercept=intercept)

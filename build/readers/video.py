@@ -1,0 +1,92 @@
+"""Videos through PyAV (FFmpeg), frame by frame and on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import av
+import numpy as np
+from av.video.reformatter import Interpolation, VideoReformatter
+
+from medrcube.build.readers.checks import check_frame, truncated, unreadable, unsupported
+from medrcube.build.volume import (
+    Array,
+    ForwardSlices,
+    Volume,
+    is_grey,
+    without_equal_channels,
+)
+
+# Swscale without platform-dependent shortcuts.
+_EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
+
+
+def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
+    """Read the first video stream; frames are counted by decoding them, never from the header.
+
+    With ``frame``, decoding stops there. Otherwise one pass counts the frames and finds out
+    whether any has colour, and pictures are decoded again when asked for. Rotation metadata
+    is applied; pixels that are not square show in ``spacing``.
+
+    Raises:
+        ReadError: code ``truncated``, ``unreadable``, ``unsupported-format``,
+            ``missing-frame``.
+    """
+    if frame is not None:
+        return _single(path, frame)
+    count, grey, shape = 0, True, (0, 0, 3)
+    for picture in _frames(path):
+        if count and picture.shape != shape:
+            raise unsupported(
+                path, f"changes its size from {shape[:2]} to {picture.shape[:2]} at frame {count}"
+            )
+        shape = picture.shape
+        grey = grey and is_grey(picture)
+        count += 1
+    if not count:
+        raise truncated(path, "has no frame that can be decoded")
+    stack = (count, *shape[:2]) if grey else (count, *shape)
+    return Volume(slices=ForwardSlices(lambda: _frames(path), stack), spacing=_spacing(path))
+
+
+def _single(path: Path, frame: int) -> Volume:
+    check_frame(path, frame if frame < 0 else None, 0)
+    seen = 0
+    for seen, picture in enumerate(islice(_frames(path), frame + 1), 1):
+        if seen == frame + 1:
+            return Volume(slices=without_equal_channels(picture)[None], spacing=_spacing(path))
+    check_frame(path, frame, seen)
+    raise truncated(path, "has no frame that can be decoded")
+
+
+def _frames(path: Path) -> Iterator[Array]:
+    """RGB frames in order of display."""
+    done = 0
+    try:
+        with av.open(path, metadata_errors="replace") as container:
+            if not container.streams.video:
+                raise unsupported(path, "has no video stream")
+            stream = container.streams.video[0]
+            stream.codec_context.thread_count = 1
+            convert = VideoReformatter()
+            for frame in container.decode(stream):
+                rgb = convert.reformat(frame, format="rgb24", interpolation=_EXACT, threads=1)
+                yield np.rot90(rgb.to_ndarray(), k=round(frame.rotation / 90) % 4)
+                done += 1
+    except (av.error.FFmpegError, ValueError) as error:
+        if done or isinstance(error, av.error.EOFError):
+            raise truncated(path, f"cannot be decoded beyond frame {done}") from error
+        raise unreadable(
+            path, f"cannot be decoded as video ({error.__class__.__name__})"
+        ) from error
+
+
+def _spacing(path: Path) -> tuple[float, float, float] | None:
+    """Shape of the pixels: a sample aspect ratio says width over height."""
+    with av.open(path, metadata_errors="replace") as container:
+        ratio = container.streams.video[0].sample_aspect_ratio
+    if not ratio or ratio == 1:
+        return None
+    return (1.0, 1.0, float(ratio))

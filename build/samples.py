@@ -1,0 +1,97 @@
+"""The record of a rendered picture, and its table ``samples.parquet``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from typing import Literal
+
+import pandas as pd
+
+from medrcube.errors import WorkspaceError
+
+Artefact = Literal["clean", "outline", "boxes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One picture in the workspace, with what is drawn on it and where it comes from.
+
+    Attributes:
+        id: hash of source, case and artefact.
+        source: id of the source.
+        case: key of the case.
+        artefact: ``clean``, ``outline`` (one region outlined in red) or ``boxes`` (numbered red
+            boxes, one of which holds the region).
+        field: card field of the marked region; empty for a clean picture.
+        marked: concept of the marked region; empty for a clean picture.
+        truth: for boxes, the number of the right one, from 1; else empty.
+        choices: for boxes, how many are drawn; else 0.
+        area: share of the picture that the region covers, 0 to 1.
+        regions: how many separate regions of that concept were marked.
+        image: path relative to the workspace.
+        pixel_sha256: identity of the picture.
+        width: in pixels.
+        height: in pixels.
+        anatomy: region of the body, a value of ``Anatomy``.
+        modality: imaging modality, a value of ``Modality``.
+        patient: keyed hash of the patient identifier; empty when the source gives none.
+        split: the source's own split, or empty.
+        scope: widest scope that the picture shows, the name of a ``Scope`` in lower case.
+        licence: licence of the picture.
+        redistribute: whether the picture may be passed on.
+        frames: slice of each image shown, joined by ``+``.
+        reason: why that slice.
+        recipe: hash of the recipe that makes the picture again.
+    """
+
+    id: str
+    source: str
+    case: str
+    artefact: str
+    field: str
+    marked: str
+    truth: str
+    choices: int
+    area: float
+    regions: int
+    image: str
+    pixel_sha256: str
+    width: int
+    height: int
+    anatomy: str
+    modality: str
+    patient: str
+    split: str
+    scope: str
+    licence: str
+    redistribute: bool
+    frames: str
+    reason: str
+    recipe: str
+
+
+_TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+COLUMNS: dict[str, str] = {column.name: _TYPES[str(column.type)] for column in fields(Sample)}
+"""Column -> pandas type, in the order of ``samples.parquet``."""
+
+
+def samples_to_frame(samples: Iterable[Sample]) -> pd.DataFrame:
+    """One row per sample, columns in fixed order and type, also when there are none."""
+    rows = [asdict(sample) for sample in samples]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
+    """Read back what ``samples_to_frame`` wrote.
+
+    Raises:
+        WorkspaceError: a column is missing.
+    """
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        raise WorkspaceError(
+            f"samples table: column {missing[0]!r} is missing; build the workspace again"
+        )
+    records = frame[list(COLUMNS)].astype(COLUMNS).astype(object).to_dict("records")
+    return [Sample(**{str(name): value for name, value in row.items()}) for row in records]

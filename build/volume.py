@@ -1,0 +1,166 @@
+"""Pixels as a reader hands them on: stored values, where they lie in space, what they mean.
+
+Nothing here is windowed, flipped or resampled; `geometry` and `windowing` do that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Slices(Protocol):
+    """A stack of pictures; numpy arrays are one, and so are readers that decode on demand.
+
+    Slices are ``(rows, columns)`` stored values, or ``(rows, columns, 3)`` of RGB in uint8.
+    An index outside ``0 .. n - 1`` raises ``IndexError``; a lazy reader may raise ``ReadError``.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the stored values."""
+        ...
+
+    def __getitem__(self, k: int, /) -> Array:
+        """The ``k``-th picture of the stack."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LookupTable:
+    """A DICOM lookup table (PS3.3 C.11.1.1): values below ``first`` take the first entry.
+
+    Attributes:
+        first: input value of the first entry.
+        entries: output values, one for each consecutive input value.
+        bits: width of the output; its range is ``0 .. 2**bits - 1``.
+    """
+
+    first: int
+    entries: NDArray[np.uint16]
+    bits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greys:
+    """What stored values mean; the default says that they mean themselves.
+
+    Attributes:
+        slope: modality value = stored value * slope + intercept.
+        intercept: see ``slope``.
+        modality_table: replaces slope and intercept where a file has one.
+        windows: (centre, width) pairs in modality values, in file order.
+        function: ``linear``, ``linear_exact`` or ``sigmoid`` (DICOM PS3.3 C.11.2.1).
+        voi_table: goes before ``windows`` where a file has one.
+        inverted: low values are bright (MONOCHROME1); applied after everything else.
+        bits: stored bits of integer data; ``None`` means all bits of the type.
+        padding: lowest and highest stored value that mark "no image here".
+    """
+
+    slope: float = 1.0
+    intercept: float = 0.0
+    modality_table: LookupTable | None = None
+    windows: tuple[tuple[float, float], ...] = ()
+    function: str = "linear"
+    voi_table: LookupTable | None = None
+    inverted: bool = False
+    bits: int | None = None
+    padding: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Volume:
+    """A stack of pictures on one grid.
+
+    Attributes:
+        slices: the stored values.
+        spacing: mm between slices, rows and columns, or ``None`` when the file says nothing.
+            The first number is 1 where pictures have no distance in space; where a file
+            states only the shape of its pixels, rows and columns are right in their ratio.
+        affine: 4 x 4, index (slice, row, column, 1) to RAS+ mm, or ``None``.
+        greys: meaning of the stored values.
+    """
+
+    slices: Slices
+    spacing: tuple[float, float, float] | None = None
+    affine: NDArray[np.float64] | None = None
+    greys: Greys = field(default_factory=Greys)
+
+    @property
+    def colour(self) -> bool:
+        """Whether the pictures are RGB; then no grey scale applies to them."""
+        return len(self.slices.shape) == 4
+
+
+class ForwardSlices:
+    """Frames of a file that can only be decoded from its start, kept one at a time.
+
+    Reading in ascending order decodes every frame once; a step back starts over.
+    """
+
+    def __init__(self, frames: Callable[[], Iterator[Array]], shape: tuple[int, ...]) -> None:
+        """Take a function that decodes from the start, and the shape it will give."""
+        self._frames = frames
+        self._shape = shape
+        self._cursor = frames()
+        self._next = 0
+        self._last: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Always uint8."""
+        return np.dtype(np.uint8)
+
+    def __getitem__(self, k: int, /) -> Array:
+        """Decode up to frame ``k``."""
+        if not 0 <= k < self._shape[0]:
+            raise IndexError(k)
+        if k == self._next - 1 and self._last is not None:
+            return self._last
+        if k < self._next:
+            self._cursor, self._next = self._frames(), 0
+        for frame in self._cursor:
+            self._next += 1
+            if self._next > k:
+                self._last = frame[..., 0] if len(self._shape) == 3 and frame.ndim == 3 else frame
+                return self._last
+        raise IndexError(k)
+
+
+def is_grey(picture: Array) -> bool:
+    """Whether an RGB picture has no colour: its three channels are equal everywhere."""
+    first = picture[..., :1]
+    return bool((picture[..., 1:] == first).all())
+
+
+def without_equal_channels(picture: Array) -> Array:
+    """``(rows, columns)`` of a picture without colour; truly coloured pictures stay RGB."""
+    if picture.ndim == 3 and is_grey(picture):
+        return np.ascontiguousarray(picture[..., 0])
+    return picture
+
+
+def stack(slices: Slices) -> Array:
+    """All slices as one array; a copy only where they are not one already."""
+    if isinstance(slices, np.ndarray):
+        return slices
+    whole: Array = np.empty(slices.shape, slices.dtype)
+    for k in range(slices.shape[0]):
+        whole[k] = slices[k]
+    return whole

@@ -1,0 +1,123 @@
+"""The store of attempts: one JSON object a line, only ever appended, safe against kill -9.
+
+A line that was being written when the process died is cut off at the next start; every line
+before it is whole, because a record counts as written only after fsync.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from medrcube.errors import WorkspaceError
+
+FILE = "attempts.jsonl"
+
+
+def read_attempts(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Every whole record in order; a torn last line is left out.
+
+    Raises:
+        WorkspaceError: a line before the last is no record.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            yield _record(line, path, number)
+
+
+@dataclass(slots=True, kw_only=True)
+class AttemptLog:
+    """Appends records; ``append`` returns when its record is on the disk.
+
+    Records that arrive while the disk is busy are written together.
+    """
+
+    file: BinaryIO
+    _pending: list[bytes] = field(default_factory=list)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def append(self, record: Mapping[str, Any]) -> None:
+        """Write one record durably."""
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        # A lone surrogate in a reply has no UTF-8 form.
+        self._pending.append(line.encode("utf-8", "backslashreplace") + b"\n")
+        async with self._turn:
+            lines, self._pending = self._pending, []
+            if lines:
+                await asyncio.to_thread(self._write, b"".join(lines))
+
+    def _write(self, data: bytes) -> None:
+        self.file.write(data)
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+
+@contextlib.contextmanager
+def open_log(path: Path) -> Iterator[AttemptLog]:
+    """Open the store for this process alone and repair a torn last line.
+
+    Raises:
+        WorkspaceError: another process writes to it, or it cannot be written.
+    """
+    try:
+        file = path.open("a+b")
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
+    with file:
+        _lock(file, path)
+        _cut_torn_line(file)
+        yield AttemptLog(file=file)
+
+
+def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise WorkspaceError(
+            f"{path}:{number}: is no record of an attempt; the file was changed by something "
+            "else. Restore it, or remove that line to have its question asked again"
+        )
+    return record
+
+
+def _cut_torn_line(file: BinaryIO) -> None:
+    size = file.seek(0, os.SEEK_END)
+    end = size
+    while end > 0:
+        start = max(0, end - 65536)
+        file.seek(start)
+        newline = file.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end < size:
+        file.truncate(end)
+        os.fsync(file.fileno())
+    file.seek(0, os.SEEK_END)
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    if sys.platform == "win32":
+        return
+    import fcntl  # noqa: PLC0415 - does not exist everywhere
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{path}: another process is writing to this run; wait for it, or use another folder"
+        ) from error

@@ -1,0 +1,131 @@
+"""Take the clothes off a reply: markdown, LaTeX, HTML, JSON and typographic variants of letters."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any, NamedTuple
+
+
+class Fields(NamedTuple):
+    """Answers that stand in fields of their own.
+
+    Attributes:
+        found: (position, rule, value) of each, in order of position.
+        rest: the reply with those fields blanked out, positions kept.
+    """
+
+    found: list[tuple[int, str, str]]
+    rest: str
+
+
+def lift_fields(text: str) -> Fields:
+    """Take JSON objects with an answer field, ``<answer>`` elements and boxes out of a reply."""
+    found: list[tuple[int, str, str]] = []
+    rest = text
+    for start, end, value in _json_objects(rest):
+        inner = _JSON_KEY.sub(lambda match: " " * len(match[0]), rest[start:end])
+        if value is not None:
+            found.append((start, "json", value))
+            inner = " " * (end - start)
+        rest = rest[:start] + inner + rest[end:]
+    for match in _ELEMENT.finditer(rest):
+        found.append((match.start(), "element", match["value"] or match["box"] or ""))
+    rest = _ELEMENT.sub(lambda match: " " * len(match[0]), rest)
+    for start, end, value in _boxes(rest):
+        found.append((start, "boxed", value))
+        rest = rest[:start] + " " * (end - start) + rest[end:]
+    return Fields(sorted(found), rest)
+
+
+def plain(text: str) -> str:
+    """Straight, unmarked text: compatibility forms folded, markup dropped, case kept."""
+    text = unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
+    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"})
+    text = _TAG.sub(" ", text)
+    previous = None
+    while previous != text:
+        previous, text = text, _WRAPPER.sub(r"\1", text)
+    text = _DELIMITER.sub(" ", text)
+    text = _HEADING.sub("", text)
+    return _BLANKS.sub(" ", text).strip()
+
+
+_TRANSLATION = str.maketrans(
+    {
+        "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2032": "'",
+        "\u300c": '"', "\u300d": '"', "\u3010": "[", "\u3011": "]", "\u3002": ".",
+        "\u3001": ",", "\u2044": "/", "*": None, "`": None, "$": None, "_": " ", "~": None,
+        **{chr(0x1F170 + index): chr(0x41 + index) for index in range(26)},
+        **{chr(0x1F150 + index): chr(0x41 + index) for index in range(26)},
+    }
+)  # fmt: skip
+_TAG = re.compile(
+    r"<\|[^|<>]{1,40}\|>|</?s>|</?(?:b|i|u|p|br|em|strong|span|div|li|ul|ol|h\d|code|pre|sub|sup)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_WRAPPER = re.compile(
+    r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathsf|mathit|mathbb|emph|bm|bf|rm"
+    r"|boldsymbol|operatorname)\s*\{([^{}]*)\}"
+)
+_DELIMITER = re.compile(r"\\[()\[\],;!]|\\(?:quad|qquad|,)|[{}]")
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+|[-+\u2022])[ \t]+", re.MULTILINE)
+_BLANKS = re.compile(r"[ \t\u00a0]+")
+
+_FIELD_NAMES = frozenset(
+    {
+        "answer", "finalanswer", "correctanswer", "choice", "finalchoice", "option",
+        "correctoption", "selectedoption", "selectedanswer", "selection", "selected",
+        "answerchoice", "answerletter", "answeroption", "letter", "prediction", "response",
+    }
+)  # fmt: skip
+_ELEMENT = re.compile(
+    r"<(?P<name>answer|final_answer|choice|option|response)>(?P<value>.*?)</(?P=name)>"
+    r"|<\|begin_of_box\|>(?P<box>.*?)<\|end_of_box\|>",
+    re.IGNORECASE | re.DOTALL,
+)
+_JSON_KEY = re.compile(r'"[^"\n]*"\s*:')
+_BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
+
+
+def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
+    """(start, end, value of the answer field) of every JSON object."""
+    decoder = json.JSONDecoder(strict=False)
+    found = []
+    start = text.find("{")
+    while start >= 0:
+        end = start + 1
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            found.append((start, end, _field(value)))
+        start = text.find("{", end)
+    return found
+
+
+def _field(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    for name, content in reversed(value.items()):
+        if re.sub(r"[^a-z]", "", str(name).casefold()) in _FIELD_NAMES:
+            single = content[0] if isinstance(content, list) and len(content) == 1 else content
+            nested = _field(single)
+            # A number may count from 0 or from 1, so it is kept as it is and names nothing.
+            return nested if nested is not None else single if isinstance(single, str) else ""
+    return None
+
+
+def _boxes(text: str) -> list[tuple[int, int, str]]:
+    """(start, end, content) of every ``\\boxed{...}`` with balanced braces."""
+    found = []
+    for match in _BOX.finditer(text):
+        depth, end = 1, match.end()
+        while end < len(text) and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        if not depth:
+            found.append((match.start(), end, text[match.end() : end - 1]))
+    return found

@@ -1,0 +1,80 @@
+"""Everything in one go on generated raw data: build, release, evaluate the baselines, report.
+
+The pictures are synthetic, so nothing is withheld and no clinician has to accept an item; the
+numbers say only that the machinery works.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from medrcube.build.engine import LocalEngine, usable_cores
+from medrcube.build.pipeline import build
+from medrcube.build.release import release
+from medrcube.console import Reporter
+from medrcube.errors import MedrcubeError
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.models import open_model
+from medrcube.evaluate.report import write_report
+from medrcube.evaluate.runner import run_evaluation
+from medrcube.sources.registry import find_sources, get_source
+from medrcube.workspace import CONFIG, init_workspace, open_workspace
+
+BASELINES = ("baseline/random", "baseline/first", "baseline/longest")
+_MARK = ".medrcube-demo"
+
+
+def run_demo(
+    directory: Path, reporter: Reporter, *, only: Sequence[str] | None = None, workers: int = 0
+) -> Path:
+    """Make the demo in ``directory`` and return the path of its report.
+
+    Run again, it goes on with the raw data and pictures that are there and makes the release
+    and the runs anew.
+
+    Raises:
+        MedrcubeError: the folder holds something else, or the build fails.
+    """
+    if directory.exists() and any(directory.iterdir()) and not (directory / _MARK).exists():
+        raise MedrcubeError(f"{directory}: holds something else; choose a new folder")
+    found = find_sources()
+    names = list(only or found)
+    roots = {name: directory.resolve() / "raw" / name for name in names}
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / _MARK).touch()
+    with reporter.stage("generate", len(names)) as advance:
+        for name, root in roots.items():
+            source = get_source(found, name)
+            if not root.exists():
+                partial = root.with_name(f".{name}.partial")
+                shutil.rmtree(partial, ignore_errors=True)
+                source.build_fixture(partial, source.card.layouts[0].name)
+                partial.rename(root)
+            advance()
+    if not (directory / CONFIG).exists():
+        init_workspace(directory)
+    workspace = open_workspace(directory).with_sources(roots)
+    built = build(workspace, found, LocalEngine(workers or usable_cores()), reporter)
+    if built.failures:
+        raise MedrcubeError(f"the demo build failed: {built.failures[0]}")
+    made = [(entry.source, entry.pictures, entry.items) for entry in built.sources]
+    reporter.table(("source", "pictures", "items"), made)
+    for part in ("release", "runs"):
+        shutil.rmtree(directory / part, ignore_errors=True)
+    tree = directory / "release"
+    release(workspace, found, tree, name="demo", allow_unreviewed=True, private=True)
+    runs = [_evaluate(tree, model, directory / "runs", reporter) for model in BASELINES]
+    page = directory / "report.html"
+    write_report(runs, page, tree)
+    return page
+
+
+def _evaluate(tree: Path, model: str, runs: Path, reporter: Reporter) -> Path:
+    benchmark = load_benchmark(tree)
+    out = runs / model.partition("/")[2]
+    with reporter.stage("evaluate", len(benchmark.items)) as advance:
+        run_evaluation(benchmark, open_model(model), out)
+        advance(len(benchmark.items))
+    return out

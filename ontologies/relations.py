@@ -1,0 +1,265 @@
+"""What one label says about another: ``relations.csv``, closed and checked.
+
+``implies`` points from the special to the general, ``same as`` joins two names of one finding,
+``excludes`` says that both cannot be true of one thing, ``overlaps`` and ``suggests`` say that
+both may well be. The first table is common radiology knowledge around the CheXpert label tree
+(arXiv 1901.07031); no clinician has checked it yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+from medrcube.ontologies.terms import TermError, Terms, load_terms, read_table
+
+COLUMNS = ("group", "label_a", "relation", "label_b", "reason")
+KINDS = ("implies", "suggests", "overlaps", "excludes", "same as")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One row of the table."""
+
+    group: str
+    label_a: str
+    relation: str
+    label_b: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How a group of values is put to people: in scale order, and under what name."""
+
+    ordered: bool
+    phrase: str
+
+
+class Relations:
+    """The relation table, ready to be asked.
+
+    Raises:
+        TermError: on construction, when a row names an unknown label or relation, when a pair
+            is both implied and excluded, or when two labels imply each other.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[Relation],
+        terms: Terms,
+        scales: Mapping[str, Scale] | None = None,
+    ) -> None:
+        rows = tuple(rows)
+        _check_rows(rows, terms)
+        self._terms = terms
+        self._scales = dict(scales or {})
+        self._synonyms = _synonyms(rows, terms)
+        self._closure = _closures(rows, self._synonyms)
+        self._excluded = _excluded(rows, self._synonyms)
+        self._alike = _alike(rows, self._synonyms, self._closure)
+        self._groups = _exclusive_groups(rows)
+        self._group_sets = {group: frozenset(names) for group, names in self._groups.items()}
+        self._check()
+
+    def closure(self, label: str) -> frozenset[str]:
+        """All that is true when the label is: itself, its synonyms, and what they imply."""
+        self._terms[label]
+        return self._closure.get(label, frozenset({label}))
+
+    def synonyms(self, label: str) -> frozenset[str]:
+        """The label and its other names."""
+        self._terms[label]
+        return self._synonyms.get(label, frozenset({label}))
+
+    def implied(self, label_a: str, label_b: str) -> bool:
+        """Whether one of the two implies the other."""
+        return label_b in self.closure(label_a) or label_a in self.closure(label_b)
+
+    def excludes(self, label_a: str, label_b: str) -> bool:
+        """Whether both cannot be true of one thing; inherited from what each implies."""
+        if self.implied(label_a, label_b):
+            return False
+        return any(
+            b in self._excluded.get(a, ())
+            for a in self.closure(label_a)
+            for b in self.closure(label_b)
+        )
+
+    def parted_by(self, group: str, label_a: str, label_b: str) -> bool:
+        """Whether an exclusive group holds both, directly or through what they imply."""
+        members = self._group_sets.get(group, frozenset())
+        held_a, held_b = self.closure(label_a) & members, self.closure(label_b) & members
+        return bool(held_a and held_b) and held_a.isdisjoint(held_b)
+
+    def alike(self, label_a: str, label_b: str) -> bool:
+        """Whether the two overlap or one suggests the other; inherited from what each implies."""
+        return any(
+            b in self._alike.get(a, ())
+            for a in self.closure(label_a)
+            for b in self.closure(label_b)
+        )
+
+    def groups(self) -> tuple[str, ...]:
+        """Names of the exclusive groups: those whose labels all exclude each other."""
+        return tuple(self._groups)
+
+    def group_members(self, group: str) -> tuple[str, ...]:
+        """Labels of an exclusive group in table order, which is scale order for scales.
+
+        Raises:
+            TermError: no exclusive group has that name.
+        """
+        try:
+            return self._groups[group]
+        except KeyError:
+            raise TermError(
+                f"{group!r} is no exclusive group of ontologies/relations.csv (a group is one when "
+                f"every two of its labels exclude each other); known: {', '.join(self._groups)}"
+            ) from None
+
+    def rank(self, group: str, label: str) -> int:
+        """Place of a label on the scale of its group; a part stands with the step it implies.
+
+        Raises:
+            TermError: the label is neither a member nor implies one.
+        """
+        closure = self.closure(label)
+        for place, member in enumerate(self.group_members(group)):
+            if member in closure:
+                return place
+        raise TermError(
+            f"{label!r} is no member of the group {group!r} "
+            f"({', '.join(self.group_members(group))}) and implies none"
+        )
+
+    def scale(self, group: str) -> Scale:
+        """Order and wording of a group; an unlisted one is unordered and carries its own name."""
+        return self._scales.get(group, Scale(ordered=False, phrase=group))
+
+    def _check(self) -> None:
+        for label, reached in self._closure.items():
+            for other in reached:
+                if other in self._excluded.get(label, ()):
+                    raise TermError(f"relations: {label!r} both implies and excludes {other!r}")
+                if label in self.closure(other) and other not in self.synonyms(label):
+                    raise TermError(
+                        f"relations: {label!r} and {other!r} imply each other; write 'same as'"
+                    )
+
+
+@cache
+def load_relations() -> Relations:
+    """The relation table of the package.
+
+    Raises:
+        TermError: a row breaks the rules.
+    """
+    rows = (Relation(**row) for row in read_table("relations.csv", COLUMNS))
+    scales = {
+        row["group"]: Scale(ordered=row["ordered"] == "yes", phrase=row["phrase"])
+        for row in read_table("groups.csv", ("group", "ordered", "phrase"))
+    }
+    return Relations(rows, load_terms(), scales)
+
+
+def _check_rows(rows: tuple[Relation, ...], terms: Terms) -> None:
+    for row in rows:
+        where = f"relations: {row.label_a!r} {row.relation} {row.label_b!r}"
+        if row.relation not in KINDS:
+            raise TermError(f"{where}: relation must be one of {', '.join(KINDS)}")
+        for label in (row.label_a, row.label_b):
+            if label not in terms:
+                raise TermError(f"{where}: {label!r} is no label of ontologies/terms.csv")
+        if row.label_a == row.label_b:
+            raise TermError(f"{where}: a label cannot stand in relation to itself")
+
+
+def _synonyms(rows: tuple[Relation, ...], terms: Terms) -> dict[str, frozenset[str]]:
+    """Join ``same as`` rows and labels that share an exactly matching ontology id."""
+    by_id: dict[str, str] = {}
+    pairs = [
+        (by_id.setdefault(identity, term.label), term.label)
+        for term in terms.values()
+        for identity in sorted(term.exact_ids())
+    ]
+    pairs += [(row.label_a, row.label_b) for row in rows if row.relation == "same as"]
+    joined: dict[str, frozenset[str]] = {}
+    for a, b in pairs:
+        both = joined.get(a, frozenset({a})) | joined.get(b, frozenset({b}))
+        for label in both:
+            joined[label] = both
+    return joined
+
+
+def _closures(
+    rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    up: dict[str, set[str]] = {}
+    for row in rows:
+        if row.relation == "implies":
+            up.setdefault(row.label_a, set()).add(row.label_b)
+    closures: dict[str, frozenset[str]] = {}
+    for label in {*up, *synonyms}:
+        reached: set[str] = set()
+        todo = [label]
+        while todo:
+            here = todo.pop()
+            if here not in reached:
+                reached.add(here)
+                todo.extend(synonyms.get(here, ()))
+                todo.extend(up.get(here, ()))
+        closures[label] = frozenset(reached)
+    return closures
+
+
+def _excluded(
+    rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]]
+) -> dict[str, set[str]]:
+    pairs: dict[str, set[str]] = {}
+    for row in rows:
+        if row.relation == "excludes":
+            _join(pairs, row, synonyms)
+    return pairs
+
+
+def _alike(
+    rows: tuple[Relation, ...],
+    synonyms: Mapping[str, frozenset[str]],
+    closures: Mapping[str, frozenset[str]],
+) -> dict[str, set[str]]:
+    """Look-alike pairs; what is suggested brings all that it implies."""
+    pairs: dict[str, set[str]] = {}
+    for row in rows:
+        if row.relation in ("overlaps", "suggests"):
+            _join(pairs, row, synonyms)
+        if row.relation == "suggests":
+            for general in closures.get(row.label_b, ()):
+                pairs.setdefault(row.label_a, set()).add(general)
+                pairs.setdefault(general, set()).add(row.label_a)
+    return pairs
+
+
+def _join(
+    pairs: dict[str, set[str]], row: Relation, synonyms: Mapping[str, frozenset[str]]
+) -> None:
+    for a in synonyms.get(row.label_a, (row.label_a,)):
+        for b in synonyms.get(row.label_b, (row.label_b,)):
+            pairs.setdefault(a, set()).add(b)
+            pairs.setdefault(b, set()).add(a)
+
+
+def _exclusive_groups(rows: tuple[Relation, ...]) -> dict[str, tuple[str, ...]]:
+    members: dict[str, dict[str, None]] = {}
+    stated: dict[str, set[frozenset[str]]] = {}
+    for row in rows:
+        if row.relation == "excludes":
+            members.setdefault(row.group, {}).update({row.label_a: None, row.label_b: None})
+            stated.setdefault(row.group, set()).add(frozenset((row.label_a, row.label_b)))
+    return {
+        group: tuple(labels)
+        for group, labels in members.items()
+        if all(frozenset(pair) in stated[group] for pair in combinations(labels, 2))
+    }

@@ -1,0 +1,147 @@
+"""The concepts that cards may name: ``terms.csv``, one row each.
+
+``name`` is the option text and is this project's own wording. The ids point into HPO, RadLex and
+ICD-11; their titles are not copied (HPO may not be altered, ICD-11 is CC BY-ND).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from medrcube.errors import MedrcubeError
+
+COLUMNS = (
+    "label",
+    "kind",
+    "name",
+    "hpo_id",
+    "hpo_match",
+    "radlex_id",
+    "radlex_match",
+    "icd11_code",
+    "icd11_match",
+    "note",
+)
+NORMALITY = "normality"
+DEVICE = "device"
+
+
+class TermError(MedrcubeError, ValueError):
+    """A term or relation table breaks its rules, or a label is in no table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One concept.
+
+    Attributes:
+        label: identity; what cards name.
+        kind: options of one question share it.
+        name: plain clinical wording, used as option text.
+        hpo_id: id in the Human Phenotype Ontology, or empty; the ``*_match`` beside each id is
+            ``exact``, ``close``, ``broader``, ``narrower`` or empty.
+        hpo_match: closeness of ``hpo_id``.
+        radlex_id: id in RadLex, or empty.
+        radlex_match: closeness of ``radlex_id``.
+        icd11_code: code in ICD-11 MMS, or empty.
+        icd11_match: closeness of ``icd11_code``.
+        note: remark for people.
+    """
+
+    label: str
+    kind: str
+    name: str
+    hpo_id: str = ""
+    hpo_match: str = ""
+    radlex_id: str = ""
+    radlex_match: str = ""
+    icd11_code: str = ""
+    icd11_match: str = ""
+    note: str = ""
+
+    def ids(self) -> Mapping[str, str]:
+        """Ids by ontology, whatever their closeness."""
+        pairs = {"hpo": self.hpo_id, "radlex": self.radlex_id, "icd11": self.icd11_code}
+        return {ontology: value for ontology, value in pairs.items() if value}
+
+    def exact_ids(self) -> frozenset[str]:
+        """Ids that mean exactly this concept: two terms that share one are one concept."""
+        pairs = (
+            (self.hpo_id, self.hpo_match),
+            (self.radlex_id, self.radlex_match),
+            (self.icd11_code, self.icd11_match),
+        )
+        return frozenset(value for value, match in pairs if value and match == "exact")
+
+
+class Terms(Mapping[str, Term]):
+    """Terms by label; an unknown label is an error that names it."""
+
+    __slots__ = ("_terms",)
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self._terms: dict[str, Term] = {}
+        for term in terms:
+            if term.label in self._terms:
+                raise TermError(
+                    f"terms: label {term.label!r} stands in two rows; labels are unique"
+                )
+            if not term.name.strip() or not term.kind.strip():
+                raise TermError(f"terms: label {term.label!r} needs a kind and a name")
+            self._terms[term.label] = term
+
+    def __getitem__(self, label: str) -> Term:
+        try:
+            return self._terms[label]
+        except KeyError:
+            raise TermError(
+                f"{label!r} is no concept of ontologies/terms.csv; add a row for it, or correct "
+                "the value map of the card"
+            ) from None
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._terms
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+
+@cache
+def load_terms() -> Terms:
+    """The term table of the package.
+
+    Raises:
+        TermError: a row breaks the rules.
+    """
+    rows = read_table("terms.csv", COLUMNS)
+    return Terms(Term(**row) for row in rows)
+
+
+def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """Rows of one CSV table of this package.
+
+    Raises:
+        TermError: the header is another one, or a row has too few or too many cells.
+    """
+    text = (files("medrcube.ontologies") / name).read_text(encoding="utf-8")
+    reader = csv.reader(io.StringIO(text, newline=""))
+    header = tuple(next(reader, ()))
+    if header != columns:
+        raise TermError(f"ontologies/{name}: header is {header}, expected {columns}")
+    rows = []
+    for cells in reader:
+        if len(cells) != len(columns):
+            raise TermError(
+                f"ontologies/{name}:{reader.line_num}: {len(cells)} cells, expected "
+                f"{len(columns)}; quote cells that hold commas"
+            )
+        rows.append(dict(zip(columns, cells, strict=True)))
+    return rows

@@ -1,0 +1,50 @@
+"""What a picture can and does show beside its subject: ``visible.csv``.
+
+``shown = yes``: pictures of that region and modality also show the concept, so it is never a wrong
+answer to "what does this picture show". ``shown = no``: they cannot show it, so nothing about it
+can be asked of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from medrcube.ontologies.terms import TermError, Terms, load_terms, read_table
+from medrcube.taxonomy import Anatomy, Modality
+
+COLUMNS = ("concept", "anatomy", "modality", "shown", "reason")
+
+
+class Visible:
+    """The table; silent about most concepts, which then counts as "can be seen".
+
+    Raises:
+        TermError: on construction, when a row names an unknown concept or answers neither
+            ``yes`` nor ``no``.
+    """
+
+    def __init__(self, rows: Iterable[Mapping[str, str]], terms: Terms) -> None:
+        self._rows: dict[tuple[str, Anatomy, Modality], bool] = {}
+        for row in rows:
+            concept = terms[row["concept"]].label
+            if row["shown"] not in ("yes", "no"):
+                raise TermError(f"visible: {concept!r}: shown is {row['shown']!r}, not yes or no")
+            anatomy = Anatomy.parse(row["anatomy"])
+            every = row["modality"] == "*"
+            for modality in Modality if every else (Modality.parse(row["modality"]),):
+                self._rows[concept, anatomy, modality] = row["shown"] == "yes"
+
+    def shown(self, concept: str, anatomy: Anatomy, modality: Modality) -> bool | None:
+        """Whether such pictures also show the concept; ``None`` where the table is silent."""
+        return self._rows.get((concept, anatomy, modality))
+
+
+@cache
+def load_visible() -> Visible:
+    """The visibility table of the package.
+
+    Raises:
+        TermError: a row breaks the rules.
+    """
+    return Visible(read_table("visible.csv", COLUMNS), load_terms())

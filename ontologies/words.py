@@ -1,0 +1,62 @@
+"""Words of a name: what makes two names the same, and what one name says more than another."""
+
+from __future__ import annotations
+
+import re
+
+_TOKEN = re.compile(r"[a-z0-9]+\*?")
+_FILLERS = frozenset(
+    "a an and at by for from in is of on or the this to with type view plane side".split()  # noqa: SIM905
+)
+_REST = frozenset({"other", "any", "unspecified", "miscellaneous", "undetermined"})
+# British spelling -> American, as letter sequences; from the spellings met in HPO and ICD-11.
+_BRITISH = (
+    ("oedema", "edema"),
+    ("haem", "hem"),
+    ("anaem", "anem"),
+    ("tumour", "tumor"),
+    ("oesoph", "esoph"),
+    ("goitre", "goiter"),
+    ("fibre", "fiber"),
+    ("centre", "center"),
+    ("ischaem", "ischem"),
+    ("leukaem", "leukem"),
+    ("paed", "ped"),
+    ("grey", "gray"),
+)
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """Words in order: lower case, American spelling, singular; hyphens part words."""
+    text = text.casefold().replace("_", " ")
+    for british, american in _BRITISH:
+        text = text.replace(british, american)
+    return tuple(_singular(word) for word in _TOKEN.findall(text))
+
+
+def normalise(text: str) -> str:
+    """One spelling of a name for comparison."""
+    return " ".join(tokens(text))
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a name that carry meaning."""
+    return frozenset(word for word in tokens(text) if word not in _FILLERS)
+
+
+def is_rest_class(text: str) -> bool:
+    """Whether a name stands for "something else", which may always be true."""
+    return not _REST.isdisjoint(tokens(text))
+
+
+def is_composite(text: str) -> bool:
+    """Whether a name joins two concepts, such as ``Nodule/Mass``."""
+    return "/" in text or " or " in f" {text.casefold()} "
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word

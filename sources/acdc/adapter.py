@@ -1,0 +1,76 @@
+"""ACDC: the labelled end-diastolic and end-systolic volumes, and both together for the group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Scope, Skip
+from medrcube.sources.tables import label_map, natural, read_key_values
+
+PHASES = ("ED", "ES")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield two single-frame cases a patient, and a montage where the group is stated."""
+    del layout  # the names are the same; one has folders where the other has files
+    folders = sorted((info.parent for info in root.rglob("patient*/Info.cfg")), key=natural)
+    seen: set[str] = set()
+    # Older test sets come twice, without and with ground truth: the latter goes first.
+    for folder in sorted(folders, key=lambda folder: not _has_truth(folder)):
+        if folder.name in seen or not _has_truth(folder):
+            reason = "another copy of a patient" if folder.name in seen else "no ground truth"
+            files = sorted(path for path in folder.rglob("*_frame*") if path.is_file())
+            yield Skip(key=str(folder.relative_to(root)), reason=reason, paths=tuple(files))
+        else:
+            yield from _patient(folder)
+        seen.add(folder.name)
+
+
+def _patient(folder: Path) -> Iterator[Case]:
+    info = read_key_values(folder / "Info.cfg", keys=PHASES)
+    facts = info.facts(height_cm="Height", weight_kg="Weight")
+    split = "testing" if folder.parent.name.startswith("testing") else "training"
+    names = [f"{folder.name}_frame{info.integer(phase):02}" for phase in PHASES]
+    images = [ImageRef(paths=(_volume(folder / f"{name}.nii.gz"),)) for name in names]
+    truths = [_volume(folder / f"{name}_gt.nii.gz") for name in names]
+    for phase, image, truth in zip(PHASES, images, truths, strict=True):
+        yield Case(
+            key=f"{folder.name}-{phase}",
+            images=(image,),
+            patient=folder.name,
+            labels=(info.label(phase, field="phase", value=phase),),
+            regions=label_map(truth, (1, 2, 3), field="structure"),
+            split=split,
+            facts=facts,
+        )
+    if "Group" in info:
+        ed, es = (label_map(truths[n], (1, 2, 3), field="structure", image=n) for n in (0, 1))
+        yield Case(
+            key=f"{folder.name}-ED-ES",
+            images=tuple(images),
+            patient=folder.name,
+            labels=(info.label("Group", field="diagnosis"),),
+            regions=(*ed, *es),
+            split=split,
+            shows=Scope.PATIENT,
+            facts=facts,
+        )
+
+
+def _has_truth(folder: Path) -> bool:
+    return any(folder.glob("*_gt.nii*"))
+
+
+def _volume(path: Path) -> Path:
+    """The file, or the only ``.nii`` in the folder that the Kaggle copy is said to make of it."""
+    if not path.is_dir():
+        return path
+    inner = list(path.glob("*.nii"))
+    if len(inner) != 1:
+        raise SourceError(
+            f"{path}: is a folder with {len(inner)} .nii files; the card assumes (unverified) "
+            "that the Kaggle copy turns each .nii.gz into a folder with one; report this copy"
+        )
+    return inner[0]

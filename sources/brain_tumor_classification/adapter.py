@@ -1,0 +1,57 @@
+"""Brain Tumor Classification (MRI): the folder is the label, the top folder is the split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.tables import natural
+
+# Names without suffix, as in the authors' repository.
+_TESTING = re.compile(r"image(\(\d+\))?")
+_OFFICIAL = {
+    "Training/glioma_tumor": re.compile(r"gg \(\d+\)"),
+    "Training/meningioma_tumor": re.compile(r"(m |m1|m2 |m3 )\(\d+\)"),
+    "Training/pituitary_tumor": re.compile(r"p \(\d+\)"),
+    "Testing/glioma_tumor": _TESTING,
+    "Testing/meningioma_tumor": _TESTING,
+    "Testing/pituitary_tumor": _TESTING,
+}
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the three tumour classes of an official copy; set a renamed copy aside.
+
+    One renamed file makes the whole copy suspect: wrongly filed pictures are known by official
+    name only, and in a renumbered copy such a name may stand for any picture.
+    """
+    del layout
+    files = [(folder, path) for folder in _OFFICIAL for path in (root / folder).glob("*.jpg")]
+    files.sort(key=lambda file: natural(file[1]))
+    renamed = [
+        path.relative_to(root).as_posix()
+        for folder, path in files
+        if not _OFFICIAL[folder].fullmatch(path.stem)
+    ]
+    for folder, path in files:
+        split, _, label = folder.partition("/")
+        key = f"{split}-{label}-{path.stem}"
+        if renamed:
+            yield Skip(key=key, reason=_distrust(renamed), paths=(path,))
+            continue
+        yield Case(
+            key=key,
+            images=(ImageRef(paths=(path,)),),
+            labels=(Label(field="tumor", value=label, evidence=f"folder {folder}"),),
+            split=split.lower(),
+        )
+
+
+def _distrust(renamed: list[str]) -> str:
+    return (
+        f"this copy holds {len(renamed)} renamed files ({renamed[0]} is no name of the release), "
+        "so the list of wrongly filed pictures cannot be applied to it; get the release from its "
+        "home page"
+    )

@@ -1,0 +1,41 @@
+"""A few synthetic pictures under official names, the two spellings of ``no_tumor`` among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from medrcube.sources.phantoms import picture, write_picture
+
+_FILES = (
+    "Training/glioma_tumor/gg (1).jpg",
+    "Training/glioma_tumor/gg (826).jpg",
+    "Training/meningioma_tumor/m (1).jpg",
+    "Training/meningioma_tumor/m1(1).jpg",
+    "Training/meningioma_tumor/m2 (1).jpg",
+    "Training/meningioma_tumor/m3 (1).jpg",
+    "Training/meningioma_tumor/m1(123).jpg",
+    "Training/no_tumor/1.jpg",
+    "Training/no_tumor/image.jpg",
+    "Training/no_tumor/image (42).jpg",
+    "Training/no_tumor/image(42).jpg",
+    "Training/pituitary_tumor/p (1).jpg",
+    "Training/pituitary_tumor/p (564).jpg",
+    "Testing/glioma_tumor/image(1).jpg",
+    "Testing/glioma_tumor/image(2).jpg",
+    "Testing/meningioma_tumor/image(1).jpg",
+    "Testing/no_tumor/image(1).jpg",
+    "Testing/pituitary_tumor/image.jpg",
+    "Testing/pituitary_tumor/image(1).jpg",
+    "Testing/pituitary_tumor/image(77).jpg",
+    "Testing/pituitary_tumor/image(85).jpg",
+)
+
+
+def build(root: Path, layout: str) -> None:
+    """Write grey pictures as RGB JPEG of different sizes."""
+    del layout
+    for seed, name in enumerate(_FILES):
+        grey = picture(120 + seed, 130, seed=seed)
+        write_picture(root / name, np.repeat(grey[:, :, None], 3, axis=2))

@@ -1,0 +1,74 @@
+"""CAMUS: end-diastolic and end-systolic frames of two views, and a pair for the ejection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Label, Scope, Skip
+from medrcube.sources.tables import label_map, natural, parts_of, read_key_values
+
+SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield four frames a patient, and the four-chamber pair where an EF is stated."""
+    splits = _splits(root)
+    for file in sorted(root.rglob("patient????/Info_?CH.cfg"), key=natural):
+        person, split = file.parent.name, splits.get(file.parent.name)
+        if layout == "mhd":  # test ids begin at patient0001 again and are other persons
+            split = file.relative_to(root).parts[0]
+            person = f"{split}-{person}"
+        yield from _view(file, layout, person, split)
+    strays = sorted(root.rglob("patient[0-9][0-9][0-9]_*"), key=natural)
+    for name, files in groupby(strays, key=lambda file: file.name.partition("_")[0]):
+        reason = "a patient of TED, another dataset made from CAMUS patients"
+        yield Skip(key=f"TED-{name}", reason=reason, paths=tuple(files))
+
+
+def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case]:
+    info = read_key_values(file, keys=("ED", "ES"))
+    facts = info.facts(sex="Sex", age="Age", quality="ImageQuality")
+    view = file.stem.removeprefix("Info_")
+    labels = [Label(field="view", value=view, evidence=f"{file.parent.name}/{file.name}")]
+    if "ImageQuality" in info:
+        labels.append(info.label("ImageQuality", field="quality"))
+    blind = layout == "mhd" and split == "testing"  # published without contours
+    frames: list[ImageRef] = []
+    for phase in ("ED", "ES"):
+        stem = file.with_name(f"{file.parent.name}_{view}_{phase}")
+        picture = Path(f"{stem}{SUFFIXES[layout]}")
+        image = ImageRef(paths=(picture,), parts=parts_of(picture))
+        truth = Path(f"{stem}_gt{SUFFIXES[layout]}")
+        unsure = blind or info.get("ImageQuality") == "Poor"
+        frames.append(image)
+        yield Case(
+            key=f"{person}-{view}-{phase}",
+            images=(image,),
+            patient=person,
+            labels=(*labels, info.label(phase, field="phase", value=phase)),
+            regions=() if unsure else label_map(truth, (1, 2, 3), field="structure"),
+            split=split,
+            facts=facts,
+        )
+    ejection = next((key for key in ("EF", "LVef") if info.get(key)), None)
+    if view == "4CH" and ejection:
+        stated = [info.label(ejection, field=field) for field in ("function", "ejection_fraction")]
+        yield Case(
+            key=f"{person}-{view}-ED-ES",
+            images=tuple(frames),
+            patient=person,
+            labels=(*labels, *stated),
+            split=split,
+            shows=Scope.PATIENT,
+            facts=facts,
+        )
+
+
+def _splits(root: Path) -> Mapping[str, str]:
+    return {
+        patient: file.stem.removeprefix("subgroup_")
+        for file in sorted(root.rglob("subgroup_*.txt"))
+        for patient in file.read_text(encoding="utf-8").split()
+    }

@@ -1,0 +1,90 @@
+"""COVID-19 Image Data Collection: one case a row of the table, in any of its editions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Skip, State
+from medrcube.sources.tables import Row, may_redistribute, read_csv
+from medrcube.taxonomy import Anatomy, Modality
+
+SCORES = "annotations/covid-severity-scores.csv"
+WHO = ("patientid", "Patientid")
+FIELDS = {
+    "Viral": "family",
+    "Bacterial": "family",
+    "Fungal": "family",
+    "Pneumonia": "syndrome",
+    "ARDS": "syndrome",
+    "No Finding": "film",
+}
+MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the rows in order of file name; the table's edition is told by its columns."""
+    rows = read_csv(root / "metadata.csv", columns=("finding", "view", "filename"))
+    scores: dict[str, Row] = {}
+    if layout == "scored":
+        columns = ("filename", "geographic_mean")
+        table = read_csv(root / SCORES, columns=columns, comment="##")
+        scores = {row["filename"]: row for row in table}
+    for name, group in groupby(sorted(rows, key=_name), key=_name):
+        row, *others = group
+        path = root / row.get("folder", "images") / name
+        key = name or f"row {row.line}"
+        if not name:
+            yield Skip(key=key, reason="the row names no file")
+        elif any(row.get(column) != other.get(column) for other in others for column in MUST_AGREE):
+            yield Skip(key=key, reason="rows of this file contradict each other", paths=(path,))
+        elif row.get("folder") == "volumes":
+            reason = "a CT volume of a second download, whose grey scale is not documented"
+            yield Skip(key=key, reason=reason, paths=(path,))
+        else:
+            yield _case(row, path, scores)
+
+
+def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Case:
+    # The first edition has no column for the modality and says CT in the view.
+    ct = row.get("modality", "CT" if row["view"] in {"CT", "Axial", "Coronal"} else "X-ray")
+    modality = Modality.parse(ct)
+    film = modality is Modality.XRAY
+    score = scores.get(row["filename"]) if film else None
+    labels = [row.label("view", field="view" if film else "plane")] if row["view"] else []
+    clear = score is not None and score["geographic_mean"] in {"0", "0.0"}
+    state = State.UNKNOWN if clear else State.PRESENT  # readers saw nothing of it on this film
+    labels.extend(
+        row.label("finding", field=FIELDS.get(part, "cause"), value=part, state=state)
+        for part in _parts(row["finding"])
+        if film or part != "No Finding"  # one CT figure does not speak for the lungs
+    )
+    if score is not None:
+        labels += [score.label("geographic_mean", field=field) for field in ("opacity", "extent")]
+    return Case(
+        key=row["filename"],
+        images=(ImageRef(paths=(path,)),),
+        patient=next((row[column] for column in WHO if row.get(column)), None),
+        labels=tuple(labels),
+        anatomy=Anatomy.CHEST if film else Anatomy.LUNGS,
+        modality=modality,
+        licence=row.get("license") or None,
+        redistribute=may_redistribute(row.get("license", "")),
+        facts=row.facts(sex="sex", age="age", days="offset", survival="survival", icu="went_icu"),
+    )
+
+
+def _parts(finding: str) -> list[str]:
+    """Steps of ``Pneumonia/Viral/COVID-19`` or items of ``COVID-19, ARDS``.
+
+    A path's first step goes: told as a fact beside its cause, it would make every other cause
+    of pneumonia look as if it could be true too.
+    """
+    parts = [part.strip() for part in re.split("[/,]", finding) if part.strip()]
+    return parts[1:] if len(parts) > 1 and parts[0] == "Pneumonia" else parts
+
+
+def _name(row: Row) -> str:
+    return row["filename"]

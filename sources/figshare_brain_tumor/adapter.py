@@ -1,0 +1,67 @@
+"""Cheng's brain tumors: one MATLAB 7.3 file per slice, with its label, patient and mask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.tables import index_names
+
+_FILES = 3064
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every numbered file; reads its label and patient, no pixels."""
+    del layout
+    files = index_names(root, ".mat")
+    folds = _folds(files["cvind.mat"]) if "cvind.mat" in files else None
+    numbers = [int(name[:-4]) for name in files if re.fullmatch(r"[1-9]\d{0,3}\.mat", name)]
+    for number in sorted(number for number in numbers if number <= _FILES):
+        split = None if folds is None else f"fold-{folds[number - 1]}"
+        yield _case(files[f"{number}.mat"], split)
+
+
+def _case(path: Path, split: str | None) -> Case | Skip:
+    import h5py  # noqa: PLC0415  # the card and its checks do without it
+
+    try:
+        with h5py.File(path) as file:
+            data = file["cjdata"]
+            label = f"{data['label'][()].item():g}"
+            patient = "".join(chr(code) for code in data["PID"][()].ravel())
+            shapes = data["image"].shape, data["tumorMask"].shape
+    except (OSError, KeyError, ValueError) as error:
+        reason = f"is no MATLAB 7.3 file with cjdata/label, PID, image and tumorMask: {error}"
+        return Skip(key=path.stem, reason=reason, paths=(path,))
+    if shapes[0] != shapes[1]:
+        reason = f"image and tumorMask differ in shape: {shapes[0]} and {shapes[1]}"
+        return Skip(key=path.stem, reason=reason, paths=(path,))
+    mask = MaskFile(paths=(path,), member="cjdata/tumorMask")
+    return Case(
+        key=path.stem,
+        images=(ImageRef(paths=(path,), member="cjdata/image"),),
+        patient=patient,
+        labels=(Label(field="tumor", value=label, evidence=f"{path.name} cjdata/label={label}"),),
+        regions=(
+            Region(field="mask", value="tumor", shape=mask, evidence=f"{path.name} tumorMask"),
+        ),
+        split=split,
+    )
+
+
+def _folds(path: Path) -> list[int]:
+    """The fold of every file number, from 1."""
+    import h5py  # noqa: PLC0415
+
+    assumed = f"the card assumes a MATLAB 7.3 file with {_FILES} numbers named cvind"
+    try:
+        with h5py.File(path) as file:
+            folds = [int(value) for value in file["cvind"][()].ravel()]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise SourceError(f"{path}: cannot be read as folds ({error}); {assumed}") from error
+    if len(folds) != _FILES:
+        raise SourceError(f"{path}: cvind holds {len(folds)} values; {assumed}")
+    return folds

@@ -1,0 +1,111 @@
+"""POCUS lung ultrasound: one case a row of the table, joined to its file by the bare name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Scope, Skip, State
+from medrcube.sources.layout import walk
+from medrcube.sources.tables import Row, may_redistribute, read_csv
+
+PREFIXES = {
+    "cov": "covid-19",
+    "pneu": "bacterial pneumonia",
+    "reg": "regular",
+    "vir": "viral pneumonia",
+}
+SIGNS = (
+    "Effusion",
+    "Consolidations",
+    "B-lines",
+    "A-lines",
+    "Pleural line irregularities",
+    "Air bronchogram",
+)
+STATES = {"1": State.PRESENT, "0": State.ABSENT, "": State.UNKNOWN}
+COMMENTS = ("Comments first medical doctor (MD1)", "MD2", "MD3")
+SOURCE, PATIENT = "Source ID", "Patient ID / Name"
+COLUMNS = ("Filename", "Label", "License", "InThisRepo", "Type", "Probe", *SIGNS, "Healthy")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the rows in table order; a row that must not be used comes with its reason."""
+    del layout  # folders differ by their capitals only
+    columns = (*COLUMNS, *COMMENTS, SOURCE, PATIENT)
+    rows = read_csv(root / "data/dataset_metadata.csv", columns=columns)
+    files: dict[str, Path] = {}
+    for name in walk(root):
+        if re.match(r"data/pocus_(videos|images)/(convex|linear)/", name, re.IGNORECASE):
+            files.setdefault(Path(name).stem.lower(), root / name)
+    rows_of = Counter(row["Filename"].lower() for row in rows)
+    for row in rows:
+        stem = row["Filename"]
+        file, twice = files.get(stem.lower()), rows_of[stem.lower()] > 1
+        reason = "two rows have this name" if twice else _objection(row, file)
+        if reason:
+            key = f"{stem} (line {row.line})" if twice else stem
+            yield Skip(key=key, reason=reason, paths=(file,) if file else ())
+        else:
+            kind = "pocus_videos" if row["Type"].lower() == "video" else "pocus_images"
+            yield _case(row, file or root / "data" / kind / row["Probe"] / stem)
+
+
+def _objection(row: Row, file: Path | None) -> str:
+    """Why a row must not be used, or nothing."""
+    prefix = re.match("(cov|pneu|reg|vir)[-_]", row["Filename"].lower())
+    comments = " ".join(row[column].lower() for column in COMMENTS)
+    sick = row["Label"].lower() != "regular"
+    if not may_redistribute(row["License"]) and "emergency" not in row["License"].lower():
+        return f"the licence {row['License']!r} does not allow a picture made from it"
+    if file is None and row["InThisRepo"] != "Yes":
+        return "the repository does not hold this file"
+    if file is not None and "label_uncertain" in file.parts:
+        return "the dataset calls its label uncertain"
+    if prefix is None:
+        return "the name lacks the prefix of a class"
+    if PREFIXES[prefix[1]] != row["Label"].lower():
+        return f"the name says {prefix[1]!r} but the table {row['Label']!r}"
+    if "do not use" in comments or "no lung" in comments or {"liver", "95%"} <= _words(comments):
+        return "a doctor's comment advises against its use"
+    if (row["Healthy"] == "1" or not sick) and "1" in (row["Effusion"], row["Consolidations"]):
+        return "called healthy, with an effusion or a consolidation"
+    return ""
+
+
+def _case(row: Row, file: Path) -> Case:
+    states = {sign: row.state(sign, STATES) for sign in SIGNS}
+    clean = row.state("Healthy", STATES) is State.PRESENT
+    # A row of zeros means "not mentioned" unless something in it is stated.
+    stated = clean or State.PRESENT in states.values()
+    labels = [
+        row.label(sign, field="sign", value=sign, state=state)
+        for sign, state in states.items()
+        if stated or state is State.PRESENT
+    ]
+    # A clean clip of a sick person shows nothing of the disease.
+    unseen = clean and row["Label"].lower() != "regular"
+    labels.append(
+        row.label("Label", field="class", state=State.UNKNOWN if unseen else State.PRESENT)
+    )
+    labels.append(row.label("Probe", field="probe"))
+    if row.get("Lung Severity Score"):
+        labels.append(row.label("Lung Severity Score", field="score"))
+    known = row[SOURCE] and row[PATIENT] not in {"", "n/A"}
+    still = row["Type"].lower() == "image"
+    return Case(
+        key=row["Filename"],
+        images=(ImageRef(paths=(file,)),),
+        patient=f"{row[SOURCE]}/{row[PATIENT]}" if known else None,
+        labels=tuple(labels),
+        shows=Scope.VOLUME if still else Scope.IMAGE,
+        licence=row["License"],
+        redistribute=row["InThisRepo"] == "Yes" and may_redistribute(row["License"]),
+        facts=row.facts(sex="Gender", age="Age", area="Area according to DEGUM"),
+    )
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[\w%]+", text))

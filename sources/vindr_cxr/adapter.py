@@ -1,0 +1,195 @@
+"""VinDr-CXR: three independent readings per training picture, one consensus per test picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
+from medrcube.sources.tables import Row, index_names, read_csv
+
+Box = tuple[float, float, float, float]
+
+OVERLAP = 0.5
+"""Two boxes mean one place when their intersection is at least this part of their union."""
+
+_PANEL = {"train": 3, "test": 1}
+_IDS = ("image_id", "rad_id")
+_CORNERS = ("x_min", "y_min", "x_max", "y_max")
+_NONE, _OTHER_LESION = "No finding", "Other lesion"
+_DISEASES = ("COPD", "Lung tumor", "Pneumonia", "Tuberculosis")
+_OTHER_DISEASES = ("Other diseases", "Other disease")
+_COMMON = (
+    *("Aortic enlargement", "Atelectasis", "Calcification", "Cardiomegaly", "Consolidation"),
+    *("ILD", "Infiltration", "Lung Opacity", "Nodule/Mass", _OTHER_LESION, "Pleural effusion"),
+    *("Pleural thickening", "Pneumothorax", "Pulmonary fibrosis", _NONE),
+)
+# Kaggle folds these into `Other lesion`, and leaves the diseases out.
+_RARE = (
+    *("Clavicle fracture", "Edema", "Emphysema", "Enlarged PA", "Lung cavity", "Lung cyst"),
+    *("Mediastinal shift", "Rib fracture"),
+)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What the readers of one picture wrote down."""
+
+    readers: set[str] = field(default_factory=set)
+    marked: dict[str, set[str]] = field(default_factory=dict)
+    boxes: dict[str, list[tuple[str, Box]]] = field(default_factory=dict)
+    lines: list[int] = field(default_factory=list)
+    table: str = ""
+
+
+def cases(root: Path, layout: str) -> Iterator[Case]:
+    """Yield one case for every picture that a label table names."""
+    files = index_names(root)
+    if layout == "kaggle":
+        rows = read_csv(root / "train.csv", columns=("image_id", "rad_id", "class_name", *_CORNERS))
+        stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
+        yield from _cases(root, "train", files, _kaggle(rows), stated)
+        return
+    for split in _PANEL:
+        tables = (f"image_labels_{split}.csv", f"annotations_{split}.csv")
+        paths = [files.get(table, root / "annotations" / table) for table in tables]
+        labels = read_csv(paths[0], columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
+        boxes = read_csv(paths[1], columns=("image_id", "class_name", *_CORNERS))
+        stated = {name: True for name in next(iter(labels), ()) if name not in _IDS}
+        yield from _cases(root, split, files, _physionet(labels, boxes, stated), stated)
+
+
+def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
+    """Merge the boxes of one class that different readers drew around one place.
+
+    A box joins the first group in which it overlaps every box by ``OVERLAP`` and which holds no
+    other box of its reader. A group of at least ``needed`` readers becomes the mean of its boxes.
+    A group of fewer is a place that may or may not show the class: then nothing is located at
+    all, because a wrong box might be drawn there.
+
+    Args:
+        boxes: reader and box ``(x0, y0, x1, y1)``, in any order.
+        needed: how many readers must agree.
+    """
+    groups: list[list[tuple[str, Box]]] = []
+    for reader, box in sorted(boxes):
+        fitting = (
+            group
+            for group in groups
+            if all(reader != other and _overlap(box, seen) >= OVERLAP for other, seen in group)
+        )
+        group = next(fitting, None)
+        if group is None:
+            groups.append([(reader, box)])
+        else:
+            group.append((reader, box))
+    if any(len(group) < needed for group in groups):
+        return []
+    return [_mean([box for _, box in group]) for group in groups]
+
+
+def _physionet(
+    labels: Iterable[Row], boxes: Iterable[Row], stated: Iterable[str]
+) -> dict[str, _Reading]:
+    readings: dict[str, _Reading] = {}
+    for row in labels:
+        reading = readings.setdefault(row["image_id"], _Reading(table=row.table))
+        reader = row.get("rad_id", "consensus")
+        reading.readers.add(reader)
+        reading.lines.append(row.line)
+        for name in stated:
+            if row[name] not in {"0", "1"}:
+                raise SourceError(f"{row.cite(name)}: expected 0 or 1; is this another edition?")
+            if row[name] == "1":
+                reading.marked.setdefault(name, set()).add(reader)
+    for row in boxes:
+        _add_box(readings.setdefault(row["image_id"], _Reading(table=row.table)), row)
+    return readings
+
+
+def _kaggle(rows: Iterable[Row]) -> dict[str, _Reading]:
+    readings: dict[str, _Reading] = {}
+    for row in rows:
+        reading = readings.setdefault(row["image_id"], _Reading(table=row.table))
+        reading.readers.add(row["rad_id"])
+        reading.lines.append(row.line)
+        reading.marked.setdefault(row["class_name"], set()).add(row["rad_id"])
+        _add_box(reading, row)
+    return readings
+
+
+def _add_box(reading: _Reading, row: Row) -> None:
+    if row["x_min"]:  # a row of `No finding` has no box
+        x0, y0, x1, y1 = (float(row[corner]) for corner in _CORNERS)
+        reader = row.get("rad_id", "consensus")
+        reading.boxes.setdefault(row["class_name"], []).append((reader, (x0, y0, x1, y1)))
+        reading.marked.setdefault(row["class_name"], set()).add(reader)
+
+
+def _cases(
+    root: Path,
+    split: str,
+    files: dict[str, Path],
+    readings: dict[str, _Reading],
+    stated: dict[str, bool],
+) -> Iterator[Case]:
+    """Yield a case for every reading; ``stated`` tells which labels the tables speak of."""
+    for image, reading in readings.items():
+        states = {
+            name: _state(reading, name, split) if stated.get(name, True) else State.UNKNOWN
+            for name in dict.fromkeys((*stated, *reading.marked))
+        }
+        file = f"{image}.dicom"
+        yield Case(
+            key=image,
+            images=(ImageRef(paths=(files.get(file, root / split / file),)),),
+            patient=image,
+            labels=tuple(_label(reading, name, state) for name, state in states.items()),
+            regions=tuple(_regions(reading, states, split)),
+            split=split,
+        )
+
+
+def _state(reading: _Reading, name: str, split: str) -> State:
+    """Present when two of three readers say so, all three for `No finding`; absent when none."""
+    panel, votes = _PANEL[split], len(reading.marked.get(name, ()))
+    if votes >= (panel if name == _NONE else min(panel, 2)):
+        return State.PRESENT
+    return State.UNKNOWN if votes or len(reading.readers) < panel else State.ABSENT
+
+
+def _label(reading: _Reading, name: str, state: State) -> Label:
+    votes, readers = len(reading.marked.get(name, ())), len(reading.readers)
+    lines = ",".join(map(str, reading.lines))
+    return Label(
+        field="disease" if name in (*_DISEASES, *_OTHER_DISEASES) else "finding",
+        value=name,
+        state=state,
+        evidence=f"{reading.table}:{lines} {name} marked by {votes} of {readers}",
+    )
+
+
+def _regions(reading: _Reading, states: dict[str, State], split: str) -> Iterator[Region]:
+    """Agreed boxes of findings that are present."""
+    for name, boxes in reading.boxes.items():
+        if states[name] is State.PRESENT and name != _OTHER_LESION:
+            evidence = f"boxes of {name} by {', '.join(sorted({reader for reader, _ in boxes}))}"
+            for box in agreed_boxes(boxes, min(_PANEL[split], 2)):
+                shape = Rectangle(xyxy=box)
+                yield Region(field="finding", value=name, shape=shape, evidence=evidence)
+
+
+def _overlap(a: Box, b: Box) -> float:
+    """Intersection over union."""
+    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    areas = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in (a, b))
+    return width * height / (areas - width * height)
+
+
+def _mean(boxes: Sequence[Box]) -> Box:
+    x0, y0, x1, y1 = (sum(corner) / len(boxes) for corner in zip(*boxes, strict=True))
+    return (x0, y0, x1, y1)

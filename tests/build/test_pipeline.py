@@ -1,0 +1,250 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from medrcube.build.cache import BuildCache
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build, hash_patient
+from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
+
+ONE = LocalEngine(1)
+
+
+@pytest.fixture
+def run(toy, quiet):
+    def run_build(workspace, engine=ONE):
+        return build(workspace, {"toy": toy}, engine, quiet)
+
+    return run_build
+
+
+def _files(root):
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and "cache" not in path.parts
+    }
+
+
+def _quarantine(workspace):
+    table = pd.read_parquet(workspace.quarantine)
+    return dict(zip(table["case"], table["code"], strict=True))
+
+
+def test_a_build_makes_pictures_items_and_no_failure(run, workspace):
+    report = run(workspace)
+    (source,) = report.sources
+    assert (source.cases, source.failed, source.pictures) == (6, 0, 12)
+    assert source.items > 0
+    assert report.failures == ()
+    samples = pd.read_parquet(workspace.samples)
+    assert all((workspace.root / image).is_file() for image in samples["image"])
+
+
+def test_a_second_build_renders_nothing_and_changes_no_byte(run, workspace):
+    run(workspace)
+    before = _files(workspace.root)
+    report = run(workspace)
+    assert (report.rendered, report.reused) == (0, 6)
+    assert _files(workspace.root) == before
+
+
+def test_a_changed_raw_file_is_rendered_again_and_no_other(run, workspace, raw, write_case):
+    run(workspace)
+    write_case(raw, "g (0)", seed=99)
+    assert run(workspace).rendered == 1
+
+
+def test_a_touched_raw_file_of_equal_bytes_gives_equal_outputs(run, workspace, raw):
+    run(workspace)
+    before = _files(workspace.root)
+    os.utime(raw / "g (0).png", (1, 1))
+    run(workspace)
+    assert _files(workspace.root) == before
+
+
+def test_a_lost_picture_is_made_again(run, workspace):
+    run(workspace)
+    before = _files(workspace.root)
+    victim = next(workspace.images.rglob("*.png"))
+    victim.unlink()
+    assert run(workspace).rendered == 1
+    assert _files(workspace.root) == before
+
+
+def test_the_place_of_the_raw_tree_does_not_matter(run, workspace, raw, tmp_path):
+    run(workspace)
+    before = _files(workspace.root)
+    moved = tmp_path / "elsewhere"
+    shutil.move(raw, moved)
+    other = replace(workspace, root=tmp_path / "second", sources={"toy": moved})
+    (other.root / "cache").mkdir(parents=True)
+    shutil.copy(workspace.root / "cache" / "patient.key", other.root / "cache" / "patient.key")
+    run(other)
+    assert _files(other.root) == before
+
+
+def test_several_workers_give_the_bytes_of_one(run, workspace, tmp_path):
+    run(workspace)
+    other = replace(workspace, root=tmp_path / "second")
+    (other.root / "cache").mkdir(parents=True)
+    shutil.copy(workspace.root / "cache" / "patient.key", other.root / "cache" / "patient.key")
+    run(other, LocalEngine(3))
+    assert _files(other.root) == _files(workspace.root)
+
+
+def test_patients_are_keyed_hashes(run, workspace):
+    run(workspace)
+    patients = pd.read_parquet(workspace.samples)["patient"]
+    assert patients.str.fullmatch("[0-9a-f]{16}").all()
+    assert hash_patient("a", "p", b"k") != hash_patient("a", "p", b"l")
+    assert hash_patient("a", "p", b"k") != hash_patient("b", "p", b"k")
+    assert hash_patient("a", None, b"k") == ""
+
+
+def _truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _blank(path):
+    Image.fromarray(np.zeros((96, 112), np.uint8)).save(path)
+
+
+def _other_size(path):
+    Image.fromarray(np.full((10, 10), 255, np.uint8)).save(path)
+
+
+def _text(path):
+    path.write_text("not a picture")
+
+
+@pytest.mark.parametrize(
+    ("file", "harm", "code"),
+    [
+        ("g (0).png", _truncate, "truncated"),
+        ("g (0).png", _blank, "blank"),
+        ("g (0).png", _text, "unsupported-format"),
+        ("g (0)_mask.png", _other_size, "mask-size"),
+        ("g (0)_mask.png", _blank, "empty-mask"),
+    ],
+)
+def test_a_bad_file_costs_its_own_case_and_says_why(run, workspace, raw, file, harm, code):
+    harm(raw / file)
+    report = run(workspace)
+    assert _quarantine(workspace) == {"g (0)": code}
+    assert report.sources[0].failed == 1
+    assert report.sources[0].pictures == 10
+
+
+def test_more_failures_than_the_gate_fail_the_build(run, workspace, raw):
+    _truncate(raw / "g (0).png")
+    assert "1 of 6 cases could not be rendered" in run(workspace).failures[0]
+    settings = replace(workspace.settings, quarantine_gate=0.5)
+    assert run(replace(workspace, settings=settings)).failures == ()
+
+
+def test_a_mended_file_leaves_the_quarantine(run, workspace, raw, write_case):
+    _truncate(raw / "g (0).png")
+    run(workspace)
+    write_case(raw, "g (0)", seed=0)
+    assert run(workspace).failures == ()
+    assert _quarantine(workspace) == {}
+
+
+def test_an_unmapped_label_stops_the_build_and_keeps_what_was_built(
+    run, workspace, raw, write_case
+):
+    run(workspace)
+    before = _files(workspace.root)
+    write_case(raw, "q (1)")
+    with pytest.raises(SourceError, match="'q' of field 'tumour' is not in the card"):
+        run(workspace)
+    assert _files(workspace.root) == before
+
+
+def test_a_root_that_is_a_file_stops_the_build(run, workspace, tmp_path):
+    (tmp_path / "archive.zip").touch()
+    with pytest.raises(SourceError, match="is a file"):
+        run(workspace.with_sources({"toy": tmp_path / "archive.zip"}))
+
+
+def test_a_workspace_without_sources_says_how_to_name_one(run, workspace):
+    with pytest.raises(MedrcubeError, match="--source ID=ROOT"):
+        run(replace(workspace, sources={}))
+
+
+def test_an_output_that_cannot_be_written_is_an_error(run, workspace):
+    (workspace.root / "images").write_text("a file where a folder belongs")
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        run(workspace)
+
+
+def test_a_broken_cache_is_an_error_that_names_it(run, workspace):
+    workspace.cache.write_text("this is no database, whatever its name says" * 9)
+    with pytest.raises(WorkspaceError, match=r"build\.sqlite3: the build cache cannot be opened"):
+        run(workspace)
+
+
+def test_two_builds_of_one_workspace_do_not_mix(run, workspace):
+    with BuildCache(workspace.cache), pytest.raises(WorkspaceError, match="another build"):
+        run(workspace)
+    assert run(workspace).failures == ()
+
+
+def test_recipes_name_inputs_by_digest_and_relative_path(run, workspace, raw):
+    run(workspace)
+    recipes = [json.loads(line) for line in workspace.recipes.read_text().splitlines()]
+    assert len(recipes) == 12
+    assert recipes[0]["files"].keys() == {"g (0).png", "g (0)_mask.png"}
+    assert str(raw) not in workspace.recipes.read_text()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.console import Reporter
+from medrcube.sources.contract import load_source
+from medrcube.workspace import Workspace
+
+if __name__ == "__main__":
+    root, raw, source = map(Path, sys.argv[1:])
+    build(Workspace(root=root, sources={"toy": raw}), {"toy": load_source(source)},
+          LocalEngine(2), Reporter(quiet=True))
+"""
+
+
+@pytest.mark.parametrize("pictures", [1, 9])
+def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(
+    run, workspace, toy, raw, write_case, tmp_path, pictures
+):
+    for number in range(10, 40):
+        write_case(raw, f"m ({number})", seed=number, size=(200, 240))
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    arguments = [sys.executable, script, workspace.root, raw, toy.folder]
+    process = subprocess.Popen(arguments, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(list(workspace.images.rglob("*.png"))) < pictures and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not workspace.items.exists()
+    run(workspace)
+    clean = replace(workspace, root=tmp_path / "clean")
+    (clean.root / "cache").mkdir(parents=True)
+    shutil.copy(workspace.root / "cache" / "patient.key", clean.root / "cache" / "patient.key")
+    run(clean)
+    assert _files(workspace.root) == _files(clean.root)

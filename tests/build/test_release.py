@@ -1,0 +1,166 @@
+import hashlib
+import json
+import re
+
+import pytest
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.release import release
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.sources.contract import load_source
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+FIELDS = {
+    "id", "dataset", "image_path", "question", "gt_answer", "correct_index", "task", "modality",
+    "parts", "original_task", "restricted",
+}  # fmt: skip
+
+
+@pytest.fixture
+def built(toy, workspace, quiet):
+    build(workspace, {"toy": toy}, LocalEngine(1), quiet)
+    return workspace
+
+
+@pytest.fixture
+def write(toy, built, tmp_path):
+    def write_release(name="release", **options):
+        options = {"name": "test", "allow_unreviewed": True, **options}
+        return release(built, {"toy": toy}, tmp_path / name, **options)
+
+    return write_release
+
+
+def _items(out):
+    return json.loads((out / "TOY" / "test.json").read_text())
+
+
+def _restrict(toy, built, quiet):
+    card = toy.folder / "card.toml"
+    card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
+    build(built, {"toy": load_source(toy.folder)}, LocalEngine(1), quiet)
+
+
+def test_items_have_exactly_the_published_fields(write):
+    for item in _items(write().out):
+        options = {name for name in item if name.startswith("option_")}
+        assert set(item) - options == FIELDS
+        assert options == {f"option_{letter}" for letter in "ABCD"[: len(options)]}
+        assert 2 <= len(options) <= 4
+
+
+def test_the_answer_is_exactly_one_option_and_its_index(write):
+    for item in _items(write().out):
+        texts = [item[f"option_{letter}"] for letter in "ABCD" if f"option_{letter}" in item]
+        assert texts.count(item["gt_answer"]) == 1
+        assert texts[item["correct_index"]] == item["gt_answer"]
+
+
+def test_names_are_those_of_the_taxonomy_and_paths_lead_to_pictures(write):
+    out = write().out
+    for item in _items(out):
+        assert Task.parse(item["task"]).release_name == item["task"]
+        assert item["modality"] in {m.value for m in Modality}
+        assert item["parts"] in {a.value for a in Anatomy}
+        assert (out / "TOY" / item["image_path"]).is_file()
+
+
+def test_the_published_loader_takes_every_item(write):
+    """The published evaluator's own rules: F1mc/MedRCube at 33d0ac9, scripts/eval.py."""
+    out = write().out
+    items = _items(out)
+    loaded = [
+        item
+        for item in items
+        if item.get("id")
+        and item.get("question")
+        and item.get("gt_answer")
+        and any(f"option_{letter}" in item for letter in "ABCD")
+        and (out / "TOY" / item["image_path"]).exists()
+    ]
+    assert loaded == items
+
+
+def test_every_file_is_in_the_sums_and_every_sum_holds(write):
+    out = write().out
+    lines = (out / "SHA256SUMS").read_text().splitlines()
+    sums = dict(reversed(line.split("  ", 1)) for line in lines)
+    files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    assert set(sums) == files - {"SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+
+
+def test_every_picture_has_a_recipe_with_its_pixel_hash(write):
+    out = write().out
+    recipes = [json.loads(line) for line in (out / "recipes.jsonl").read_text().splitlines()]
+    pictures = {f"TOY/{item['image_path']}" for item in _items(out)}
+    assert {recipe["image"] for recipe in recipes} == pictures
+    assert all(re.fullmatch("[0-9a-f]{64}", recipe["pixel_sha256"]) for recipe in recipes)
+
+
+def test_restricted_pictures_are_withheld_and_their_recipes_stay(write, toy, built, quiet):
+    _restrict(toy, built, quiet)
+    report = write()
+    assert report.pictures == 0
+    assert report.withheld > 0
+    assert not list(report.out.rglob("*.png"))
+    assert all(item["restricted"] for item in _items(report.out))
+    assert (report.out / "recipes.jsonl").read_text()
+    assert "left out because their licences" in (report.out / "README.md").read_text()
+
+
+def test_a_private_release_keeps_them_and_says_so(write, toy, built, quiet):
+    _restrict(toy, built, quiet)
+    report = write(private=True)
+    assert report.withheld == 0
+    assert list(report.out.rglob("*.png"))
+    assert "Private: do not share" in (report.out / "README.md").read_text()
+
+
+def test_without_reviews_nothing_is_released_unless_asked_and_the_card_says_it(write):
+    with pytest.raises(ReleaseError, match="--allow-unreviewed"):
+        write(allow_unreviewed=False)
+    assert "have not been accepted by a" in (write().out / "README.md").read_text()
+
+
+def test_a_release_is_never_overwritten(write):
+    write()
+    with pytest.raises(ReleaseError, match="never overwritten"):
+        write()
+
+
+def test_a_failed_audit_stops_a_release(write, built):
+    audit = json.loads(built.audit.read_text())
+    audit["failures"] = ["two options are one"]
+    built.audit.write_text(json.dumps(audit))
+    with pytest.raises(ReleaseError, match="two options are one"):
+        write()
+
+
+def test_a_lost_picture_stops_a_release_and_leaves_no_rest(write, built, tmp_path):
+    next(built.images.rglob("*.png")).unlink()
+    with pytest.raises(ReleaseError, match="build again"):
+        write()
+    assert not list(tmp_path.glob(".release*"))
+    assert not (tmp_path / "release").exists()
+
+
+def test_an_unbuilt_workspace_says_to_build(write, built):
+    built.items.unlink()
+    with pytest.raises(WorkspaceError, match="medrcube build"):
+        write()
+
+
+def test_an_output_that_cannot_be_written_is_an_error(write, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        write("file/release")
+
+
+def test_two_releases_of_one_build_are_equal(write):
+    one, two = write("one").out, write("two").out
+    for path in one.rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (two / path.relative_to(one)).read_bytes()

@@ -1,0 +1,283 @@
+"""One contract for every source; a new source brings no test file of its own."""
+
+import contextlib
+import functools
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.console import Reporter
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Case, Grade, MaskFile
+from medrcube.sources.contract import concept_of
+from medrcube.sources.layout import verify
+from medrcube.sources.phantoms import CANARY
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+SOURCES = find_sources()
+LAYOUTS = [
+    pytest.param(source, layout.name, id=f"{source.id}-{layout.name}")
+    for source in SOURCES.values()
+    for layout in source.card.layouts
+]
+each_source = pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+each_layout = pytest.mark.parametrize(("source", "layout"), LAYOUTS)
+
+
+@pytest.fixture(scope="session")
+def fixture_tree(tmp_path_factory):
+    """The synthetic raw tree of a layout, made once; tests that change it copy it."""
+
+    @functools.cache
+    def make(source_id, layout):
+        root = tmp_path_factory.mktemp(source_id) / "raw"
+        SOURCES[source_id].build_fixture(root, layout)
+        return root
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, fixture_tree):
+    """A workspace built from one source's fixtures, silence accepted as evidence."""
+
+    @functools.cache
+    def make(source_id, layout, workers=1):
+        return _build(
+            tmp_path_factory.mktemp(f"{source_id}-{workers}"),
+            source_id,
+            fixture_tree(source_id, layout),
+            workers=workers,
+        )
+
+    return make
+
+
+def _build(root, source_id, raw, *, workers=1):
+    settings = BuildSettings(evidence=Grade.C, items_per_cell=0)
+    workspace = Workspace(root=root, settings=settings, sources={source_id: raw})
+    (root / "cache").mkdir()
+    (root / "cache" / "patient.key").write_bytes(b"k" * 32)
+    build(workspace, SOURCES, LocalEngine(workers), Reporter(quiet=True))
+    return workspace
+
+
+@each_layout
+def test_its_fixture_has_the_layout_that_it_claims(source, layout, fixture_tree):
+    report = verify(source.card, fixture_tree(source.id, layout))
+    assert report.fits
+    assert report.layout == layout
+    assert report.seconds < 5
+
+
+@each_layout
+def test_verify_names_what_is_missing(source, layout, fixture_tree, tmp_path):
+    root = tmp_path / "raw"
+    shutil.copytree(fixture_tree(source.id, layout), root)
+    glob = next(iter(source.card.layout(layout).expect))
+    from medrcube.sources.layout import compile_glob, walk  # noqa: PLC0415
+
+    pattern = compile_glob(glob)
+    for name in list(walk(root)):
+        if pattern.fullmatch(name):
+            (root / name).unlink()
+    report = verify(source.card, root)
+    assert glob in report.describe() or report.layout != layout
+
+
+@each_layout
+def test_cases_come_in_one_order_under_any_directory_order(
+    source, layout, fixture_tree, monkeypatch
+):
+    root = fixture_tree(source.id, layout)
+    expected = list(source.scan(root, layout))
+    assert expected
+    scandir = os.scandir
+
+    class Shuffled:
+        def __init__(self, path):
+            with scandir(path) as entries:
+                self._entries = list(entries)
+            random.Random(7).shuffle(self._entries)
+            self._iterator = iter(self._entries)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            return next(self._iterator)
+
+        def close(self):
+            return None
+
+    def listdir(path="."):
+        with Shuffled(path) as entries:
+            return [entry.name for entry in entries]
+
+    monkeypatch.setattr(os, "scandir", Shuffled)
+    monkeypatch.setattr(os, "listdir", listdir)
+    assert list(source.scan(root, layout)) == expected
+
+
+@each_layout
+def test_listing_cases_opens_no_pixel_file(source, layout, fixture_tree, tmp_path):
+    """Pixels replaced by rubbish of the same length go unnoticed until rendering."""
+    root = tmp_path / "raw"
+    shutil.copytree(fixture_tree(source.id, layout), root)
+    expected = _portable(source.scan(root, layout), root)
+    for path in root.rglob("*"):
+        suffix = path.suffix.lower()
+        # Labels of MATLAB files lie inside the file, so its frame has to stay readable.
+        if path.is_file() and suffix in {".png", ".jpg", ".jpeg", ".dcm", ".dicom", ".gz", ".raw"}:
+            path.write_bytes(b"\0" * path.stat().st_size)
+    assert _portable(source.scan(root, layout), root) == expected
+
+
+def _portable(found, root):
+    return [str(entry).replace(str(root), "") for entry in found]
+
+
+@each_source
+def test_every_concept_of_the_card_is_in_the_term_table(source):
+    terms = load_terms()
+    for field in source.card.fields.values():
+        for concept in field.concepts():
+            assert concept in terms, f"{field.name}: {concept}"
+
+
+@each_source
+def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
+    used = set()
+    for layout in source.card.layouts:
+        for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
+            if isinstance(found, Case):
+                used |= {(s.field, s.value) for s in (*found.labels, *found.regions)}
+    declared = {
+        (field.name, value) for field in source.card.fields.values() for value in field.values
+    }
+    assert declared <= used, f"never used: {sorted(declared - used)}"
+
+
+@each_source
+def test_every_declared_task_and_no_other_yields_an_item(source, built):
+    found = set()
+    for layout in source.card.layouts:
+        found |= set(pd.read_parquet(built(source.id, layout.name).items)["task"])
+    assert found == set(source.card.tasks)
+
+
+@each_layout
+def test_every_case_is_a_picture_or_has_a_reason(source, layout, built, fixture_tree):
+    workspace = built(source.id, layout)
+    pictures = set(pd.read_parquet(workspace.samples)["case"])
+    quarantine = pd.read_parquet(workspace.quarantine)
+    for found in source.scan(fixture_tree(source.id, layout), layout):
+        if isinstance(found, Case) and all(path.exists() for path in found.files()):
+            assert found.key in pictures | set(quarantine["case"])
+    assert not set(quarantine["code"]) & {"crashed", "worker-died", "unclaimed"}
+    assert quarantine["message"].str.len().min() > 10 or quarantine.empty
+
+
+@each_source
+def test_four_workers_give_the_bytes_of_one(source, built):
+    layout = source.card.layouts[0].name
+    one, four = built(source.id, layout), built(source.id, layout, workers=4)
+    for name in ("samples.parquet", "items.parquet", "quarantine.parquet", "recipes.jsonl"):
+        assert (one.root / name).read_bytes() == (four.root / name).read_bytes(), name
+    pictures = sorted(path.relative_to(one.images) for path in one.images.rglob("*.png"))
+    assert pictures == sorted(path.relative_to(four.images) for path in four.images.rglob("*.png"))
+    for picture in pictures:
+        assert (one.images / picture).read_bytes() == (four.images / picture).read_bytes()
+
+
+@each_layout
+def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, fixture_tree, tmp_path):
+    raw = tmp_path / "raw"
+    shutil.copytree(fixture_tree(source.id, layout), raw)
+    before = _state(raw)
+    with _read_only(raw):
+        (tmp_path / "workspace").mkdir()
+        _build(tmp_path / "workspace", source.id, raw)
+    assert _state(raw) == before
+
+
+@each_layout
+def test_no_identifier_reaches_an_output_byte(source, layout, built):
+    workspace = built(source.id, layout)
+    words = [CANARY.encode(), b"CANARY"]
+    for path in workspace.root.rglob("*"):
+        if path.is_file():
+            assert not any(word in path.read_bytes() for word in words), path.name
+
+
+@each_layout
+def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
+    source, layout, fixture_tree, tmp_path
+):
+    raw = tmp_path / "raw"
+    shutil.copytree(fixture_tree(source.id, layout), raw)
+    case = next(
+        found
+        for found in source.scan(raw, layout)
+        if isinstance(found, Case) and all(path.exists() for path in found.files())
+    )
+    image = case.images[0].paths[0]
+    with image.open("r+b") as file:
+        file.truncate(max(image.stat().st_size // 3, 1))
+    if image.suffix == ".mat":
+        pytest.skip("labels lie in the truncated file, so the scan itself refuses it")
+    (tmp_path / "workspace").mkdir()
+    workspace = _build(tmp_path / "workspace", source.id, raw)
+    quarantine = pd.read_parquet(workspace.quarantine)
+    assert case.key in set(quarantine["case"])
+    assert not set(quarantine["code"]) & {"crashed", "worker-died"}
+
+
+@each_source
+def test_the_card_is_complete_enough_to_act_on(source):
+    card = source.card
+    assert card.homepage.startswith("https://")
+    assert "@" in card.citation
+    assert all(quirk.evidence for quirk in card.quirks)
+    assert all(len(step) > 10 for step in card.access.steps)
+
+
+@each_source
+def test_masks_are_read_only_where_they_are_declared(source, fixture_tree):
+    for layout in source.card.layouts:
+        for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
+            for region in getattr(found, "regions", ()):
+                assert concept_of(source.card, region) is not None
+                assert not isinstance(region.shape, MaskFile) or region.shape.paths
+
+
+@contextlib.contextmanager
+def _read_only(root: Path):
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def _state(root: Path):
+    return {
+        path.relative_to(root).as_posix(): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in root.rglob("*")
+    }

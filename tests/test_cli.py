@@ -1,0 +1,170 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube import cli
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process: ``run("build", ...)`` -> (status, out, err)."""
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return stopped.value.code or 0, out, err
+
+    return run_command
+
+
+@pytest.fixture
+def busi(run, tmp_path):
+    """A raw tree of BUSI's layout."""
+    root = tmp_path / "raw"
+    assert run("sources", "fixture", "busi", root)[0] == 0
+    return root
+
+
+def test_help_names_every_command(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    for name in ("demo", "init", "build", "release", "sources", "evaluate", "report"):
+        assert name in out
+
+
+def test_help_needs_no_heavy_package():
+    """Only the standard library and Typer are imported for help: that keeps it instant."""
+    code = (
+        "import sys; sys.argv = ['medrcube', '--help']\n"
+        "from medrcube.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'pandas', 'pydicom', 'openai', 'rich.progress', 'jinja2', 'asyncio'}\n"
+        "sys.exit(str(sorted(heavy & set(sys.modules))) if heavy & set(sys.modules) else 0)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_sources_are_listed_for_people_and_programs(run):
+    status, out, _ = run("sources", "list")
+    assert status == 0
+    assert "busi" in out
+    status, out, _ = run("sources", "list", "--json")
+    entries = {entry["id"]: entry for entry in json.loads(out)}
+    assert entries["vindr-cxr"]["access"] == "credentialed"
+
+
+def test_a_source_says_how_to_get_it(run):
+    status, out, _ = run("sources", "show", "vindr-cxr")
+    assert status == 0
+    assert "How to get it" in out
+    assert "@article" in out
+
+
+def test_verify_tells_the_layout_and_its_status_says_whether_it_fits(run, busi, tmp_path):
+    status, out, _ = run("sources", "verify", "busi", busi)
+    assert (status, "partial copy" in out) == (0, True)
+    (tmp_path / "empty").mkdir()
+    status, out, _ = run("sources", "verify", "busi", tmp_path / "empty", "--json")
+    assert (status, json.loads(out)["fits"]) == (1, False)
+
+
+def test_build_release_evaluate_and_report_from_the_command_line(run, busi, tmp_path):
+    workspace, out = tmp_path / "workspace", tmp_path / "release"
+    status, text, _ = run("build", workspace, "--source", f"busi={busi}", "--workers", 1)
+    assert (status, "cases rendered" in text) == (0, True)
+    status, text, _ = run("build", workspace, "--workers", 1, "--json", "--seed", 3)
+    assert json.loads(text)["rendered"] == 0
+    status, text, _ = run("release", workspace, out, "--allow-unreviewed")
+    assert (status, "unreviewed" in text) == (0, True)
+    arguments = ("evaluate", out, "--model", "baseline/first", "--out", tmp_path / "run")
+    status, text, _ = run(*arguments)
+    assert status == 0
+    status, text, _ = run(*arguments, "--json")
+    assert json.loads(text)["reused"] > 0
+    page = tmp_path / "report.html"
+    status, _, _ = run("report", tmp_path / "run", "--out", page, "--release", out)
+    assert status == 0
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_failing_build_exits_with_one(run, busi, tmp_path):
+    for path in busi.rglob("*).png"):
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(path)
+    status, out, _ = run("build", tmp_path / "w", "--source", f"busi={busi}", "--workers", 1)
+    assert status == 1
+    assert "FAILED busi" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("build", "nowhere"), "is no workspace"),
+        (("build", "w", "--source", "busi"), "expected ID=ROOT"),
+        (("build", "w", "--source", "a=b", "--source", "a=c"), "is given twice"),
+        (("sources", "show", "bussi"), "did you mean 'busi'"),
+        (("sources", "fixture", "busi", "f", "--layout", "x"), "has no layout 'x'"),
+        (("release", "nowhere", "out"), "is no workspace"),
+        (("evaluate", "nowhere", "--model", "baseline/first", "--out", "run"), "nowhere"),
+        (("report", "nowhere", "--out", "x.html"), "nowhere"),
+    ],
+)
+def test_wrong_use_exits_with_two_and_one_line(run, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert says in err
+    assert "Traceback" not in err
+    assert err.count("\n") == 1
+
+
+def test_a_fixture_is_never_written_over_something(run, tmp_path):
+    (tmp_path / "mine.txt").touch()
+    status, _, err = run("sources", "fixture", "busi", tmp_path)
+    assert (status, "is not empty" in err) == (2, True)
+
+
+def test_init_makes_a_workspace_once(run, tmp_path):
+    assert run("init", tmp_path / "w")[0] == 0
+    status, _, err = run("init", tmp_path / "w")
+    assert (status, "exists already" in err) == (2, True)
+
+
+def test_a_missing_extra_gives_one_line_that_says_what_to_install(tmp_path):
+    code = (
+        "import sys; sys.modules['pandas'] = None\n"
+        f"sys.argv = ['medrcube', 'build', {str(tmp_path)!r}]\n"
+        "from medrcube.cli import main; main()\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert "pip install 'medrcube[build]'" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_interrupt_says_that_the_command_can_be_repeated(run, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    status, _, err = run()
+    assert (status, "goes on from here" in err) == (3, True)
+
+
+def test_the_command_is_installed():
+    command = Path(sys.executable).with_name("medrcube")
+    result = subprocess.run([command, "--help"], capture_output=True, check=False, env=os.environ)
+    assert result.returncode == 0

@@ -1,0 +1,76 @@
+import stat
+
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.records import Grade
+from medrcube.workspace import BuildSettings, init_workspace, open_workspace, patient_key
+
+
+def test_a_new_workspace_opens_with_the_documented_settings(tmp_path):
+    workspace = init_workspace(tmp_path / "w")
+    assert workspace.settings == BuildSettings()
+    assert workspace.sources == {}
+
+
+def test_raw_roots_are_relative_to_the_workspace(tmp_path):
+    init_workspace(tmp_path)
+    config = tmp_path / "medrcube.toml"
+    config.write_text(config.read_text() + 'busi = "raw/busi"\nacdc = "/data/acdc"\n')
+    sources = open_workspace(tmp_path).sources
+    assert sources["busi"] == tmp_path.resolve() / "raw/busi"
+    assert str(sources["acdc"]) == "/data/acdc"
+
+
+def test_a_workspace_is_never_overwritten(tmp_path):
+    init_workspace(tmp_path)
+    (tmp_path / "medrcube.toml").write_text("# mine")
+    with pytest.raises(WorkspaceError, match="exists already"):
+        init_workspace(tmp_path)
+    assert (tmp_path / "medrcube.toml").read_text() == "# mine"
+
+
+def test_a_folder_without_configuration_says_how_to_make_one(tmp_path):
+    with pytest.raises(WorkspaceError, match="medrcube init"):
+        open_workspace(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[build]\nsed = 1", "unknown key 'build.sed'; did you mean 'seed'"),
+        ("[build]\noptions = 5", "'build.options': expected 2, 3 or 4"),
+        ('[build]\nevidence = "D"', "'build.evidence': expected one of A, B, C"),
+        ("[build]\nquarantine_gate = 2.0", "expected a share between 0 and 1"),
+        ("[sources]\nbusi = 3", "'sources': expected a table of strings"),
+        ("[build", "cannot be read"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_named(tmp_path, text, says):
+    (tmp_path / "medrcube.toml").write_text(text)
+    with pytest.raises(WorkspaceError, match=says):
+        open_workspace(tmp_path)
+
+
+def test_settings_are_read(tmp_path):
+    (tmp_path / "medrcube.toml").write_text('[build]\nseed = 7\nevidence = "A"\noptions = 3\n')
+    settings = open_workspace(tmp_path).settings
+    assert (settings.seed, settings.evidence, settings.options) == (7, Grade.A, 3)
+
+
+def test_the_patient_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
+    workspace = init_workspace(tmp_path)
+    key = patient_key(workspace)
+    assert len(key) == 32
+    assert patient_key(workspace) == key
+    mode = (tmp_path / "cache" / "patient.key").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["patient.key"]
+
+
+def test_a_workspace_in_a_file_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkspaceError):
+        init_workspace(tmp_path / "file" / "w")
+    with pytest.raises(WorkspaceError, match="is no workspace"):
+        open_workspace(tmp_path / "file")
