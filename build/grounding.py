@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.overlay import Box, bounding_box
+from medrcube.build.overlay import Box, bounding_box, overlap
 
 MOST_BOXES = 4
 _DARK = 16
@@ -56,7 +56,7 @@ def candidate_boxes(
     wrong: list[Box] = []
     for x, y in _places(region.shape, width, height, seed):
         box = (x, y, x + width, y + height)
-        free = not any(_touch(box, other) for other in (*taken, *wrong))
+        free = not any(overlap(box, other) for other in (*taken, *wrong))
         if free and _share(bright, box) >= enough:
             wrong.append(box)
             if len(wrong) == MOST_BOXES - 1:
@@ -91,10 +91,6 @@ def _steps(length: int, size: int) -> list[int]:
         return []
     count = 12
     return sorted({border + room * step // count for step in range(count + 1)})
-
-
-def _touch(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _digest(*parts: object) -> bytes:

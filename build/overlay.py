@@ -53,18 +53,21 @@ def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray
 
 
 def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.uint8]:
-    """Draw boxes in red, each with its number, from 1, in its upper left corner.
+    """Draw boxes in red, each with its number, from 1, on a tag beside it.
 
-    The frame lies just outside the box. The digit stands on red, inside the corner.
+    The frame lies just outside the box; the tag hides no part of any box where there is room.
     """
     drawn = to_rgb(picture)
     width = line_width(picture)
-    for number, (x0, y0, x1, y1) in enumerate(boxes, 1):
-        frame = np.zeros(drawn.shape[:2], np.bool_)
-        frame[max(y0 - width, 0) : y1 + width, max(x0 - width, 0) : x1 + width] = True
-        frame[y0:y1, x0:x1] = False
-        drawn[frame] = RED
-        _draw_digit(drawn, str(number), x0, y0, min(x1 - x0, y1 - y0))
+    frames = [(x0 - width, y0 - width, x1 + width, y1 + width) for x0, y0, x1, y1 in boxes]
+    for frame, (x0, y0, x1, y1) in zip(frames, boxes, strict=True):
+        ring = np.zeros(drawn.shape[:2], np.bool_)
+        ring[max(frame[1], 0) : frame[3], max(frame[0], 0) : frame[2]] = True
+        ring[y0:y1, x0:x1] = False
+        drawn[ring] = RED
+    for number, frame in enumerate(frames, 1):
+        tag = _tag(str(number), picture)
+        _paste(drawn, tag, *_place(frame, tag.shape, drawn.shape, frames))
     return drawn
 
 
@@ -80,15 +83,37 @@ def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.repeat(picture[:, :, None], 3, axis=2)
 
 
-def _draw_digit(drawn: NDArray[np.uint8], digit: str, x: int, y: int, side: int) -> None:
-    # A third of the box at most, so that the tag never hides what the box shows.
-    scale = max(1, min(max(drawn.shape[:2]) // 160, side // 27))
+def _tag(digit: str, picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Dots of a digit with a margin, large enough to read at the size of the picture."""
+    scale = max(1, round(max(picture.shape[:2]) / 240))
     dots = np.array([[int(bit) for bit in row] for row in _DIGITS[digit]], np.bool_)
-    tag = np.pad(np.kron(dots, np.ones((scale, scale), np.bool_)), scale)
+    return np.pad(np.kron(dots, np.ones((scale, scale), np.bool_)), scale)
+
+
+def _place(
+    frame: Box, tag: tuple[int, ...], shape: tuple[int, ...], frames: Sequence[Box]
+) -> tuple[int, int]:
+    """Upper left corner of the tag of a box: above, below, left or right of it, or inside."""
+    x0, y0, x1, y1 = frame
+    height, width = tag
+    beside = [(x0, y0 - height), (x0, y1), (x0 - width, y0), (x1, y0)]
+    for x, y in beside:
+        covered = (x, y, x + width, y + height)
+        inside = x >= 0 and y >= 0 and x + width <= shape[1] and y + height <= shape[0]
+        if inside and not any(overlap(covered, other) for other in frames):
+            return x, y
+    return max(x0, 0), max(y0, 0)
+
+
+def overlap(a: Box, b: Box) -> bool:
+    """Whether two boxes share a pixel."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _paste(drawn: NDArray[np.uint8], tag: NDArray[np.bool_], x: int, y: int) -> None:
     patch = drawn[y : y + tag.shape[0], x : x + tag.shape[1]]
-    tag = tag[: patch.shape[0], : patch.shape[1]]
     patch[...] = RED
-    patch[tag] = (255, 255, 255)
+    patch[tag[: patch.shape[0], : patch.shape[1]]] = (255, 255, 255)
 
 
 def _dilate(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

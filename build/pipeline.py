@@ -270,7 +270,7 @@ def _reports(
 ) -> tuple[SourceReport, ...]:
     pictures = Counter(sample.source for sample in samples)
     made = Counter(item.source for item in items)
-    failed = Counter((problem.source, problem.case) for problem in problems if _is_failure(problem))
+    failed = {(p.source, p.case) for p in problems if p.stage == "render"}
     return tuple(
         SourceReport(
             source=found.source.id,
@@ -284,10 +284,6 @@ def _reports(
         )
         for found in scans
     )
-
-
-def _is_failure(problem: Problem) -> bool:
-    return problem.stage == "render" and problem.code != "no-room"
 
 
 def _gate(reports: Sequence[SourceReport], gate: float) -> list[str]:

@@ -281,16 +281,13 @@ def _draw(
     if artefact.kind == "outline":
         pixels = draw_outline(clean, region)
         return _Drawn(artefact=artefact, pixels=pixels, area=area, regions=len(mine))
+    if len(mine) > 1:
+        return _no_item(job, f"{len(mine)} regions are marked as {artefact.concept!r}")
     others = [mask for number, mask in masks.items() if number not in mine]
     seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}/{choice.index}"
     candidates = candidate_boxes(clean, region, others, seed=seed)
     if candidates is None:
-        return _problem(
-            job,
-            "no-room",
-            f"region {artefact.concept!r} leaves no room for a second box of its size; "
-            "no grounding item is made of it",
-        )
+        return _no_item(job, f"{artefact.concept!r} leaves no room for a second box of its size")
     return _Drawn(
         artefact=artefact,
         pixels=draw_boxes(clean, candidates.boxes),
@@ -372,6 +369,16 @@ def _recipe(
 
 def _problem(job: Job, code: str, message: str) -> Problem:
     return Problem(source=job.source, case=job.case.key, stage="render", code=code, message=message)
+
+
+def _no_item(job: Job, reason: str) -> Problem:
+    return Problem(
+        source=job.source,
+        case=job.case.key,
+        stage="compose",
+        code="no-grounding",
+        message=f"{reason}, so no ROI Grounding item is made of it",
+    )
 
 
 def recipe_id(recipe: Mapping[str, Any]) -> str:

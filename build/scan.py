@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,6 @@ class Scan:
         layout: how the tree compares with the card.
         cases: cases whose files are all there, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
-        ignored: number of files that the card sets aside, by reason.
         problems: everything else that does not become a picture.
     """
 
@@ -38,7 +37,6 @@ class Scan:
     layout: LayoutReport
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
-    ignored: Mapping[str, int]
     problems: tuple[Problem, ...]
 
 
@@ -62,8 +60,12 @@ def scan(source: Source, root: Path) -> Scan:
     claimed: set[str] = set()
     for found in source.scan(root, report.layout):
         if isinstance(found, Skip):
-            claimed.update(_relative(found.paths, root))
-            problems.append(_problem(source, found.key, "set-aside", found.reason))
+            files = _relative(found.paths, root)
+            claimed.update(files)
+            if files and there.isdisjoint(files):
+                absent.append(found.key)
+            else:
+                problems.append(_problem(source, found.key, "set-aside", found.reason))
             continue
         files = _relative(found.files(), root)
         claimed.update(files)
@@ -74,14 +76,13 @@ def scan(source: Source, root: Path) -> Scan:
             absent.append(found.key)
         else:
             problems.append(problem)
-    strays, ignored = _unclaimed(source.card, report.layout, sorted(there - claimed))
+    strays = _unclaimed(source.card, report.layout, sorted(there - claimed))
     return Scan(
         source=source,
         root=root,
         layout=report,
         cases=tuple(cases),
         absent=tuple(absent),
-        ignored=ignored,
         problems=(*problems, *strays),
     )
 
@@ -105,30 +106,21 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Proble
     return None
 
 
-def _unclaimed(
-    card: Card, layout: str, names: Iterable[str]
-) -> tuple[list[Problem], Mapping[str, int]]:
+def _unclaimed(card: Card, layout: str, names: Iterable[str]) -> list[Problem]:
+    """Files with pixels that no case uses, with the card's reason where it gives one."""
     rules = [(compile_glob(glob), reason) for glob, reason in card.layout(layout).ignore.items()]
-    ignored: dict[str, int] = {}
-    strays: list[Problem] = []
-    for name in names:
-        if not _holds_pixels(name):
-            continue
+    stray = (
+        f"no case of layout {layout!r} uses this file; it is not part of the dataset as the card "
+        "knows it"
+    )
+    problems: list[Problem] = []
+    for name in filter(_holds_pixels, names):
         reason = next((reason for glob, reason in rules if glob.fullmatch(name)), None)
-        if reason is not None:
-            ignored[reason] = ignored.get(reason, 0) + 1
-            continue
-        strays.append(
-            Problem(
-                source=card.id,
-                case=name,
-                stage="scan",
-                code="unclaimed",
-                message=f"no case of layout {layout!r} uses this file; it is not part of the "
-                "dataset as the card knows it",
-            )
+        code, message = ("unclaimed", stray) if reason is None else ("ignored-by-card", reason)
+        problems.append(
+            Problem(source=card.id, case=name, stage="scan", code=code, message=message)
         )
-    return strays, ignored
+    return problems
 
 
 def _holds_pixels(name: str) -> bool:

@@ -7,6 +7,7 @@ the text of exactly one option. Whatever is contradictory, denied or left open g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,10 @@ from medrcube.evaluate.plaintext import Fields, lift_fields, plain
 from medrcube.evaluate.reasoning import strip_reasoning
 
 _DEPTH = 3
+_LONGEST = 20_000
+"""Of a longer reply only its beginning and its end are read: models that loop never stop."""
+# Some models go on to invent another question; what follows answers that one.
+_NEXT_QUESTION = re.compile(r"(?<=\S)\s*\n[\s*#]*(?:Question|Q)\s*\d*\s*:", re.IGNORECASE)
 
 
 class Answer(NamedTuple):
@@ -53,10 +58,14 @@ def extract(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
     visible = strip_reasoning(reply)
     if not visible.closed:
         return Answer(None, "unclosed-reasoning")
-    return _read(visible.text, Reader([(letter, plain(text)) for letter, text in options]), 0)
+    text = visible.text
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 4]}\n{text[-_LONGEST:]}"
+    return _read(text, Reader([(letter, plain(text)) for letter, text in options]), 0)
 
 
 def _read(text: str, reader: Reader, depth: int) -> Answer:
+    text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     fields = lift_fields(text)
     body = plain(fields.rest)
     if not body.strip() and not fields.found:
@@ -111,7 +120,9 @@ def _judged(body: str, reader: Reader) -> list[_Sign]:
         if phrases.NOT_BEFORE.search(phrases.clause_before(body, match.start("letter"))):
             continue
         if choice.verdict is not Verdict.NOTHING:
-            signs.append(_Sign(match.start(), match.end(), choice.verdict, choice.letter, "verdict"))
+            signs.append(
+                _Sign(match.start(), match.end(), choice.verdict, choice.letter, "verdict")
+            )
     return signs
 
 
@@ -200,4 +211,3 @@ def _unless_revised(
 
 def _sign(start: int, choice: Choice, rule: str) -> _Sign:
     return _Sign(start, choice.end, choice.verdict, choice.letter, rule)
-

@@ -63,10 +63,11 @@ class Reader:
         With ``strict`` a letter must end a phrase, and a text must not be in doubt.
         """
         start = _skip(body, start)
-        denied = phrases.DENIED_TARGET.match(body, start)
-        if denied:
+        while denied := phrases.DENIED_TARGET.match(body, start):
             instead = _INSTEAD.match(body, denied.end())
-            return self.at(body, instead.end(), strict=strict) if instead else _nothing(start)
+            if instead is None:
+                return _nothing(start)
+            start = _skip(body, instead.end())
         letter = self._letter(body, start, strict=strict)
         if letter is not None:
             return letter
@@ -120,7 +121,10 @@ class Reader:
         for index, (start, end, _) in enumerate(pairs):
             before = body[pairs[index - 1][1] : start] if index else None
             after = body[end : pairs[index + 1][0]] if index + 1 < len(pairs) else None
-            near = any(gap is not None and ("\n" in gap or not gap.strip(_EDGES)) for gap in (before, after))
+            near = any(
+                gap is not None and ("\n" in gap or not gap.strip(_EDGES))
+                for gap in (before, after)
+            )
             if near:
                 body = body[:start] + " " * (end - start) + body[end:]
         return body
@@ -171,7 +175,7 @@ class Reader:
         return found & self._letters
 
     def _letter(
-        self, body: str, start: int, *, strict: bool, opening: bool = False
+        self, body: str, start: int, *, strict: bool, opening: bool = False, alone: bool = False
     ) -> Choice | None:
         """A letter at a place; ``None`` when what stands there is a word, a term or an article."""
         match = _LETTER.match(body, start)
@@ -179,10 +183,20 @@ class Reader:
             return None
         letter, end = match["letter"].upper(), match.end()
         own = self._own_text(body, end, letter)
+        if own and match["letter"] in {"A", "a"} and body[end : own.start()].isspace():
+            # "a normal heart" is no option A, and neither is "A normal heart".
+            end_of_phrase = match["letter"] == "A" and phrases.AFTER_MENTION.match(body, own.end())
+            own = own if end_of_phrase else None
         article = match["letter"] in {"A", "I", "a"}
         needs_end = strict or article or letter not in self._letters
         if needs_end and not own:
-            ends = _LOWER_END if match["letter"] == "a" else _OPENING_LETTER if opening else _PHRASE_END
+            ends = (
+                _LOWER_END
+                if match["letter"] == "a"
+                else _OPENING_LETTER
+                if opening
+                else _PHRASE_END
+            )
             if not ends.match(body, end):
                 return None
         if letter not in self._letters:
@@ -193,10 +207,14 @@ class Reader:
                 return _nothing(end)
         elif self._label_of_another(body, end):
             return Choice(Verdict.OPEN, None, end)
-        joined = _JOIN.match(body, end)
+        joined = None if alone else _JOIN.match(body, end)
         if joined:
-            other = self._letter(body, _skip(body, joined.end()), strict=False)
-            if other is not None and other.letter != letter and other.verdict is not Verdict.NOTHING:
+            other = self._letter(body, _skip(body, joined.end()), strict=False, alone=True)
+            if (
+                other is not None
+                and other.letter != letter
+                and other.verdict is not Verdict.NOTHING
+            ):
                 return Choice(Verdict.OPEN, None, end)
         if phrases.DENIED_AFTER.match(body, end):
             return _nothing(end)
@@ -257,7 +275,9 @@ class Reader:
 
 def _pattern(text: str) -> re.Pattern[str]:
     words = r"\s+".join(re.escape(word) for word in text.strip(_EDGES).split()) or re.escape(text)
-    return re.compile(rf"(?<![{CASED}])(?<![{CASED}]-){words}(?![{CASED}])(?!-[{CASED}])", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![{CASED}])(?<![{CASED}]-){words}(?![{CASED}])(?!-[{CASED}])", re.IGNORECASE
+    )
 
 
 def _nothing(end: int) -> Choice:
@@ -310,27 +330,32 @@ _ENDING = (
     rf"\s*(?:$|\n|[,;:)\]\"'!/&(=]|\.(?![{CASED}])|[\u2013\u2014]|-\s|\b(?:because|since|as|due|given|based|for|but|rather"
     r"|over|instead|according|and|or|not|if|unless|with\s+(?:high|low|\d)|which|both|from\s+the)\b|[^\x00-\u024f])"
 )
-_PHRASE_END = re.compile(_ENDING + r"|\s+(?:is|are|was|were|both|would|seems|appears|by)\b", re.IGNORECASE)
+_PHRASE_END = re.compile(
+    _ENDING + r"|\s+(?:is|are|was|were|both|would|seems|appears|by)\b", re.IGNORECASE
+)
 _OPENING_LETTER = re.compile(rf"(?!\.\s+[a-z]){_ENDING}", re.DOTALL)
 _LOWER_END = re.compile(r"\s*(?:$|\n|[.,;:)\]\"'!/])")
-_OPENING_END = re.compile(r"\s*(?:$|\n|[.;:)\]!\u2013\u2014]|\s-\s|,(?!\s*(?:but|however|with|and|or|although)\b))")
+_OPENING_END = re.compile(
+    r"\s*(?:$|\n|[.;:)\]!\u2013\u2014]|\s-\s|,(?!\s*(?:but|however|with|and|or|although)\b))"
+)
 _LABEL_END = re.compile(r"\s*(?:$|\n|[.;)\]])")
 _INSTEAD = re.compile(
     r"[^.;\n]{0,60}?\b(?:but|rather|instead)\b\s*(?:rather\s+|instead\s+|(?:it(?:'s|\s+is)\s+))?",
     re.IGNORECASE,
 )
 _JOIN = re.compile(
-    r"[\s\"')\].]*(?:[,/&+(]|\b(?:and|or|und|oder|et|ou|to|through|versus|vs)\b|和|或者?|与|與|及|跟|か|と|또는|와|과)\s*"
+    r"[\s\"')\].]*(?:[,/&+(]|\b(?:and\s*/\s*or|and|or|und|oder|et|ou|to|through|versus|vs)\b|和|或者?|与|與|及|跟|か|と|또는|와|과)\s*"
     r"(?:(?:and|or|also|possibly|maybe|perhaps|either|even|both|option|choice)\s+)*",
     re.IGNORECASE,
 )
 _JOIN_TEXT = re.compile(
-    r"\s*(?:[,/&+]|\b(?:and|or|with|versus|vs)\b|和|或|与)\s*(?:(?:and|or|also|possibly|a|an|the)\s+)*",
+    r"\s*(?:[,;/&+]|\b(?:and|or|with|versus|vs)\b|和|或|与)\s*(?:(?:and|or|also|possibly|a|an|the)\s+)*",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:(?:a|an|the|some|probably|likely)\s+)+", re.IGNORECASE)
 _BEHIND = re.compile(
-    r"[\s,:]*[(\[]\s*(?:(?:option|choice|answer)\s*:?\s*)?(?P<letter>[A-Za-z])\s*[)\]]", re.IGNORECASE
+    r"[\s,:]*[(\[]\s*(?:(?:option|choice|answer)\s*:?\s*)?(?P<letter>[A-Za-z])\s*[)\]]",
+    re.IGNORECASE,
 )
 _NAMED = re.compile(
     rf"\b(?:option|choice|answer|选项|選項)\s*[(\[\"']*(?P<letter>[A-Z])(?![{CASED}'-])"

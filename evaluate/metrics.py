@@ -13,9 +13,7 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task
 SMALL = 10
 """A group of fewer items is marked: its accuracy says little."""
 
-OUTSIDE_PUBLISHED_MARGINS = frozenset(
-    {Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION}
-)
+OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION})
 """Tasks that the published table leaves out of its modality and region columns."""
 
 

@@ -28,6 +28,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+
 def clause_before(text: str, end: int) -> str:
     """The clause before a place, without the polite "if I had to choose"."""
     clause = text[max(0, end - 200) : end]
@@ -42,10 +43,12 @@ def after_contrast(text: str) -> str:
 
 _CONTRAST = re.compile(r"\b(?:but|however|although|though|instead)\b", re.IGNORECASE)
 _POLITE = re.compile(
-    r"\bif\s+(?:i|we|one)\s+(?:(?:had|have|were|was|am)\s+to|must|should|could\s+only)\b", re.IGNORECASE
+    r"\bif\s+(?:i|we|one)\s+(?:(?:had|have|were|was|am)\s+to|must|should|could\s+only)\b",
+    re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(
-    r"[.;:,!?\n\uff0c]|\b(?:but|however|although|though|yet|and|so|therefore|hence)\b", re.IGNORECASE
+    r"[.;:,!?\n\uff0c]|\b(?:but|however|although|though|yet|and|so|therefore|hence)\b",
+    re.IGNORECASE,
 )
 
 _LINK = r"""(?:\s*(?::|=|>|[-\u2013\u2014]+>?|\u2192|\u21d2)\s*
@@ -74,13 +77,13 @@ DECLARATION = re.compile(
           |conclude(?:\s+that)?(?:\s+(?:it|this)\s+is)?|stick(?:ing)?\s+with|stay\s+with
           |change\s+(?:my|the)\s+answer\s+to|switch(?:ing)?\s+to|mean|meant)\s*:?\s+
       |\b(?:change|revise|correct|update)\s+(?:my|the)\s+(?:final\s+)?answer\s+to\s+
-      |(?<!不)(?<!非)(?:答案|答え|解答|正解|정답|답안|답|(?:正确|正確|正しい)(?:的)?(?:选项|選項|選択肢)|(?<!个)(?<!個)选项|選項)
+      |(?<!不)(?<!非)(?:答案|答え|解答|正解|정답|답안|답|(?:正确|正確|正しい)(?:的)?(?:选项|選項|選択肢)|(?<!个)(?<!個)选项|選項|選択肢)
         (?:应该|應該|应当|应|應|可能|必须)?(?:是|为|為|选择|選擇|选|選|은|는|は)?\s*:?\s*
       |(?<!不)(?<!不会)(?<!不能)(?:应|應|故|所以|我)?(?:选择|選擇|选|選)(?!项|項|択)(?:项|項)?\s*:?\s*
       |而是\s*|(?:所以|因此|故)(?:是|为)\s*
       |\b(?:la\s+|die\s+|a\s+|il\s+)?(?:r[ée]ponse|respuesta|antwort|risposta|resposta|ответ|svar|odpowied[źz]|cevap)
         (?:\s+(?:correcta?|correcte|richtige|corretta|juste|finale?|final|правильный))*
-        (?:\s*:\s*|\s+(?:est|es|ist|lautet|è|é|er|to)\s+(?:la\s+|die\s+)?|\s*[-\u2013\u2014]+\s*)
+        (?:\s*:\s*|\s+(?:est|es|ist|lautet|è|é|er|to)\s+(?:la\s+|die\s+|a\s+)?(?:opci[óo]n\s+|op[çc][ãa]o\s+|opzione\s+)?|\s*[-\u2013\u2014]+\s*)
     )
     (?:{_FILLER}){{0,3}}""",
     re.IGNORECASE | re.VERBOSE,
@@ -98,6 +101,9 @@ TURN = re.compile(
 HINT = re.compile(
     rf"""(?:\b(?:it|this|that)(?:'s|\s+is|\s+must\s+be|\s+should\s+be)\s+
       |\b(?:most\s+likely|more\s+likely|(?<!less\s)(?<!un)(?<!not\s)likely|probably|presumably)[\s:,]+
+      |\b(?:definitely|certainly|clearly|surely|obviously|undoubtedly)\s+
+      |\b(?:guess|vote|verdict)(?:\s+is|\s+would\s+be|\s*:)\s*
+      |可能的?(?:答案|选项|诊断)?是\s*
       |\b(?:therefore|thus|hence|so|leaving|leaves|remains|consequently)[\s:,]+(?:only\s+)?
       |\b(?:i|we)\s+(?:think|believe|suspect|guess|suggest|favou?r|prefer|would\s+guess)
         (?:\s+that)?(?:\s+(?:it|this)(?:'s|\s+is))?\s+
@@ -187,7 +193,7 @@ DOUBT = re.compile(
 AFTER_MENTION = re.compile(
     r"""\s*(?:$|[.,;:!)\]"'\n\u3002\u3001\u2013\u2014-]|[^\x00-\u024f]
       |(?:is|are|was|were|in|on|at|of|within|here|seen|visible|present|identified|noted|shown|evident|as|and|because|since|which
-        |that|due|with|involving|near|for|from|by|based|given|also|projecting|overlying|along|throughout|most|best|would|can)\b)""",
+        |that|due|with|involving|near|for|from|by|based|given|also|projecting|overlying|along|throughout|most|best|would|can|rather|instead|not|unlike)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 """What may follow an option's text; another noun would make it a different thing."""

@@ -85,6 +85,7 @@ _ELEMENT = re.compile(
     r"|<\|begin_of_box\|>(?P<box>.*?)<\|end_of_box\|>",
     re.IGNORECASE | re.DOTALL,
 )
+_LONGEST_BOX = 500
 _JSON_KEY = re.compile(r'"[^"\n]*"\s*:')
 _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
 
@@ -123,7 +124,8 @@ def _boxes(text: str) -> list[tuple[int, int, str]]:
     found = []
     for match in _BOX.finditer(text):
         depth, end = 1, match.end()
-        while end < len(text) and depth:
+        limit = min(len(text), end + _LONGEST_BOX)
+        while end < limit and depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
         if not depth:

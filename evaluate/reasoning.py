@@ -31,24 +31,30 @@ def strip_reasoning(reply: str) -> Visible:
         if not final:
             return Visible("", closed=False)
         text = text[final[-1].end() :]
-    text = _PAIR.sub("\n", text)
-    closings = list(_CLOSE.finditer(text))
-    if closings:
-        text = text[closings[-1].end() :]
-    opening = _OPEN.search(text)
-    if opening:
-        return Visible(text[: opening.start()].strip(), closed=False)
-    return Visible(text.strip(), closed=True)
+    parts: list[str] = []
+    position, thinking = 0, False
+    for tag in _TAG.finditer(text):
+        if tag["close"] is None:
+            if not thinking:
+                parts.append(text[position : tag.start()])
+            thinking = True
+        else:
+            if not thinking:
+                parts.clear()
+            position, thinking = tag.end(), False
+    if not thinking:
+        parts.append(text[position:])
+    return Visible("\n".join(parts).strip(), closed=not thinking)
 
 
 _NAME = (
     r"(?:think|thinking|thought|thoughts|reason|reasoning|analysis|scratchpad|reflection"
-    r"|seed:think|begin_of_thought|end_of_thought|begin_of_thinking|end_of_thinking)"
+    r"|seed:think|begin_of_thought|begin_of_thinking)"
 )
-_OPEN_TEXT = rf"(?:<(?!/)\|?(?!end_){_NAME}\|?>|\[{_NAME}\]|◁{_NAME}▷)"
-_CLOSE_TEXT = rf"(?:</\|?{_NAME}\|?>|<\|end_of_(?:thought|thinking)\|>|\[/{_NAME}\]|◁/{_NAME}▷)"
-_OPEN = re.compile(_OPEN_TEXT, re.IGNORECASE)
-_CLOSE = re.compile(_CLOSE_TEXT, re.IGNORECASE)
-_PAIR = re.compile(rf"{_OPEN_TEXT}.*?{_CLOSE_TEXT}", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(
+    rf"(?P<close></\|?{_NAME}\|?>|<\|end_of_(?:thought|thinking)\|>|\[/{_NAME}\]|◁/{_NAME}▷)"
+    rf"|<\|?{_NAME}\|?>|\[{_NAME}\]|◁{_NAME}▷",
+    re.IGNORECASE,
+)
 _CHANNEL = re.compile(r"<\|channel\|>")
 _FINAL = re.compile(r"<\|channel\|>\s*final[^<]*<\|message\|>")

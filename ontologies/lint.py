@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from medrcube.ontologies.words import content_words, normalise, tokens
+from medrcube.ontologies.words import content_words, normalise
 
 ERROR = "error"
 WARNING = "warning"
@@ -62,7 +62,16 @@ class Flaw:
 
 
 def lint(draft: Draft) -> tuple[Flaw, ...]:
-    """Check one question against every rule; errors first."""
+    """Check one question against every rule; errors first.
+
+    A draft without two options and a key among them gets that error alone: every other rule
+    compares options.
+    """
+    broken = [
+        Flaw(rule="option-count", level=ERROR, message=message) for message in _option_count(draft)
+    ]
+    if broken:
+        return tuple(broken)
     flaws = [
         Flaw(rule=rule, level=level, message=message)
         for rule, level, check in _RULES
@@ -111,7 +120,7 @@ def _negative_stem(draft: Draft) -> Iterator[str]:
 
 
 def _absolute_terms(draft: Draft) -> Iterator[str]:
-    holders = [option for option in draft.options if _ABSOLUTE & set(tokens(option))]
+    holders = [option for option in draft.options if _ABSOLUTE & set(option.casefold().split())]
     if len(holders) == 1:
         yield f"only {holders[0]!r} holds an absolute term"
 
@@ -173,7 +182,6 @@ def _specificity(draft: Draft) -> Iterator[str]:
 
 
 _RULES: Sequence[tuple[str, str, Callable[[Draft], Iterator[str]]]] = (
-    ("option-count", ERROR, _option_count),
     ("duplicate-options", ERROR, _duplicates),
     ("combined-options", ERROR, _combined_options),
     ("mixed-kinds", ERROR, _mixed_kinds),

@@ -18,6 +18,7 @@ _HEAD = 1024
 _RASTER = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM")
 _VIDEO = (b"\x00\x00\x01\xba", b"\x00\x00\x01\xb3", b"\x1aE\xdf\xa3", b"\x30\x26\xb2\x75")
 _QUICKTIME = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
+_NIFTI_SIZES = tuple(size.to_bytes(4, order) for size in (348, 540) for order in ("little", "big"))
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
         "raster": "medrcube.build.readers.raster",
@@ -130,4 +131,6 @@ def _plain_content(head: bytes) -> str | None:
 
 
 def _is_nifti(head: bytes) -> bool:
+    if len(head) < 348:  # cut within the header: its own size comes first
+        return head[:4] in _NIFTI_SIZES
     return head[344:347] in {b"n+1", b"ni1"} or head[4:7] in {b"n+2", b"ni2"}

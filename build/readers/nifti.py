@@ -26,6 +26,7 @@ from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
+_BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
 # Length units of xyzt_units (nifti1.h): metre, millimetre, micrometre; others are unknown.
 _MILLIMETRES = {1: 1000.0, 2: 1.0, 3: 0.001}
 
@@ -104,8 +105,8 @@ def _header(path: Path, head: bytes) -> Any:
     try:
         header = kind(head[: kind.sizeof_hdr], check=False)
         header.get_data_dtype()
-    except (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError) as error:
-        raise unreadable(path, f"has a broken NIfTI header ({error})") from error
+    except (KeyError, *_BROKEN) as error:
+        raise unreadable(path, f"has a broken NIfTI header ({error!r})") from error
     if bytes(header["magic"]).startswith(b"ni"):
         raise unsupported(
             path, "is the header of a .hdr/.img pair; expected NIfTI in one file (.nii)"

@@ -227,8 +227,10 @@ def _names_missing_model(error: openai.APIStatusError, message: str) -> bool:
     if error.code == "model_not_found":
         return True
     folded = message.casefold()
-    return error.status_code == 400 and "model" in folded and (
-        "not found" in folded or "does not exist" in folded
+    return (
+        error.status_code == 400
+        and "model" in folded
+        and ("not found" in folded or "does not exist" in folded)
     )
 
 

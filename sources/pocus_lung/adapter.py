@@ -44,13 +44,18 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
     for row in rows:
         stem = row["Filename"]
         file, twice = files.get(stem.lower()), rows_of[stem.lower()] > 1
+        key = f"{stem} (line {row.line})" if twice else stem
         reason = "two rows have this name" if twice else _objection(row, file)
         if reason:
-            key = f"{stem} (line {row.line})" if twice else stem
-            yield Skip(key=key, reason=reason, paths=(file,) if file else ())
+            yield Skip(key=key, reason=reason, paths=(file or _place(root, row),))
         else:
-            kind = "pocus_videos" if row["Type"].lower() == "video" else "pocus_images"
-            yield _case(row, file or root / "data" / kind / row["Probe"] / stem)
+            yield _case(row, file or _place(root, row))
+
+
+def _place(root: Path, row: Row) -> Path:
+    """Where a file that this copy lacks would lie; the table does not know its suffix."""
+    kind = "pocus_videos" if row["Type"].lower() == "video" else "pocus_images"
+    return root / "data" / kind / row["Probe"] / row["Filename"]
 
 
 def _objection(row: Row, file: Path | None) -> str:
@@ -60,8 +65,6 @@ def _objection(row: Row, file: Path | None) -> str:
     sick = row["Label"].lower() != "regular"
     if not may_redistribute(row["License"]) and "emergency" not in row["License"].lower():
         return f"the licence {row['License']!r} does not allow a picture made from it"
-    if file is None and row["InThisRepo"] != "Yes":
-        return "the repository does not hold this file"
     if file is not None and "label_uncertain" in file.parts:
         return "the dataset calls its label uncertain"
     if prefix is None:

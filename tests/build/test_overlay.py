@@ -57,9 +57,19 @@ def test_a_box_is_framed_outside_its_inside(picture):
     assert (drawn[40:50, 40:60] == 100).all()
 
 
-def test_boxes_carry_different_numbers(picture):
-    drawn = draw_boxes(picture, [(2, 2, 30, 30), (40, 2, 68, 30)])
-    assert not np.array_equal(drawn[2:12, 2:10], drawn[2:12, 40:48])
+def test_boxes_carry_different_numbers_outside_of_every_box(picture):
+    boxes = [(2, 20, 30, 40), (40, 20, 68, 40)]
+    drawn = draw_boxes(picture, boxes)
+    for x0, y0, x1, y1 in boxes:
+        assert (drawn[y0:y1, x0:x1] == 100).all()
+    tags = [drawn[10:19, x0 - 1 : x0 + 6] for x0, *_ in boxes]
+    assert all((tag == 255).all(axis=2).any() for tag in tags)
+    assert not np.array_equal(*tags)
+
+
+def test_a_box_without_room_around_it_carries_its_number_inside(picture):
+    drawn = draw_boxes(picture, [(0, 0, 80, 64)])
+    assert (drawn[:9, :7] == 255).all(axis=2).any()
 
 
 def test_a_box_at_the_border_stays_in_the_picture(picture):

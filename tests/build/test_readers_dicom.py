@@ -73,14 +73,7 @@ def recode(path, syntax):
     fresh.file_meta.TransferSyntaxUID = syntax
     if syntax == ExplicitVRBigEndian:
         fresh.PixelData = np.frombuffer(data.PixelData, "<u2").astype(">u2").tobytes()
-    dcmwrite(
-        path,
-        fresh,
-        implicit_vr=syntax == ImplicitVRLittleEndian,
-        little_endian=syntax != ExplicitVRBigEndian,
-        force_encoding=True,
-        enforce_file_format=True,
-    )
+    dcmwrite(path, fresh, enforce_file_format=True)
 
 
 @pytest.mark.parametrize(

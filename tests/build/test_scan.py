@@ -50,7 +50,7 @@ def test_a_picture_that_no_case_uses_is_reported(toy, raw, write_case):
     assert _codes(scan(toy, raw)) == {"stray.png": "unclaimed", "stray_mask.png": "unclaimed"}
 
 
-def test_the_card_can_ignore_files_and_the_reason_is_counted(toy, raw, write_case):
+def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
     write_case(raw, "stray")
     card = toy.folder / "card.toml"
     card.write_text(
@@ -62,8 +62,15 @@ def test_the_card_can_ignore_files_and_the_reason_is_counted(toy, raw, write_cas
     from medrcube.sources.contract import load_source  # noqa: PLC0415
 
     found = scan(load_source(toy.folder), raw)
-    assert found.problems == ()
-    assert found.ignored == {"thumbnails": 2}
+    assert {problem.code for problem in found.problems} == {"ignored-by-card"}
+    assert {problem.message for problem in found.problems} == {"thumbnails"}
+
+
+def test_a_set_aside_file_that_is_not_there_is_absent(toy, raw):
+    text = (toy.folder / "adapter.py").read_text()
+    extra = '\n    yield Skip(key="gone", reason="no licence", paths=(root / "gone.png",))\n'
+    (toy.folder / "adapter.py").write_text(text + extra)
+    assert scan(toy, raw).absent == ("gone",)
 
 
 def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
