@@ -73,7 +73,8 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
 
 def line_width(picture: NDArray[np.uint8]) -> int:
     """Thickness of lines for a picture of this size, in pixels."""
-    return max(1, round(max(picture.shape[:2]) / 256))
+    longer: int = max(picture.shape[:2])
+    return max(1, round(longer / 256))
 
 
 def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -29,8 +29,8 @@ from medrcube.build.files import replacing, sweep, write_text
 from medrcube.build.items import Item, items_to_frame
 from medrcube.build.plan import Job, plan
 from medrcube.build.render import Picture, Rendered, recipe_id
-from medrcube.build.sampling import select
 from medrcube.build.samples import Sample, samples_to_frame
+from medrcube.build.sampling import select
 from medrcube.build.scan import Scan, scan
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.relations import load_relations
@@ -124,7 +124,10 @@ def build(
         reports = _reports(scans, problems, samples, items)
         failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
         verdict = {**verdict, "dropped": dropped, "failures": failures}
-        _write_tables(workspace, samples, items, problems, recipes, verdict)
+        outcome = _Outcome(
+            samples=samples, items=items, problems=problems, recipes=recipes, verdict=verdict
+        )
+        _write_tables(workspace, outcome)
     return BuildReport(
         sources=reports,
         rendered=len(jobs) - reused,
@@ -135,9 +138,18 @@ def build(
     )
 
 
-def _scan_all(
-    workspace: Workspace, sources: Mapping[str, Source], stages: Stages
-) -> list[Scan]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """Everything that is written at the end of a build."""
+
+    samples: Sequence[Sample]
+    items: Sequence[Item]
+    problems: Sequence[Problem]
+    recipes: Sequence[Mapping[str, Any]]
+    verdict: Mapping[str, Any]
+
+
+def _scan_all(workspace: Workspace, sources: Mapping[str, Source], stages: Stages) -> list[Scan]:
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
     scans: list[Scan] = []
     with stages.stage("scan", len(named)) as advance:
@@ -149,7 +161,7 @@ def _scan_all(
 
 def _compose(
     settings: BuildSettings, queries: Sequence[Query], samples: Sequence[Sample]
-) -> tuple[list[Item], Mapping[str, int]]:
+) -> tuple[Sequence[Item], Mapping[str, int]]:
     composed = compose(
         queries,
         load_terms(),
@@ -295,22 +307,15 @@ def _gate(reports: Sequence[SourceReport], gate: float) -> list[str]:
     ]
 
 
-def _write_tables(
-    workspace: Workspace,
-    samples: Sequence[Sample],
-    items: Sequence[Item],
-    problems: Sequence[Problem],
-    recipes: Sequence[Mapping[str, Any]],
-    verdict: Mapping[str, Any],
-) -> None:
-    write_parquet(workspace.samples, samples_to_frame(samples))
-    write_parquet(workspace.items, items_to_frame(items))
+def _write_tables(workspace: Workspace, outcome: _Outcome) -> None:
+    write_parquet(workspace.samples, samples_to_frame(outcome.samples))
+    write_parquet(workspace.items, items_to_frame(outcome.items))
     columns = list(Problem.__dataclass_fields__)
-    rows = pd.DataFrame([asdict(problem) for problem in problems], columns=columns, dtype="str")
-    write_parquet(workspace.quarantine, rows)
-    lines = "".join(json.dumps(recipe, sort_keys=True) + "\n" for recipe in recipes)
+    rows = [asdict(problem) for problem in outcome.problems]
+    write_parquet(workspace.quarantine, pd.DataFrame(rows, columns=columns, dtype="str"))
+    lines = "".join(json.dumps(recipe, sort_keys=True) + "\n" for recipe in outcome.recipes)
     write_text(workspace.recipes, lines)
-    write_text(workspace.audit, json.dumps(verdict, indent=2, sort_keys=True) + "\n")
+    write_text(workspace.audit, json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n")
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> None:

@@ -13,8 +13,11 @@ from medrcube.sources.contract import Source, quirk_of
 from medrcube.sources.layout import LayoutReport, compile_glob, verify, walk
 
 PICTURE_SUFFIXES = frozenset(
-    ".png .jpg .jpeg .gif .bmp .tif .tiff .dcm .dicom .ima .nii .nii.gz .mhd .mha .raw .mat"
-    " .avi .mp4 .mov .mpeg .mpg .img".split()
+    {
+        *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),
+        *(".dcm", ".dicom", ".ima", ".nii", ".nii.gz", ".mhd", ".mha", ".raw", ".img", ".mat"),
+        *(".avi", ".mp4", ".mov", ".mpeg", ".mpg"),
+    }
 )
 """Files that hold pixels; one that no case uses is reported, never passed over in silence."""
 
@@ -89,8 +92,8 @@ def scan(source: Source, root: Path) -> Scan:
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:
     """Why a case cannot be rendered, or ``None``."""
-    images = _relative([path for image in case.images for path in (*image.paths, *image.parts)], root)
-    if missing & set(images):
+    images = [path for image in case.images for path in (*image.paths, *image.parts)]
+    if missing & set(_relative(images, root)):
         return _problem(source, case.key, "absent", "image is not in this copy")
     if missing:
         return _problem(

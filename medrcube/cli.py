@@ -13,6 +13,7 @@ from medrcube.errors import MedrcubeError, MissingExtraError
 
 if TYPE_CHECKING:
     from medrcube.build.pipeline import BuildReport
+    from medrcube.console import Reporter
     from medrcube.sources.contract import Source
 
 app = typer.Typer(
@@ -278,22 +279,40 @@ def evaluate(
         str, typer.Option(help="Environment variable that holds the key.")
     ] = "OPENAI_API_KEY",
     max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 10,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first items.")] = None,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Longest reply.")] = 4096,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many items.")] = None,
     json_output: Json = False,
 ) -> None:
     """Run a model over a release; the same command again resumes."""
-    raise typer.Exit(
-        _evaluate(
-            directory,
-            model,
+    from dataclasses import asdict
+
+    from medrcube.console import Reporter
+    from medrcube.evaluate.benchmark import load_benchmark
+    from medrcube.evaluate.models.registry import ModelSettings, open_model
+    from medrcube.evaluate.progress import watch
+    from medrcube.evaluate.runner import run_evaluation
+
+    reporter = Reporter(json_output=json_output)
+    settings = ModelSettings(base_url=base_url, api_key_env=api_key_env, max_tokens=max_tokens)
+    benchmark = load_benchmark(directory)
+    with watch(reporter) as on_progress:
+        summary = run_evaluation(
+            benchmark,
+            open_model(model, settings),
             out,
-            base_url=base_url,
-            api_key_env=api_key_env,
             max_connections=max_connections,
             limit=limit,
-            json_output=json_output,
+            on_progress=on_progress,
         )
+    reporter.result(
+        f"{summary.asked:,} items: {summary.reused:,} reused, {summary.answered:,} answered, "
+        f"{summary.failed:,} failed, {summary.missing:,} without a picture, in "
+        f"{summary.seconds:.1f} s: {summary.out}"
     )
+    if summary.exit_code:
+        reporter.result("INCOMPLETE too many items have no reply; the same command goes on")
+    reporter.data({**asdict(summary), "out": str(summary.out)})
+    raise typer.Exit(summary.exit_code)
 
 
 @app.command()
@@ -324,7 +343,7 @@ def _pairs(values: list[str] | None) -> Mapping[str, str]:
     return pairs
 
 
-def _show_build(report: BuildReport, root: Path, reporter: Any) -> None:
+def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
     for entry in report.sources:
         reporter.note(entry.layout)
     reporter.table(

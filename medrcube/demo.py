@@ -16,7 +16,7 @@ from medrcube.build.release import release
 from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.models import open_model
+from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.runner import run_evaluation
 from medrcube.sources.registry import find_sources, get_source

@@ -85,10 +85,8 @@ class TomlTable:
         self, key: str, *, default: tuple[str, ...] = _MISSING, least: int = 0
     ) -> tuple[str, ...]:
         """A list of strings, at least ``least`` of them."""
-        value = self._get(key, default)
-        if value is default:
-            return default
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        value: Any = self._get(key, default)
+        if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
             self.fail(key, "a list of strings", value)
         if len(value) < least:
             self.fail(key, f"at least {least} entries", value)

@@ -90,7 +90,7 @@ def test_two_fields_of_one_name_are_refused(card_file, toy_card):
 def test_broken_toml_and_a_missing_file_are_card_errors(card_file, tmp_path):
     with pytest.raises(CardError, match="is not valid TOML"):
         load_card(card_file("id = "))
-    with pytest.raises(CardError, match="a source needs a card.toml"):
+    with pytest.raises(CardError, match=r"a source needs a card\.toml"):
         load_card(tmp_path / "nowhere" / "card.toml")
 
 

@@ -25,7 +25,7 @@ def test_an_installed_plug_in_adds_its_sources(toy_source, monkeypatch):
     monkeypatch.syspath_prepend(parent.parent)
     (parent.parent / "plugin_for_test.py").write_text(f"folder = {str(parent)!r}\n")
     point = EntryPoint("x", "plugin_for_test:folder", registry.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    monkeypatch.setattr(registry, "entry_points", lambda **_group: [point])
     assert "toy" in find_sources()
 
 
@@ -70,6 +70,12 @@ def test_an_adapter_yields_checked_cases(toy_source, raw):
     assert all(isinstance(case, Case) for case in found)
 
 
+UNKNOWN_FIELD = """\
+image = ImageRef(paths=(root / "a",))
+label = Label(field="f", value="v", evidence="t.csv:3 f=v")
+yield Case(key="x", images=(image,), labels=(label,))"""
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -77,8 +83,7 @@ def test_an_adapter_yields_checked_cases(toy_source, raw):
         ('yield Case(key="x", images=(ImageRef(paths=(root.parent / "a",)),))', "lies outside"),
         ('yield Case(key="x", images=())', "names no image file"),
         (
-            'yield Case(key="x", images=(ImageRef(paths=(root / "a",)),), '
-            'labels=(Label(field="f", value="v", evidence="t.csv:3 f=v"),))',
+            UNKNOWN_FIELD,
             "t.csv:3 f=v: field 'f' is not in the card",
         ),
     ],
@@ -86,8 +91,7 @@ def test_an_adapter_yields_checked_cases(toy_source, raw):
 def test_an_adapter_that_breaks_its_contract_is_stopped(toy_source, raw, body, says):
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     text = (
-        "from medrcube.records import Case, ImageRef, Label\n\n"
-        f"def cases(root, layout):\n{lines}\n"
+        f"from medrcube.records import Case, ImageRef, Label\n\ndef cases(root, layout):\n{lines}\n"
     )
     with pytest.raises(SourceError, match=says):
         _scan(toy_source(adapter=text), raw)
@@ -117,7 +121,7 @@ def test_an_adapter_without_cases_is_named(toy_source, raw):
 
 
 def test_a_missing_fixture_file_is_named(toy_source, raw):
-    with pytest.raises(CardError, match="fixture.py: is missing"):
+    with pytest.raises(CardError, match=r"fixture\.py: is missing"):
         load_source(toy_source()).build_fixture(raw, "flat")
 
 
