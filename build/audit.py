@@ -64,11 +64,12 @@ def audit(
 def key_positions(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Key positions by number of options, with the chi-square p against an even spread.
 
-    Scales and numbered boxes keep their natural order and are not counted.
+    Scales and numbered boxes keep their natural order and are not counted; nor are items whose
+    key is none of their options, which are failures of their own.
     """
     found: dict[int, Counter[int]] = {}
     for item in items:
-        if not item.ordered:
+        if not item.ordered and 0 <= item.key < len(item.options) > 1:
             found.setdefault(len(item.options), Counter())[item.key] += 1
     rows = []
     for options, counts in sorted(found.items()):

@@ -46,7 +46,7 @@ class _DroppedError(Exception):
     """A query becomes no item; the message is the reason that is counted."""
 
 
-def compose(  # noqa: PLR0913 -- two inputs, two tables, three settings
+def compose(
     queries: Iterable[Query],
     terms: Terms,
     relations: Relations,

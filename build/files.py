@@ -11,7 +11,6 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 
-
 PARTIAL = ".partial"
 """Suffix of files in the making; one that stands after its process has ended is rubbish."""
 

@@ -65,9 +65,12 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
         ring[max(frame[1], 0) : frame[3], max(frame[0], 0) : frame[2]] = True
         ring[y0:y1, x0:x1] = False
         drawn[ring] = RED
+    taken = list(frames)
     for number, frame in enumerate(frames, 1):
         tag = _tag(str(number), picture)
-        _paste(drawn, tag, *_place(frame, tag.shape, drawn.shape, frames))
+        x, y = _place(frame, tag.shape, drawn.shape, taken)
+        _paste(drawn, tag, x, y)
+        taken.append((x, y, x + tag.shape[1], y + tag.shape[0]))
     return drawn
 
 
@@ -92,16 +95,19 @@ def _tag(digit: str, picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def _place(
-    frame: Box, tag: tuple[int, ...], shape: tuple[int, ...], frames: Sequence[Box]
+    frame: Box, tag: tuple[int, ...], shape: tuple[int, ...], taken: Sequence[Box]
 ) -> tuple[int, int]:
-    """Upper left corner of the tag of a box: above, below, left or right of it, or inside."""
+    """Upper left corner of the tag of a box: beside one of its corners, or inside."""
     x0, y0, x1, y1 = frame
     height, width = tag
-    beside = [(x0, y0 - height), (x0, y1), (x0 - width, y0), (x1, y0)]
+    beside = [
+        *((x, y) for y in (y0 - height, y1) for x in (x0, x1 - width)),
+        *((x, y) for x in (x0 - width, x1) for y in (y0, y1 - height)),
+    ]
     for x, y in beside:
         covered = (x, y, x + width, y + height)
         inside = x >= 0 and y >= 0 and x + width <= shape[1] and y + height <= shape[0]
-        if inside and not any(overlap(covered, other) for other in frames):
+        if inside and not any(overlap(covered, other) for other in taken):
             return x, y
     return max(x0, 0), max(y0, 0)
 

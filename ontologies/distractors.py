@@ -104,7 +104,7 @@ class Prior:
         return (self.used[label] + 1) / ((options - 1) * self.keyed.get(label, 0) + 1)
 
 
-def choose(  # noqa: PLR0913 -- the request, the rules, and four settings of the batch
+def choose(
     request: Request,
     rules: Rules,
     *,

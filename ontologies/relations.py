@@ -89,7 +89,10 @@ class Relations:
         )
 
     def parted_by(self, group: str, label_a: str, label_b: str) -> bool:
-        """Whether an exclusive group holds both, directly or through what they imply."""
+        """Whether an exclusive group holds both, directly or through what they imply, apart.
+
+        A label is never parted from what it implies: both then hold the same member.
+        """
         members = self._group_sets.get(group, frozenset())
         held_a, held_b = self.closure(label_a) & members, self.closure(label_b) & members
         return bool(held_a and held_b) and held_a.isdisjoint(held_b)

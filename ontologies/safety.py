@@ -170,9 +170,9 @@ def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[in
     exclusive = _exclusive(candidate, request, rules)
     yield 1, _first("identity", (_same(candidate, label, rules) for label in true))
     yield 2, _first("implied", (candidate in relations.closure(label) for label in true))
-    read_absent = mark is not None and mark.grade is Grade.A
+    surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
     implies = {label for label in true if label in relations.closure(candidate)}
-    yield 3, "" if read_absent else _first("implies-true", (bool(implies),))
+    yield 3, "" if surely_absent else _first("implies-true", (bool(implies),))
     yield (
         4,
         _first(
@@ -215,12 +215,7 @@ def _same_reader(absent: Mark | None, present: Mark | None) -> bool:
 def _exclusive(candidate: str, request: Request, rules: Rules) -> bool:
     """Whether the card declares an exclusive group that parts key and candidate."""
     group = request.group
-    relations = rules.relations
-    return (
-        group is not None
-        and relations.parted_by(group, candidate, request.key)
-        and not relations.implied(candidate, request.key)
-    )
+    return group is not None and rules.relations.parted_by(group, candidate, request.key)
 
 
 def _grade(candidate: str, request: Request, rules: Rules) -> Grade | None:

@@ -17,8 +17,23 @@ CANARY = "CANARY^IDENTITY"
 """Stands wherever real data hold an identifier; must never appear in an output byte."""
 
 
-def picture(height: int, width: int, *, seed: int, maximum: int = 255) -> NDArray[np.uint16]:
-    """A grey picture ``(height, width)`` with values 0 to ``maximum``."""
+_GREYS = {1: 0.85, 2: 0.12, 3: 0.72}
+"""Grey of each part of a label picture."""
+
+
+def picture(
+    height: int,
+    width: int,
+    *,
+    seed: int,
+    maximum: int = 255,
+    parts: NDArray[Any] | None = None,
+) -> NDArray[np.uint16]:
+    """A grey picture ``(height, width)`` with values 0 to ``maximum``.
+
+    ``parts`` is a label picture of what lies in the body, such as ``chambers``; without it the
+    body holds the first ``lesion`` of the seed.
+    """
     rng = np.random.default_rng(seed)
     rows, columns = np.mgrid[0:height, 0:width]
     body = (((rows / height - 0.5) / 0.47) ** 2 + ((columns / width - 0.5) / 0.42) ** 2) < 1
@@ -26,7 +41,9 @@ def picture(height: int, width: int, *, seed: int, maximum: int = 255) -> NDArra
     noise = rng.normal(0, 0.02, (height, width))
     grey = np.where(body, ramp + noise, 0.02)
     grey[height // 16 : height // 6, width // 16 : width // 5] = 0.9
-    grey[lesion(height, width, seed=seed)] = 0.8
+    labels = lesion(height, width, seed=seed) if parts is None else parts
+    for label, value in _GREYS.items():
+        grey[labels == label] = value
     return (np.clip(grey, 0, 1) * maximum).astype(np.uint16)
 
 

@@ -60,7 +60,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise _broken(path, error) from error
+        raise _broken(path, error) from None
     photometric = str(header.get("PhotometricInterpretation", ""))
     if photometric not in (*_GREY, *_COLOUR, _PALETTE):
         raise unsupported(path, "has a photometric interpretation that is not read")
@@ -71,9 +71,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
             greys = _AS_SHOWN
         return Volume(slices=picture[None], spacing=spacing, affine=affine, greys=greys)
     mixed = not colour and len(set(rescales)) > 1
-    slices = _Frames(path, header, colour=colour, rescales=rescales if mixed else None)
     return Volume(
-        slices=slices,
+        slices=_Frames(path, header, count, rescales if mixed else None),
         spacing=spacing,
         affine=affine,
         greys=_AS_SHOWN if colour else greys,
@@ -81,24 +80,21 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 class _Frames:
-    """All frames of a file, decoded one by one."""
+    """All frames of a file, decoded one by one; the first tells shape and type of all."""
 
     def __init__(
         self,
         path: Path,
         header: Dataset,
-        *,
-        colour: bool,
+        count: int,
         rescales: list[tuple[float, float]] | None,
     ) -> None:
         self._path = path
         self._header = header
         self._rescales = rescales
-        size = (int(header.NumberOfFrames), int(header.Rows), int(header.Columns))
-        self._shape = (*size, 3) if colour else size
-        self._dtype = np.dtype(np.uint8) if colour else _stored_type(header)
-        if rescales is not None:
-            self._dtype = np.dtype(np.float32)
+        first = self._picture(0)
+        self._shape = (count, *first.shape)
+        self._dtype = first.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,16 +107,21 @@ class _Frames:
     def __getitem__(self, k: int, /) -> Array:
         if not 0 <= k < self._shape[0]:
             raise IndexError(k)
-        picture = _decode(self._path, self._header, k)
-        if self._rescales is not None:
-            slope, intercept = self._rescales[k]
-            picture = picture * slope + intercept
-        if picture.shape != self._shape[1:]:
+        picture = self._picture(k)
+        if picture.shape != self._shape[1:] or picture.dtype != self._dtype:
             raise unreadable(
                 self._path,
-                f"frame {k} has the shape {picture.shape}; expected {self._shape[1:]}",
+                f"frame {k} has {picture.shape} {picture.dtype} pixels where frame 0 has "
+                f"{self._shape[1:]} {self._dtype}",
             )
-        return picture.astype(self._dtype, copy=False)
+        return picture
+
+    def _picture(self, k: int) -> Array:
+        picture = _decode(self._path, self._header, k)
+        if self._rescales is None:
+            return picture
+        slope, intercept = self._rescales[k]
+        return (picture * slope + intercept).astype(np.float32)
 
 
 def _header(path: Path) -> Dataset:
@@ -175,7 +176,10 @@ def _decode(path: Path, header: Dataset, k: int) -> Array:
         raise truncated(path, "its pixel data end early") from None
     except (AttributeError, ValueError) as error:
         raise _broken(path, error) from None
-    except Exception as error:
+    except BaseException as error:
+        # The RLE decoder is Rust: its panics are no Exception (PyO3).
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise unreadable(
             path,
             f"{syntax.name} with {header.get('BitsStored')} stored bits could not be decoded "
@@ -218,15 +222,6 @@ def _eight_bit(picture: Array) -> Array:
     if picture.dtype == np.uint8:
         return picture
     return (picture >> 8 if picture.max() > 255 else picture).astype(np.uint8)
-
-
-def _stored_type(header: Dataset) -> np.dtype[Any]:
-    bits = int(header.BitsAllocated)
-    if bits == 1:
-        return np.dtype(np.uint8)
-    if bits == 64 or "FloatPixelData" in header:
-        return np.dtype(f"f{bits // 8}")
-    return np.dtype(f"{'i' if header.get('PixelRepresentation') else 'u'}{bits // 8}")
 
 
 def _broken(path: Path, error: Exception) -> ReadError:

@@ -44,11 +44,11 @@ def _info(folder: Path, ed: int, es: int, group: str = "") -> None:
 
 
 def _images(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> None:
-    slices = [picture(96, 120, seed=10 * seed + k, maximum=900) for k in range(6)]
-    volume = np.stack(slices).astype(np.int16)
     for number, frame in enumerate(frames):
-        name = f"{folder.name}_frame{frame:02}.nii.gz"
-        _write(folder, layout, name, np.roll(volume, number, axis=2))
+        heart = chambers(96, 120, seed=10 * seed + number)
+        slices = [picture(96, 120, seed=k, maximum=900, parts=heart) for k in range(6)]
+        volume = np.stack(slices).astype(np.int16)
+        _write(folder, layout, f"{folder.name}_frame{frame:02}.nii.gz", volume)
     _write(folder, layout, f"{folder.name}_4d.nii.gz", np.stack([volume] * 2))
 
 

@@ -71,11 +71,11 @@ def _strangers(root: Path) -> None:
 def _nifti(folder: Path, view: str, seed: int) -> None:
     stem = folder / f"{folder.name}_{view}"
     for phase, offset in (("ED", 0), ("ES", 1)):
-        grey, truth = _grey(seed + 5 * offset), chambers(*SHAPE, seed=seed + offset)
+        grey, truth = _grey(seed + offset), chambers(*SHAPE, seed=seed + offset)
         write_nifti(Path(f"{stem}_{phase}.nii.gz"), grey, spacing=(0.3, 0.3))
         # Labels of this edition may be stored as floats.
         write_nifti(Path(f"{stem}_{phase}_gt.nii.gz"), truth.astype(np.float32), spacing=(0.3, 0.3))
-    sequence = np.stack([_grey(seed), _grey(seed + 5)])
+    sequence = np.stack([_grey(seed), _grey(seed + 1)])
     for end in ("half_sequence", "half_sequence_gt"):
         write_nifti(Path(f"{stem}_{end}.nii.gz"), sequence, spacing=(0.3, 0.3, 1))
 
@@ -84,15 +84,13 @@ def _metaimage(folder: Path, view: str, seed: int, *, truth: bool) -> None:
     stem = folder / f"{folder.name}_{view}"
     spacing = (0.308, 0.154, 1)
     for phase, offset in (("ED", 0), ("ES", 1)):
-        write_metaimage(
-            Path(f"{stem}_{phase}.mhd"), _grey(seed + 5 * offset)[None], spacing=spacing
-        )
+        write_metaimage(Path(f"{stem}_{phase}.mhd"), _grey(seed + offset)[None], spacing=spacing)
         if truth:
             marked = chambers(*SHAPE, seed=seed + offset)[None]
             write_metaimage(Path(f"{stem}_{phase}_gt.mhd"), marked, spacing=spacing)
-    sequence = np.stack([_grey(seed), _grey(seed + 5)])
+    sequence = np.stack([_grey(seed), _grey(seed + 1)])
     write_metaimage(Path(f"{stem}_sequence.mhd"), sequence, spacing=spacing)
 
 
 def _grey(seed: int) -> NDArray[np.uint8]:
-    return picture(*SHAPE, seed=seed).astype(np.uint8)
+    return picture(*SHAPE, seed=seed, parts=chambers(*SHAPE, seed=seed)).astype(np.uint8)

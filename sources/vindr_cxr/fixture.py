@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medrcube.sources.phantoms import bounds, lesion, picture, write_dicom, write_lines
 
@@ -83,7 +84,8 @@ def _write_film(folder: Path, seed: int) -> str:
     """Write one film and return its id, 32 hexadecimal digits as in the release."""
     image = hashlib.md5(f"{folder.name} {seed}".encode(), usedforsecurity=False).hexdigest()
     inverted = seed % 2 == 1
-    pixels = picture(_SIDE, _SIDE, seed=seed, maximum=4095)
+    parts = np.where(_lesion(seed, 5), 3, _lesion(seed, 0))
+    pixels = picture(_SIDE, _SIDE, seed=seed, maximum=4095, parts=parts)
     write_dicom(
         folder / f"{image}.dicom",
         np.uint16(4095) - pixels if inverted else pixels,
@@ -105,6 +107,8 @@ def _box(seed: int, name: str, reader: int) -> list[str]:
     if name == "No finding":
         return ["", "", "", ""]
     which = 0 if name in {"Cardiomegaly", "Pneumothorax", "Pleural effusion"} else 5
-    return [
-        f"{corner + reader}.0" for corner in bounds(lesion(_SIDE, _SIDE, seed=seed, which=which))
-    ]
+    return [f"{corner + reader}.0" for corner in bounds(_lesion(seed, which))]
+
+
+def _lesion(seed: int, which: int) -> NDArray[np.bool_]:
+    return lesion(_SIDE, _SIDE, seed=seed, which=which)

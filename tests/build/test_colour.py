@@ -8,9 +8,7 @@ from PIL import Image
 from medrcube.build.colour import apply_colour_policy
 from medrcube.errors import ReadError
 
-PICTURES = arrays.arrays(
-    np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 6), st.just(3))
-)
+PICTURES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 6), st.just(3)))
 
 
 @given(picture=PICTURES)

@@ -34,7 +34,10 @@ def test_exactly_one_box_encloses_the_region_and_no_two_touch(x, y, width, heigh
     enclosing = [
         n
         for n, box in enumerate(found.boxes, 1)
-        if box[0] <= target[0] and box[1] <= target[1] and box[2] >= target[2] and box[3] >= target[3]
+        if box[0] <= target[0]
+        and box[1] <= target[1]
+        and box[2] >= target[2]
+        and box[3] >= target[3]
     ]
     assert enclosing == [found.truth]
     assert 2 <= len(found.boxes) <= MOST_BOXES

@@ -20,9 +20,7 @@ def test_names_are_unique_and_safe_for_any_key(keys):
     assert len({name.lower() for name in names.values()}) == len(keys)
     for name in names.values():
         assert name
-        assert set(name) <= set(
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
-        )
+        assert set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_")
         assert not name.startswith(".")
         assert len(name) < 150
 

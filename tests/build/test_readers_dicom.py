@@ -405,3 +405,79 @@ def test_unknown_voi_function_is_refused(path):
 def test_deep_colour_is_refused(path):
     write_rgb(path, COLOUR.astype(np.uint16))
     assert refused(path) == "unsupported-format"
+
+
+def test_coloured_frames_stay_coloured_on_demand(path):
+    frames = np.stack([COLOUR, COLOUR[::-1]])
+    write_dicom(path, frames.reshape(2, 48, 192), **RGB, Columns=64)
+    volume = load(path)
+    assert volume.slices.shape == (2, 48, 64, 3)
+    assert np.array_equal(volume.slices[1], COLOUR[::-1])
+
+
+def test_fractions_are_read(path):
+    write_dicom(path, GREY)
+    data = dcmread(path)
+    del data.PixelData
+    data.BitsAllocated = data.BitsStored = 32
+    data.HighBit = 31
+    data.NumberOfFrames = 2
+    values = np.stack([GREY / 7, GREY / 9]).astype("<f4")
+    data.FloatPixelData = values.tobytes()
+    data.save_as(path)
+    volume = load(path)
+    assert volume.slices.dtype == np.float32
+    assert np.array_equal(stack(volume.slices), values)
+
+
+def test_bit_masks_of_several_frames_are_unpacked(path):
+    bits = np.random.default_rng(1).integers(0, 2, (2, 48, 64), dtype=np.uint8)
+    write_dicom(path, bits, BitsAllocated=1, BitsStored=1, HighBit=0)
+    data = dcmread(path)
+    data.PixelData = np.packbits(bits.ravel(), bitorder="little").tobytes()
+    data.save_as(path)
+    assert np.array_equal(stack(load(path).slices), bits)
+
+
+def test_eight_bit_palette_keeps_its_values(path):
+    tags = {}
+    for name in ("Red", "Green", "Blue"):
+        tags[f"{name}PaletteColorLookupTableDescriptor"] = [4, 0, 8]
+        tags[f"{name}PaletteColorLookupTableData"] = bytes([0, 50, 100, 200])
+    indices = (np.arange(48 * 64).reshape(48, 64) % 4).astype(np.uint8)
+    write_dicom(path, indices, PhotometricInterpretation="PALETTE COLOR", **tags)
+    assert np.array_equal(load(path).slices[0], indices * 50 + 50 * (indices == 3))
+
+
+def test_voi_table_of_numbers_is_read(path):
+    item = Dataset()
+    item.add_new(0x00283002, "SS", [3, -1, 8])
+    item.add_new(0x00283006, "US", [0, 128, 255])
+    write_dicom(path, GREY.astype(np.int16) - 2, PixelRepresentation=1, VOILUTSequence=[item])
+    table_read = load(path).greys.voi_table
+    assert (table_read.first, table_read.entries.tolist()) == (-1, [0, 128, 255])
+
+
+def test_file_without_preamble_is_known_by_its_first_group(path):
+    write_dicom(path, GREY)
+    path.write_bytes(path.read_bytes()[132:])
+    assert np.array_equal(load(path).slices[0], GREY)
+
+
+def test_file_that_does_not_name_its_coding_is_refused(path):
+    write_dicom(path, GREY)
+    recode(path, ImplicitVRLittleEndian)
+    content = path.read_bytes()
+    path.write_bytes(content[content.index(b"\x08\x00\x16\x00") :])
+    assert refused(path) == "unreadable"
+
+
+@pytest.mark.parametrize("syntax", [RLELossless, DeflatedExplicitVRLittleEndian])
+def test_damaged_pixel_data_are_refused(path, syntax):
+    write_dicom(path, GREY)
+    recode(path, syntax)
+    content = bytearray(path.read_bytes())
+    content[-2000:-1900] = bytes(100)
+    content[-len(content) // 2 : -200] = b"\x7f" * (len(content) // 2 - 200)
+    path.write_bytes(content)
+    assert refused(path) in {"unreadable", "truncated"}

@@ -88,6 +88,14 @@ def test_both_polarities_of_one_picture_look_the_same(stored, centre, width, pol
     assert np.array_equal(one, two)
 
 
+def test_both_polarities_round_a_tie_to_the_same_grey():
+    stored = np.arange(511, dtype=np.uint16).reshape(1, 7, 73)
+    plain = shown(Volume(slices=stored), "header")
+    mirrored = shown(Volume(slices=510 - stored, greys=Greys(inverted=True)), "header")
+    assert plain.ravel()[:4].tolist() == [0, 1, 1, 2]
+    assert np.array_equal(plain, mirrored)
+
+
 def test_monochrome1_is_inverted_after_the_window():
     stored = np.array([[[0, 100, 200]]], np.uint16)
     greys = Greys(windows=((50.5, 101.0),), inverted=True)

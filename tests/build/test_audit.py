@@ -1,0 +1,177 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.audit import audit, chi_square_p, key_positions, longest_is_key
+from medrcube.build.items import Item, Option
+from medrcube.build.samples import Sample
+from medrcube.records import Problem
+
+BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
+
+
+def sample(number, **changes):
+    numbers = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1}
+    values = {
+        **BLANK,
+        **numbers,
+        "id": f"s{number}",
+        "source": "toy",
+        "case": f"c{number}",
+        "redistribute": True,
+        "artefact": "clean",
+        "pixel_sha256": str(number),
+    }
+    return Sample(**{**values, **changes})
+
+
+def item(number=0, *, key=0, texts=("edema", "nodule"), **changes):
+    options = tuple(
+        Option(
+            text=text,
+            concept=text,
+            ids=(),
+            strategy="key" if place == key else "knowledge",
+            grade="" if place == key else "A",
+            passed=(),
+        )
+        for place, text in enumerate(texts)
+    )
+    values = {
+        "id": f"i{number}",
+        "sample": f"s{number}",
+        "source": "toy",
+        "task": "Abnormality Diagnosis",
+        "anatomy": "Chest",
+        "modality": "X-ray",
+        "question": "q?",
+        "options": options,
+        "key": key,
+        "strategy": "knowledge",
+        "state": "unreviewed",
+        "field": "f",
+        "concept": texts[key] if 0 <= key < len(texts) else "edema",
+        "group": "",
+        "scope": "image",
+        "grade": "A",
+        "ordered": False,
+        "variant": "v",
+        "template": "t",
+        "warnings": ("length",),
+        "seed": 0,
+    }
+    return Item(**{**values, **changes})
+
+
+def failures(*items):
+    return audit([sample(n) for n in range(9)], items, [], {})["failures"]
+
+
+def test_a_sound_batch_has_no_failure():
+    assert failures(item(0), item(1, key=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (item(99), "'s99' is not among the samples"),
+        (item(key=2), "the key 2 is none of the options"),
+        (replace(item(), key=1), "was made as a distractor"),
+        (item(texts=("edema", "Oedema")), "two options read the same"),
+        (item(texts=("edema", " ")), "an option is empty"),
+        (item(texts=("edema",)), "1 options, expected two to four"),
+        (item(task="Report Generation"), "'Report Generation' is no task"),
+        (item(anatomy="Knee"), "'Knee' is no anatomy"),
+    ],
+)
+def test_a_broken_item_stops_a_release(broken, words):
+    assert any(words in failure for failure in failures(broken))
+
+
+def test_a_wrong_option_without_evidence_stops_a_release():
+    bare = item()
+    options = (bare.options[0], replace(bare.options[1], grade=""))
+    assert "carries no evidence" in failures(replace(bare, options=options))[0]
+
+
+def test_a_repeated_id_stops_a_release():
+    assert failures(item(), item()) == ["item i0: the id stands more than once"]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "freedom", "p"),
+    # Critical values of the printed chi-square tables.
+    [
+        (3.841459, 1, 0.05),
+        (5.991465, 2, 0.05),
+        (7.814728, 3, 0.05),
+        (11.344867, 3, 0.01),
+        (13.276704, 4, 0.01),
+        (0, 3, 1),
+    ],
+)
+def test_chi_square_agrees_with_the_tables(statistic, freedom, p):
+    assert chi_square_p(statistic, freedom) == pytest.approx(p, abs=1e-6)
+
+
+def test_chi_square_without_freedom_is_refused():
+    with pytest.raises(ValueError, match="degrees of freedom"):
+        chi_square_p(1, 0)
+
+
+def test_uneven_key_positions_are_seen():
+    even = [item(n, key=n % 2) for n in range(40)]
+    uneven = [item(n, key=0) for n in range(40)]
+    assert key_positions(even)[0] == {"options": 2, "counts": [20, 20], "p": 1.0, "even": True}
+    assert not key_positions(uneven)[0]["even"]
+
+
+def test_options_that_keep_their_order_do_not_count_as_positions():
+    assert key_positions([item(n, ordered=True) for n in range(40)]) == []
+
+
+def test_a_key_that_is_always_the_longest_is_seen():
+    long = [item(n, texts=("pulmonary edema", "nodule")) for n in range(40)]
+    found = longest_is_key(long)
+    assert found["share"] == 1
+    assert found["expected"] == 0.5
+    assert not found["within_3_se"]
+    assert longest_is_key([item(texts=("Box 1", "Box 2"))])["n"] == 0
+
+
+def test_the_most_frequent_answer_is_named_with_its_share():
+    items = [item(n, texts=("edema", "nodule")) for n in range(3)] + [
+        item(3, texts=("mass", "edema"))
+    ]
+    found = audit([sample(n) for n in range(4)], items, [], {})["most_frequent_answer"]
+    cell = found["toy / Abnormality Diagnosis"]
+    assert cell == {"n": 4, "answer": "edema", "share": 0.75, "chance": 0.5}
+
+
+def test_equal_pictures_of_two_cases_are_listed_once():
+    samples = [
+        sample(1, pixel_sha256="x", patient="a"),
+        sample(2, pixel_sha256="x", patient="b"),
+        sample(3, pixel_sha256="y"),
+        sample(4, pixel_sha256="z", case="same"),
+        sample(5, pixel_sha256="z", case="same"),
+    ]
+    assert audit(samples, [], [], {})["duplicate_pictures"] == [
+        {"pixel_sha256": "x", "cases": ["toy/c1", "toy/c2"], "patients": 2, "sources": 1}
+    ]
+
+
+def test_counts_are_ready_for_json_in_any_order_of_the_input():
+    samples = [sample(n) for n in range(9)]
+    items = [item(n, key=n % 2) for n in range(9)]
+    problem = Problem(source="toy", case="c", stage="render", code="blank", message="m")
+    first = audit(samples, items, [problem], {"toy": 3})
+    items.reverse()
+    again = audit(samples[::-1], items, [problem], {"toy": 3})
+    assert json.dumps(first, sort_keys=True) == json.dumps(again, sort_keys=True)
+    assert first["by_voxel"] == {"Chest / X-ray / Abnormality Diagnosis": 9}
+    assert first["by_grade"] == {"A": 9}
+    assert first["warnings"] == {"length": 9}
+    assert first["quarantine"] == {"toy / render / blank": 1}
+    assert first["absent"] == {"toy": 3}

@@ -1,0 +1,137 @@
+"""Loading: whatever could later turn into a wrong number is refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.benchmark import item_from_json, item_to_json, load_benchmark
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+
+def test_items_come_in_the_order_of_sorted_sources(load, row):
+    benchmark = load(row(1, dataset="ZETA"), row(0), row(2))
+    assert [item.name for item in benchmark.items] == ["ALPHA/q000", "ALPHA/q002", "ZETA/q001"]
+
+
+def test_an_item_keeps_what_the_release_says(load, row):
+    (item,) = load(row(5)).items
+    assert (item.key, item.image) == ("B", "ALPHA/pictures/p2.png")
+    assert (item.task, item.modality, item.parts) == (
+        Task.DISEASE_DIAGNOSIS, Modality.XRAY, Anatomy.CHEST,
+    )  # fmt: skip
+    assert item_from_json(json.loads(json.dumps(item_to_json(item)))) == item
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_absent_options_are_no_options(nothing, load, row):
+    (item,) = load(row(0, option_C=nothing, option_D=nothing)).items
+    assert item.options == (("A", "Normal"), ("B", "Mass"))
+
+
+def test_published_spellings_are_read(load, row):
+    (item,) = load(row(0, task="Abnormity Diagnosis", parts="Lung")).items
+    assert (item.task, item.parts) == (Task.ABNORMALITY_DIAGNOSIS, Anatomy.LUNGS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gt_answer": "Pneumonia"}, "gt_answer 'Pneumonia' is none of the options"),
+        ({"gt_answer": ""}, "gt_answer is ''"),
+        ({"correct_index": 1}, "correct_index is 1, but gt_answer is option A"),
+        ({"correct_index": True}, "correct_index is True"),
+        ({"option_B": "normal "}, "two options have one text"),
+        ({"option_B": None, "option_C": None, "option_D": None}, "has 1 option"),
+        ({"option_B": 3}, "option_B is 3; expected a text"),
+        ({"task": "Report Generation"}, "task: 'Report Generation' is no task"),
+        ({"modality": "PET"}, "modality: 'PET' is no modality"),
+        ({"parts": None}, "parts is None"),
+        ({"question": "  "}, "question is"),
+        ({"id": None}, "id is None"),
+        ({"restricted": "yes"}, "restricted is 'yes'"),
+    ],
+)
+def test_a_broken_item_is_refused_by_name(changes, message, load, row):
+    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as caught:
+        load(row(4), row(0, **changes))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path", ["../../secret.png", "/etc/passwd", "pictures/../../x.png", "..\\x.png", "C:/x.png"]
+)
+def test_a_picture_path_cannot_leave_its_folder(tmp_path, path, row, write_release):
+    root = tmp_path / "r"
+    write_release(root, [row(0, image_path=path)], pictures=False)
+    with pytest.raises(ReleaseError, match="leaves its folder"):
+        load_benchmark(root)
+
+
+def test_an_id_used_twice_is_refused(load, row):
+    with pytest.raises(ReleaseError, match="used twice in ALPHA"):
+        load(row(0), row(1, id="q000"))
+
+
+def test_one_id_in_two_sources_is_fine(load, row):
+    assert len(load(row(0), row(0, dataset="BETA")).items) == 2
+
+
+def test_all_problems_are_counted_and_the_first_are_shown(load, row):
+    with pytest.raises(ReleaseError, match=r"12 problem\(s\)") as caught:
+        load(*(row(number, task="?") for number in range(12)))
+    assert str(caught.value).count("test.json item") == 10
+    assert "and 2 more" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "not json"])
+def test_a_malformed_table_is_refused(tmp_path, text):
+    (tmp_path / "ALPHA").mkdir()
+    (tmp_path / "ALPHA/test.json").write_text(text)
+    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json"):
+        load_benchmark(tmp_path)
+
+
+def test_a_folder_without_a_release_says_what_it_expected(tmp_path):
+    with pytest.raises(ReleaseError, match=r"no <SOURCE>/test\.json"):
+        load_benchmark(tmp_path)
+
+
+def test_only_direct_sub_folders_are_read(tmp_path, row, write_release):
+    root = write_release(tmp_path / "r", [row(0)])
+    nested = root / "ALPHA/backup"
+    nested.mkdir()
+    (nested / "test.json").write_text("broken")
+    assert len(load_benchmark(root).items) == 1
+
+
+def test_the_digest_names_items_and_pixels(tmp_path, row, write_release):
+    root = write_release(tmp_path / "r", [row(0), row(1)])
+    first = load_benchmark(root).digest
+    assert load_benchmark(root).digest == first
+    picture = root / "ALPHA/pictures/p0.png"
+    picture.write_bytes(picture.read_bytes() + b"x")
+    assert load_benchmark(root).digest != first
+
+
+def test_the_digest_changes_with_a_question(tmp_path, row, write_release):
+    one = load_benchmark(write_release(tmp_path / "a", [row(0)])).digest
+    two = load_benchmark(write_release(tmp_path / "b", [row(0, question="Else?")])).digest
+    assert one != two
+
+
+def test_pictures_behind_links_are_read(tmp_path, row, write_release):
+    root = write_release(tmp_path / "r", [row(0)])
+    picture = root / "ALPHA/pictures/p0.png"
+    blob = tmp_path / "blob"
+    picture.rename(blob)
+    picture.symlink_to(blob)
+    assert load_benchmark(root).image_digests["ALPHA/pictures/p0.png"] is not None
+
+
+def test_a_file_that_is_no_picture_has_no_digest(tmp_path, row, write_release):
+    root = write_release(tmp_path / "r", [row(0)])
+    (root / "ALPHA/pictures/p0.png").write_bytes(b"<html>sorry</html>")
+    assert load_benchmark(root).image_digests == {"ALPHA/pictures/p0.png": None}

@@ -1,0 +1,156 @@
+"""Outcomes and metrics: what was lost stays apart from what was wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.metrics import metrics
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.run_folder import Asked
+from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.scoring import judge, score
+
+
+@pytest.fixture
+def item(benchmark):
+    return benchmark.items[1]  # key B
+
+
+def reply(text, reason="stop"):
+    return {"text": text, "finish_reason": reason}
+
+
+@pytest.mark.parametrize(
+    ("record", "outcome", "answer"),
+    [
+        (reply("B"), Outcome.CORRECT, "B"),
+        (reply("C"), Outcome.WRONG, "C"),
+        (reply("A or B"), Outcome.UNPARSED, None),
+        (reply("E"), Outcome.UNPARSED, None),
+        (reply("I'm sorry, I can't assist with that."), Outcome.REFUSED, None),
+        (reply("", "content_filter"), Outcome.REFUSED, None),
+        (reply("I will not say B", "refusal"), Outcome.REFUSED, None),
+        (reply("The answer is B", "length"), Outcome.TRUNCATED, None),
+        (reply("<think>The answer is B"), Outcome.TRUNCATED, None),
+        (None, Outcome.FAILED, None),
+    ],
+)
+def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
+    result = judge(Asked(item=item, image_sha256="0", key="k"), record)
+    assert (result.outcome, result.answer) == (outcome, answer)
+
+
+def test_an_item_without_picture_is_no_wrong_answer(item):
+    result = judge(Asked(item=item, image_sha256=None, key=None), reply("B"))
+    assert result.outcome is Outcome.MISSING_IMAGE
+
+
+@pytest.fixture
+def results(load, row):
+    rows = [
+        row(0, task="Modality Recognition"),
+        row(1, task="View Recognition"),
+        row(2, task="Abnormity Diagnosis", modality="CT", parts="Lungs"),
+        row(3, option_A=None, option_B=None, correct_index=3),
+        row(4),
+    ]
+    texts = ["A", "B", "A", None, "B"]
+    return [
+        judge(
+            Asked(item=item, image_sha256="0", key="k"), reply(text) if text is not None else None
+        )
+        for item, text in zip(load(*rows).items, texts, strict=True)
+    ]
+
+
+def test_failures_are_counted_both_ways(results):
+    group = metrics(results)["global"]
+    assert (group["n"], group["correct"], group["accuracy"]) == (5, 2, 0.4)
+    assert group["accuracy_without_failures"] == 0.5
+    assert group["accuracy_answered"] == 0.5
+    assert group["outcomes"]["failed"] == 1
+
+
+def test_chance_knows_the_number_of_options(results):
+    assert metrics(results)["global"]["chance"] == pytest.approx((4 * 0.25 + 0.5) / 5)
+
+
+def test_outcomes_of_all_slices_add_up(results):
+    found = metrics(results)
+    for axis in ("task", "level", "modality", "parts", "dataset"):
+        assert sum(group["n"] for group in found["slices"][axis].values()) == 5
+    assert sum(voxel["n"] for voxel in found["voxels"]) == 5
+
+
+def test_published_margins_leave_out_views_and_protocols(results):
+    slices = metrics(results)["slices"]
+    assert slices["modality"]["X-ray"]["n"] == 4
+    assert slices["modality_as_published"]["X-ray"]["n"] == 3
+
+
+def test_small_voxels_are_marked_and_the_macro_mean_weighs_voxels_alike(results):
+    found = metrics(results)
+    assert all(voxel["small"] for voxel in found["voxels"])
+    accuracies = [voxel["accuracy"] for voxel in found["voxels"]]
+    assert found["macro"]["accuracy"] == pytest.approx(sum(accuracies) / len(accuracies))
+    assert found["macro"]["accuracy_not_small"] is None
+
+
+def test_no_items_give_no_accuracy_rather_than_zero():
+    group = metrics([])["global"]
+    assert (group["n"], group["accuracy"], group["interval"]) == (0, None, None)
+
+
+@pytest.fixture
+def run(benchmark, tmp_path):
+    (benchmark.root / "ALPHA/pictures/p3.png").unlink()
+    run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_scoring_again_gives_the_same_bytes_without_a_model(run):
+    names = ("results.jsonl", "metrics.json", "results.json", "metrics_summary.json")
+    before = {name: (run / name).read_bytes() for name in names}
+    for name in names:
+        (run / name).unlink()
+    score(run)
+    assert {name: (run / name).read_bytes() for name in names} == before
+
+
+def test_a_result_row_has_the_agreed_columns(run):
+    row = json.loads((run / "results.jsonl").read_text().splitlines()[0])
+    assert list(row) == [
+        "id", "dataset", "task", "modality", "parts", "image_path", "outcome", "answer", "rule",
+        "reply",
+    ]  # fmt: skip
+    assert row["image_path"] == "ALPHA/pictures/p0.png"
+
+
+def test_upstreams_files_have_upstreams_form(run):
+    records = json.loads((run / "results.json").read_text())
+    summary = json.loads((run / "metrics_summary.json").read_text())
+    assert len(records) == 6
+    assert records[0]["correct"] is True
+    assert {"id", "image_path", "option_A", "gt_answer", "model_response"} <= set(records[0])
+    assert list(summary) == ["global", "slice_results", "voxel_results"]
+    assert list(summary["slice_results"]) == ["by_task", "by_modality", "by_parts", "by_dataset"]
+    assert summary["voxel_results"]["by_task_modality_parts"] == {
+        "task=Disease Diagnosis|modality=X-ray|parts=Chest": {
+            "n": 6, "correct": 2, "acc": pytest.approx(1 / 3),
+        }
+    }  # fmt: skip
+
+
+def test_upstreams_files_spell_a_task_as_the_release_does(load, row, tmp_path):
+    benchmark = load(row(0, task="Abnormality Diagnosis"))
+    run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
+    summary = json.loads((tmp_path / "run/metrics_summary.json").read_text())
+    assert list(summary["slice_results"]["by_task"]) == ["task=Abnormity Diagnosis"]
+
+
+def test_a_folder_that_is_no_run_cannot_be_scored(tmp_path):
+    with pytest.raises(WorkspaceError, match="is no run"):
+        score(tmp_path)

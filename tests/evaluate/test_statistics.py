@@ -1,0 +1,58 @@
+"""Formulas against textbook values and laws that hold for all counts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from medrcube.evaluate.statistics import chance, mean, ratio, wilson
+
+counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    # Newcombe, Stat Med 1998;17:857-872, table I, method 3.
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_the_interval_has_the_published_values(successes, n, low, high):
+    assert wilson(successes, n) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(counts)
+def test_the_interval_holds_the_proportion_and_stays_in_bounds(count):
+    successes, n = count
+    low, high = wilson(successes, n)
+    assert 0 <= low <= successes / n <= high <= 1
+    assert low < high
+
+
+@given(counts)
+def test_the_interval_is_mirrored_by_the_failures(count):
+    successes, n = count
+    low, high = wilson(successes, n)
+    assert wilson(n - successes, n) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+
+
+@given(counts)
+def test_more_of_the_same_narrows_the_interval(count):
+    successes, n = count
+    few, many = wilson(successes, n), wilson(successes * 4, n * 4)
+    assert many.high - many.low < few.high - few.low
+
+
+@pytest.mark.parametrize(("successes", "n"), [(1, 0), (0, 0), (-1, 3), (4, 3)])
+def test_impossible_counts_are_refused(successes, n):
+    with pytest.raises(ValueError, match="expected"):
+        wilson(successes, n)
+
+
+def test_undefined_stays_undefined():
+    assert (ratio(0, 0), mean([]), chance([])) == (None, None, None)
+
+
+@given(st.lists(st.integers(2, 4), min_size=1))
+def test_chance_lies_between_the_extremes(option_counts):
+    found = chance(option_counts)
+    assert found is not None
+    assert 1 / max(option_counts) - 1e-12 <= found <= 1 / min(option_counts) + 1e-12

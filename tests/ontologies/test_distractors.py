@@ -1,0 +1,87 @@
+from collections import Counter
+
+import pytest
+
+from medrcube.ontologies.distractors import ExclusiveGroup, LabelTable, Prior, choose
+from medrcube.ontologies.safety import Ground, Mark, Request, Rules
+from medrcube.ontologies.terms import TermError
+from medrcube.records import Grade, Scope
+from medrcube.taxonomy import Anatomy, Modality
+
+RULES = Rules()
+POOL = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "Mediastinal shift", "Lung cyst")
+
+
+def request(key, absent=(), *, group=None, pool=()):
+    def mark(scope):
+        return Mark(field="finding", scope=scope, grade=Grade.A)
+
+    return Request(
+        key=key,
+        ground=Ground(
+            present={key: mark(Scope.IMAGE)},
+            absent={label: mark(Scope.IMAGE) for label in absent},
+            unknown=frozenset(),
+            anatomy=Anatomy.CHEST,
+            modality=Modality.XRAY,
+        ),
+        scope=Scope.IMAGE,
+        group=group,
+        pool=pool,
+    )
+
+
+def pick(asked, *, seed="0", options=4, prior=None):
+    return choose(asked, RULES, options=options, seed=seed, prior=prior or Prior(keyed={}))
+
+
+def test_a_group_gives_its_other_members():
+    found = pick(request("AP", group="chest view"))
+    assert {it.label for it in found.distractors} == {"PA", "LATERAL"}
+    assert {it.strategy for it in found.distractors} == {"predefined"}
+
+
+def test_a_part_of_a_member_draws_from_the_group_without_the_member():
+    found = pick(request("BI-RADS 4A", group="BI-RADS"), options=9)
+    assert {it.label for it in found.distractors} == {f"BI-RADS {n}" for n in (0, 1, 2, 3, 5, 6)}
+
+
+def test_a_key_outside_its_group_is_an_error():
+    with pytest.raises(TermError, match="no member"):
+        pick(request("Edema", group="chest view"))
+
+
+def test_the_label_table_gives_labels_of_the_kind_of_the_key():
+    asked = request("Fracture", pool=("Emphysema", "Hernia", "No Finding", "Fracture"))
+    assert LabelTable().candidates(asked, RULES) == ("Hernia", "No Finding")
+    assert ExclusiveGroup().candidates(asked, RULES) == ()
+
+
+def test_refusals_are_counted_with_their_reason():
+    found = pick(request("Consolidation", ["Hernia"], pool=("Hernia", "Infiltration", "Edema")))
+    assert [it.label for it in found.distractors] == ["Hernia"]
+    assert set(found.refused) == {"Infiltration", "Edema"}
+
+
+def test_no_more_options_are_chosen_than_asked():
+    found = pick(request("Fracture", POOL, pool=POOL), options=2)
+    assert len(found.distractors) == 1
+
+
+def test_the_same_seed_chooses_the_same_in_any_order_of_the_pool():
+    one = pick(request("Fracture", POOL, pool=POOL), seed="7")
+    other = pick(request("Fracture", POOL, pool=POOL[::-1]), seed="7")
+    assert one.distractors == other.distractors
+
+
+def test_labels_are_used_in_proportion_to_how_often_they_are_keys():
+    keyed = Counter(
+        {"Cardiomegaly": 60, "Pneumothorax": 60, "Hernia": 60, "Fracture": 60, "Lung cyst": 6}
+    )
+    prior = Prior(keyed=keyed)
+    for key, count in keyed.items():
+        for number in range(count):
+            pick(request(key, POOL, pool=POOL), seed=f"{key}{number}", prior=prior)
+    for label, count in keyed.items():
+        assert prior.used[label] / count == pytest.approx(3, rel=0.25)
+    assert prior.used["Mediastinal shift"] < 10

@@ -1,0 +1,259 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.ontologies.distractors import Prior, choose
+from medrcube.ontologies.safety import Ground, Mark, Request, Rules, clash, judge, judge_key
+from medrcube.ontologies.terms import TermError
+from medrcube.records import Grade, Scope
+from medrcube.taxonomy import Anatomy, Modality
+
+CHEST = (
+    *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion"),
+    *("Edema", "Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion"),
+    *("Pleural Other", "Fracture", "Support Devices", "Infiltration", "Mass", "Nodule"),
+    *("Emphysema", "Fibrosis", "Pleural_Thickening", "Hernia", "Nodule/Mass", "Effusion"),
+)
+RULES = Rules()
+
+
+def mark(grade=Grade.A, scope=Scope.IMAGE, field="finding"):
+    return Mark(field=field, scope=scope, grade=grade)
+
+
+def ground(present, absent=(), unknown=(), *, grade=Grade.A, region=False, **place):
+    return Ground(
+        present={label: mark() for label in present},
+        absent={label: mark(grade) for label in absent},
+        unknown=frozenset(unknown),
+        anatomy=place.get("anatomy", Anatomy.CHEST),
+        modality=place.get("modality", Modality.XRAY),
+        region=region,
+    )
+
+
+def ask(candidate, key, facts, *, scope=Scope.IMAGE, group=None, rules=RULES):
+    return judge(candidate, Request(key=key, ground=facts, scope=scope, group=group), rules)
+
+
+def test_a_label_read_as_absent_is_allowed_with_grade_a():
+    verdict = ask("Cardiomegaly", "Pneumothorax", ground(["Pneumothorax"], ["Cardiomegaly"]))
+    assert verdict.allowed
+    assert verdict.grade is Grade.A
+    assert verdict.passed == (1, 2, 3, 4, 5, 6, 7, 8, 9, 11)
+
+
+def test_blank_is_not_zero():
+    blank = ask("Cardiomegaly", "Pneumothorax", ground(["Pneumothorax"]))
+    silent = ask(
+        "Cardiomegaly", "Pneumothorax", ground(["Pneumothorax"], ["Cardiomegaly"], grade=Grade.C)
+    )
+    assert (blank.allowed, blank.reason) == (False, "no-evidence")
+    assert (silent.allowed, silent.reason) == (False, "evidence-C")
+
+
+def test_silence_counts_only_when_asked_for():
+    facts = ground(["Pneumothorax"], ["Cardiomegaly"], grade=Grade.C)
+    assert ask("Cardiomegaly", "Pneumothorax", facts, rules=Rules(evidence=Grade.C)).allowed
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reason"),
+    [("Pleural Effusion", "identity"), ("Effusion", "identity"), ("Lung Opacity", "implied")],
+)
+def test_what_is_true_under_another_name_or_implied_is_refused(candidate, reason):
+    facts = ground(["Effusion", "Edema"], [candidate])
+    assert ask(candidate, "Effusion", facts).reason == reason
+
+
+@pytest.mark.parametrize("child", ["Edema", "Consolidation", "Pneumonia", "Atelectasis"])
+def test_parents_of_the_chexpert_tree_are_no_wrong_options(child):
+    facts = ground([child], [label for label in CHEST if label != child])
+    assert ask("Lung Opacity", child, facts).reason == "implied"
+
+
+def test_an_uncertain_label_is_no_option_even_when_a_parent_of_it_is_offered():
+    facts = ground(["Pneumothorax"], ["Lung Opacity"], ["Edema"])
+    assert ask("Edema", "Pneumothorax", facts).reason == "identity"
+    assert ask("Lung Opacity", "Pneumothorax", facts).reason == "implied"
+
+
+def test_the_special_may_be_true_where_the_general_is():
+    implied = ground(["Pneumonia"], ["COVID-19 pneumonia"], grade=Grade.B)
+    read = ground(["Pneumonia"], ["COVID-19 pneumonia"])
+    assert ask("COVID-19 pneumonia", "Pneumonia", implied).reason == "implies-true"
+    assert ask("COVID-19 pneumonia", "Pneumonia", read).reason == "words"
+
+
+def test_infiltration_is_no_wrong_option_for_consolidation():
+    facts = ground(["Consolidation"], ["Infiltration"], grade=Grade.B)
+    assert ask("Infiltration", "Consolidation", facts).reason == "look-alike"
+
+
+def test_a_look_alike_is_allowed_when_the_same_reader_read_it_as_absent():
+    facts = ground(["Consolidation"], ["Infiltration"])
+    other = Ground(
+        present=facts.present,
+        absent={"Infiltration": mark(field="another")},
+        unknown=frozenset(),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+    )
+    assert ask("Infiltration", "Consolidation", facts).allowed
+    assert ask("Infiltration", "Consolidation", other).reason == "look-alike"
+
+
+def test_a_slice_level_absence_does_not_answer_a_question_about_the_scan():
+    facts = Ground(
+        present={"subdural": mark(scope=Scope.SLICE)},
+        absent={"intraventricular": mark(scope=Scope.SLICE)},
+        unknown=frozenset(),
+        anatomy=Anatomy.BRAIN,
+        modality=Modality.CT,
+    )
+    assert ask("intraventricular", "subdural", facts, scope=Scope.SLICE).allowed
+    assert ask("intraventricular", "subdural", facts, scope=Scope.VOLUME).reason == "level"
+
+
+def test_a_name_that_says_less_or_more_of_the_same_is_refused():
+    """The case "malignant pleural effusion": no relation ties it to its part, the words do."""
+    facts = ground(["pleural plaque"], ["Pleural Other", "osteopenia", "Clavicle fracture"])
+    clavicle = ground(["Clavicle fracture"], ["Fracture"])
+    assert ask("Pleural Other", "pleural plaque", facts).reason == "rest-class"
+    assert ask("osteopenia", "pleural plaque", facts).allowed
+    assert ask("Fracture", "Clavicle fracture", clavicle).reason == "implied"
+    emphysema = ground(["subcutaneous emphysema"], ["Emphysema"])
+    assert ask("Emphysema", "subcutaneous emphysema", emphysema).reason == "words"
+
+
+def test_composites_are_no_options():
+    facts = ground(["Pneumothorax"], ["Nodule/Mass"])
+    assert ask("Nodule/Mass", "Pneumothorax", facts).reason == "composite"
+
+
+def test_members_of_a_declared_group_are_absent_by_definition():
+    facts = ground(["DCM"], anatomy=Anatomy.HEART, modality=Modality.MRI)
+    verdict = ask("MINF", "DCM", facts, group="ACDC group")
+    assert verdict.allowed
+    assert verdict.grade is Grade.A
+    assert ask("MINF", "DCM", facts).reason == "look-alike"
+
+
+def test_an_exclusive_cause_is_false_although_it_implies_what_is_true():
+    facts = ground(["COVID-19 pneumonia", "Pneumonia"])
+    group = "lung ultrasound class"
+    verdict = ask("bacterial pneumonia", "COVID-19 pneumonia", facts, group=group)
+    assert verdict.grade is Grade.A
+    assert ask("bacterial pneumonia", "COVID-19 pneumonia", facts).reason == "implies-true"
+
+
+def test_left_and_right_are_true_of_a_bilateral_finding():
+    bilateral = ground(["bilateral"], ["left", "right"])
+    left = ground(["left"], ["bilateral"], grade=Grade.B)
+    assert ask("left", "bilateral", bilateral, group="laterality").reason == "implied"
+    assert ask("right", "bilateral", bilateral, group="laterality").reason == "implied"
+    assert ask("bilateral", "left", left, group="laterality").reason == "implies-true"
+    assert ask("right", "left", left, group="laterality").allowed
+
+
+def test_an_organ_that_the_picture_also_shows_is_no_wrong_answer():
+    facts = ground(["heart"], anatomy=Anatomy.HEART, modality=Modality.MRI)
+    assert ask("lung", "heart", facts, group="organ").reason == "also-shown"
+    assert ask("brain", "heart", facts, group="organ").allowed
+
+
+def test_an_outlined_structure_may_be_asked_beside_one_that_is_also_shown():
+    facts = ground(["heart"], anatomy=Anatomy.CHEST, modality=Modality.XRAY, region=True)
+    assert ask("lung", "heart", facts, group="organ").allowed
+
+
+def test_what_a_picture_cannot_show_is_neither_option_nor_key():
+    facts = ground(["Alzheimer disease", "glioma"], anatomy=Anatomy.BRAIN, modality=Modality.MRI)
+    request = Request(key="Alzheimer disease", ground=facts, scope=Scope.PATIENT)
+    assert judge_key(request, RULES).reason == "key-not-visible"
+    facts = ground(["glioma"], ["Parkinson disease"], anatomy=Anatomy.BRAIN, modality=Modality.MRI)
+    assert ask("Parkinson disease", "glioma", facts).reason == "not-visible"
+
+
+def test_no_finding_stands_beside_a_positive_that_was_read():
+    read = ground(["Pneumothorax"])
+    mined = Ground(
+        present={"Pneumothorax": mark(Grade.C)},
+        absent={},
+        unknown=frozenset(),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+    )
+    assert ask("No Finding", "Pneumothorax", read).allowed
+    assert ask("No Finding", "Pneumothorax", mined).reason == "no-finding"
+
+
+def test_no_finding_is_key_only_when_the_whole_list_is_absent():
+    pool = ("Edema", "Pneumothorax", "Support Devices", "No Finding")
+    whole = ground(["No Finding", "Support Devices"], ["Edema", "Pneumothorax"], grade=Grade.B)
+    part = ground(["No Finding"], ["Edema"])
+    ask_key = lambda facts: judge_key(  # noqa: E731
+        Request(key="No Finding", ground=facts, scope=Scope.IMAGE, pool=pool), RULES
+    )
+    assert ask_key(whole).allowed
+    assert ask_key(part).reason == "no-finding-not-exhaustive"
+
+
+def test_a_key_that_is_not_true_is_refused():
+    request = Request(key="Edema", ground=ground(["Nodule"]), scope=Scope.IMAGE)
+    assert judge_key(request, RULES).reason == "key-not-true"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ("Effusion", "Pleural Effusion", "same"),
+        ("Edema", "Lung Opacity", "implied"),
+        ("Consolidation", "Infiltration", "look-alike"),
+        ("Emphysema", "Cardiomegaly", "kind"),
+        ("Emphysema", "subcutaneous emphysema", "kind"),
+        ("Cardiomegaly", "Pneumothorax", ""),
+    ],
+)
+def test_two_options_must_not_be_true_of_one_thing(one, other, reason):
+    request = Request(key="Fracture", ground=ground(["Fracture"]), scope=Scope.IMAGE)
+    assert clash(one, other, request, RULES) == reason
+
+
+def test_an_unknown_candidate_is_an_error():
+    with pytest.raises(TermError, match="Nonsense"):
+        ask("Nonsense", "Edema", ground(["Edema"]))
+
+
+STATES = st.sampled_from(["present", "unknown", "A", "B", "C", "nothing"])
+
+
+@given(
+    states=st.fixed_dictionaries(dict.fromkeys(CHEST, STATES)),
+    evidence=st.sampled_from(list(Grade)),
+    seed=st.integers(0, 5),
+)
+def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, evidence, seed):
+    facts = Ground(
+        present={label: mark() for label, state in states.items() if state == "present"},
+        absent={label: mark(Grade(s)) for label, s in states.items() if s in tuple("ABC")},
+        unknown=frozenset(label for label, state in states.items() if state == "unknown"),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+    )
+    rules = Rules(evidence=evidence)
+    relations = rules.relations
+    for key in facts.present:
+        request = Request(key=key, ground=facts, scope=Scope.IMAGE, pool=CHEST)
+        choice = choose(request, rules, options=4, seed=str(seed), prior=Prior(keyed={}))
+        chosen = [distractor.label for distractor in choice.distractors]
+        assert len(chosen) <= 3
+        assert key not in chosen
+        for label in (*facts.present, *facts.unknown):
+            assert relations.closure(label).isdisjoint(chosen)
+        for distractor in choice.distractors:
+            assert distractor.grade <= evidence
+        for one in chosen:
+            for other in set(chosen) - {one}:
+                assert not relations.implied(one, other)
+                assert not relations.alike(one, other)

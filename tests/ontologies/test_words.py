@@ -1,0 +1,39 @@
+import pytest
+
+from medrcube.ontologies.words import content_words, is_composite, is_rest_class, normalise
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Pulmonary oedema", "pulmonary edema"),
+        ("haemothorax", "Hemothorax"),
+        ("brain tumours", "brain tumor"),
+        ("ground-glass opacities", "Ground glass opacity"),
+        ("Pleural_Thickening", "pleural thickening"),
+    ],
+)
+def test_spellings_of_one_name_are_equal(one, other):
+    assert normalise(one) == normalise(other)
+
+
+def test_digits_and_stars_tell_names_apart():
+    names = {normalise(name) for name in ("T1-weighted", "T2-weighted", "T2*-weighted")}
+    assert len(names) == 3
+
+
+def test_singular_words_that_end_in_s_stay():
+    assert normalise("atelectasis") == "atelectasis"
+    assert normalise("lung mass") == "lung mass"
+
+
+def test_fillers_carry_no_content():
+    assert content_words("fracture of the clavicle") == {"fracture", "clavicle"}
+
+
+def test_rest_classes_and_composites_are_recognised():
+    assert is_rest_class("Pleural Other")
+    assert is_composite("Nodule/Mass")
+    assert is_composite("lung nodule or mass")
+    assert not is_rest_class("brother")
+    assert not is_composite("corner")

@@ -1,0 +1,76 @@
+import re
+
+import pytest
+from jinja2 import UndefinedError
+
+from medrcube.taxonomy import Modality, Task
+from medrcube.templates import (
+    TemplateError,
+    render_card,
+    render_question,
+    template_version,
+    variants,
+)
+
+VALUES = {
+    "shown": "this picture here",
+    "subject": "this patient",
+    "modality": "MRI",
+    "body": "the heart",
+    "target": "left atrium",
+    "marked": True,
+    "scale": "cardiac phase",
+}
+EVERY = [(task, variant) for task in Task for variant in variants(task)]
+
+
+@pytest.mark.parametrize("task", Task)
+def test_every_task_has_three_wordings_that_differ(task):
+    texts = {render_question(task, variant, **VALUES) for variant in variants(task)}
+    assert len(texts) >= 3
+
+
+@pytest.mark.parametrize(("task", "variant"), EVERY)
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("subject", ["", "this patient"])
+def test_every_wording_is_one_clean_question(task, variant, marked, subject):
+    values = {**VALUES, "marked": marked, "subject": subject}
+    text = render_question(task, variant, **values)
+    assert re.fullmatch(r"[A-Z][^?{}\n]*\?", text)
+    assert "  " not in text
+    assert " ," not in text
+    assert not re.search(r"\b(not|except|least|false)\b", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("variant", variants(Task.MODALITY_RECOGNITION))
+def test_no_wording_of_modality_recognition_hints_at_a_modality(variant):
+    text = render_question(Task.MODALITY_RECOGNITION, variant, **VALUES)
+    names = "|".join(modality.value for modality in Modality)
+    hints = rf"\b({names}|mammogram|slice|frame|film|scan|imaging|tomograph\w*)\b"
+    assert not re.search(hints, text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("variant", variants(Task.ORGAN_RECOGNITION))
+def test_no_wording_of_organ_recognition_names_the_region(variant):
+    for marked in (True, False):
+        text = render_question(Task.ORGAN_RECOGNITION, variant, **{**VALUES, "marked": marked})
+        assert "heart" not in text
+
+
+def test_a_missing_value_is_an_error():
+    with pytest.raises(UndefinedError, match="target"):
+        render_question(Task.ROI_GROUNDING, "contains", shown="this CT image")
+
+
+def test_an_unknown_wording_names_the_known_ones():
+    with pytest.raises(TemplateError, match="no block 'poem'; found acquired, technique, type"):
+        render_question(Task.MODALITY_RECOGNITION, "poem", **VALUES)
+
+
+def test_versions_of_task_files_differ():
+    assert len({template_version(task) for task in Task}) == len(Task)
+
+
+def test_an_unknown_card_is_named():
+    with pytest.raises(TemplateError, match=r"cards/poem\.j2"):
+        render_card("poem")
