@@ -156,7 +156,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
 def _shape(shape: Shape, place: Callable[[Path], list[str]]) -> list[Any]:
     if isinstance(shape, Rectangle):
         return ["box", *shape.xyxy, shape.frame]
-    return ["mask", list(map(place, shape.paths)), shape.pixel, shape.member]
+    return ["mask", list(map(place, shape.paths)), list(shape.values), shape.member]
 
 
 def _encode(rendered: Rendered) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from medrcube.evaluate import phrases
-from medrcube.evaluate.choice import Choice, Reader, Verdict
+from medrcube.evaluate.choice import DOUBTFUL, Choice, Reader, Verdict
 from medrcube.evaluate.plaintext import Fields, lift_fields, plain
 from medrcube.evaluate.reasoning import strip_reasoning
 
@@ -158,6 +158,8 @@ def _bare(body: str, reader: Reader) -> Answer | None:
 def _paired(body: str, reader: Reader) -> Answer | None:
     """One letter beside its own text, or named as an option, and no other."""
     letters = reader.pairs(body)
+    if letters == {DOUBTFUL}:
+        return Answer(None, "doubtful")
     if len(letters) == 1:
         return _unless_revised(Answer(letters.pop(), "letter-and-text"), 0, body, reader, soft=True)
     return Answer(None, "several-options") if letters else None

@@ -11,6 +11,9 @@ from medrcube.evaluate import phrases
 from medrcube.evaluate.phrases import CASED
 
 
+DOUBTFUL = "?"
+
+
 class Verdict(Enum):
     """What a place says."""
 
@@ -53,7 +56,8 @@ class Reader:
 
     def whole_letter(self, line: str) -> str | None:
         """The letter, if the line is nothing but a letter."""
-        match = _WHOLE.match(line.strip())
+        line = line.strip()
+        match = _WHOLE.match(line) if len(line) <= _LONGEST_BARE else None
         letter = match["letter"].upper() if match else None
         return letter if letter in self._letters else None
 
@@ -130,7 +134,7 @@ class Reader:
         return body
 
     def pairs(self, body: str) -> set[str]:
-        """Letters beside their own text or called an option; ``?`` stands for a doubtful one."""
+        """Letters beside their own text or called an option; ``DOUBTFUL`` stands for one that is in doubt."""
         places: list[tuple[int, int, str]] = []
         for match in _FREE_LETTER.finditer(body):
             letter = match["letter"].upper()
@@ -150,7 +154,7 @@ class Reader:
             if _denied(body, start, end):
                 continue
             doubtful = phrases.DOUBT.search(_NAMED.sub(" ", _sentence(body, start, end)))
-            found.add("?" if doubtful else letter)
+            found.add(DOUBTFUL if doubtful else letter)
         return found
 
     def mentions(self, body: str) -> dict[str, bool]:
@@ -162,7 +166,7 @@ class Reader:
             before = phrases.after_contrast(body[_sentence_start(body, start) : start])
             sentence = before + " " + body[end : _sentence_end(body, end)]
             sure = (
-                end - start > 2
+                (end - start > 2 or not body[start:end].isascii())
                 and phrases.AFTER_MENTION.match(body, end) is not None
                 and phrases.DOUBT.search(sentence) is None
             )
@@ -183,10 +187,6 @@ class Reader:
             return None
         letter, end = match["letter"].upper(), match.end()
         own = self._own_text(body, end, letter)
-        if own and match["letter"] in {"A", "a"} and body[end : own.start()].isspace():
-            # "a normal heart" is no option A, and neither is "A normal heart".
-            end_of_phrase = match["letter"] == "A" and phrases.AFTER_MENTION.match(body, own.end())
-            own = own if end_of_phrase else None
         article = match["letter"] in {"A", "I", "a"}
         needs_end = strict or article or letter not in self._letters
         if needs_end and not own:
@@ -260,7 +260,13 @@ class Reader:
             return None
         match = pattern.match(body, gap.end())
         longest = self._text_at(body, gap.end())
-        return match if match and longest and longest[0] == letter else None
+        if match is None or longest is None or longest[0] != letter:
+            return None
+        if body[end - 1] in "Aa" and gap[0].isspace():
+            # "a normal heart" is no option A, and neither is "A normal heart".
+            phrase = body[end - 1] == "A" and phrases.AFTER_MENTION.match(body, match.end())
+            return match if phrase else None
+        return match
 
     def _label_of_another(self, body: str, end: int) -> bool:
         """Whether the letter is labelled with the text of another option."""
@@ -299,15 +305,19 @@ def _sentence(body: str, start: int, end: int) -> str:
 
 
 def _sentence_start(body: str, start: int) -> int:
-    ends = [match.end() for match in _STOP.finditer(body, 0, start)]
-    return ends[-1] if ends else 0
+    nearest = max(0, start - _LONGEST_SENTENCE)
+    ends = [match.end() for match in _STOP.finditer(body, nearest, start)]
+    return ends[-1] if ends else nearest
 
 
 def _sentence_end(body: str, end: int) -> int:
-    match = _STOP.search(body, end)
-    return match.end() if match else len(body)
+    furthest = min(len(body), end + _LONGEST_SENTENCE)
+    match = _STOP.search(body, end, furthest)
+    return match.end() if match else furthest
 
 
+_LONGEST_SENTENCE = 500
+_LONGEST_BARE = 60
 _EDGES = " \t\n.,:;!()[]\"'-\u2013\u2014"
 _STOP = re.compile(r"[.;!?](?=\s|$)|\n")
 _DECORATION = re.compile(

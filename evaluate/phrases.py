@@ -117,7 +117,7 @@ HINT = re.compile(
 
 VERDICT = re.compile(
     rf"""(?:^|[.;:,!?\n("]|\b(?:options?|choice|answer|letter|that|so|thus|therefore|hence|then|think|believe|say
-          |but|and|only|while|whereas|because|conclude)\b)[\s"'(\[]*
+          |but|and|only|while|whereas|because|conclude)\b)[\s"'(\[]{{0,6}}
       (?:(?:option|choice|answer|letter|选项)\s*)?[("'\[]?(?P<letter>[A-Za-z])[)"'\].]?(?![{CASED}'-])
       (?P<text>[^.;\n]{{0,80}}?)
       (?:\s+(?:is|seems|appears|looks|would\s+be|must\s+be|should\s+be|remains)(?:\s+to\s+be)?

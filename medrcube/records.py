@@ -102,13 +102,13 @@ class MaskFile:
 
     Attributes:
         paths: mask files.
-        pixel: value that marks the region; ``None`` takes every pixel above zero.
+        values: stored values that mark the region; empty takes every pixel above zero.
         member: path of the array inside a container file (HDF5), or ``None``.
         parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
     """
 
     paths: tuple[Path, ...]
-    pixel: int | None = None
+    values: tuple[int, ...] = ()
     member: str | None = None
     parts: tuple[Path, ...] = ()
 

@@ -169,7 +169,7 @@ def label_map(
         Region(
             field=field,
             value=str(value),
-            shape=MaskFile(paths=(file,), pixel=value, parts=parts_of(file)),
+            shape=MaskFile(paths=(file,), values=(value,), parts=parts_of(file)),
             evidence=f"{file.name}={value}",
             image=image,
         )

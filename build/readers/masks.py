@@ -20,12 +20,12 @@ _HALF = 127
 def read_mask(mask: MaskFile, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Where a region is marked, ``(n, rows, columns)``; several files are joined.
 
-    Without ``mask.pixel`` every value above zero counts (above 127 in a JPEG, whose zeros are
-    not exact). With it, labels equal to it count: labels stored as fractions are rounded,
+    Without ``mask.values`` every value above zero counts (above 127 in a JPEG, whose zeros are
+    not exact). With them, labels equal to one of them count: labels stored as fractions are rounded,
     and pictures with a palette count by palette index.
 
     Args:
-        mask: files, and the value that marks the region.
+        mask: files, and the values that mark the region.
         shape: shape of the image's slices; a last axis of colour is ignored.
 
     Raises:
@@ -47,8 +47,8 @@ def read_mask(mask: MaskFile, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def _marked(path: Path, mask: MaskFile) -> NDArray[np.bool_]:
-    if mask.pixel is not None:
-        return np.asarray(_labels(path, mask) == mask.pixel)
+    if mask.values:
+        return np.isin(_labels(path, mask), mask.values)
     volume = read(ImageRef(paths=(path,), member=mask.member))
     values = stack(volume.slices)
     if volume.colour:

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.models.contract import (
@@ -51,9 +51,9 @@ def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
     """Open a model behind an OpenAI-compatible endpoint.
 
     Raises:
-        ModelError: the official endpoint is asked without a key.
+        ModelError: the official endpoint is asked without a key, or the address is none.
     """
-    url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
+    url = _checked(settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL)
     key = os.environ.get(settings.api_key_env, "").strip()
     if not key and _host(url) == _host(OFFICIAL_URL):
         raise ModelError(
@@ -80,11 +80,11 @@ class OpenAIModel:
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """Adapter, endpoint without credentials, model and parameters."""
+        """Adapter, endpoint, model and parameters."""
         return {
             "adapter": ADAPTER,
             "name": self.name,
-            "endpoint": _public_url(self._url),
+            "endpoint": self._url,
             "parameters": self._parameters(),
         }
 
@@ -184,7 +184,7 @@ class OpenAIModel:
     def _refuse(self, error: openai.APIStatusError) -> NoReturn:
         """Sort an HTTP error by who can mend it: time, nobody, or the user."""
         status, message = error.status_code, self._scrub(_server_message(error))
-        where = f"{_public_url(self._url)} answered {status} for model {self._name!r}: {message}"
+        where = f"{self._url} answered {status} for model {self._name!r}: {message}"
         if status in {401, 402, 403} or error.code in _SPENT:
             raise ModelError(
                 f"{where}\ncheck the key in {self._settings.api_key_env} and what it may use"
@@ -253,9 +253,14 @@ def _host(url: str) -> str | None:
     return urlsplit(url).hostname
 
 
-def _public_url(url: str) -> str:
-    """The endpoint without user, password and query, where keys hide."""
+def _checked(url: str) -> str:
+    """The address, unless it hides a key where every log would show it."""
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    netloc = f"{host}:{parts.port}" if parts.port else host
-    return urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
+    if parts.username or parts.password or parts.query:
+        raise ModelError(
+            "the base URL holds a user, a password or a query; expected a bare address such as "
+            "http://localhost:8000/v1, with the key in an environment variable"
+        )
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ModelError(f"base URL {url!r} is no address; expected http://HOST:PORT/v1")
+    return url.rstrip("/")

@@ -17,8 +17,8 @@ OTHER[15:18, 2:4] = 1
 SHAPE = (1, 20, 30)
 
 
-def joined(*paths, pixel=None, shape=SHAPE):
-    return read_mask(MaskFile(paths=paths, pixel=pixel), shape)
+def joined(*paths, values=(), shape=SHAPE):
+    return read_mask(MaskFile(paths=paths, values=values), shape)
 
 
 def save(path, array):
@@ -58,15 +58,15 @@ def test_noise_of_jpeg_is_no_mark(tmp_path):
 
 def test_pixel_selects_one_label(tmp_path):
     path = save(tmp_path / "a.png", MARK * 85 + OTHER * 170)
-    assert np.array_equal(joined(path, pixel=170)[0], OTHER > 0)
-    assert not joined(path, pixel=3).any()
+    assert np.array_equal(joined(path, values=(170,))[0], OTHER > 0)
+    assert not joined(path, values=(3,)).any()
 
 
 def test_pixel_of_a_palette_is_its_index(tmp_path):
     image = Image.fromarray(MARK + 2 * OTHER)
     image.putpalette([0, 0, 0, 128, 0, 0, 0, 128, 0])
     image.save(tmp_path / "a.png")
-    assert np.array_equal(joined(tmp_path / "a.png", pixel=2)[0], OTHER > 0)
+    assert np.array_equal(joined(tmp_path / "a.png", values=(2,))[0], OTHER > 0)
     assert np.array_equal(joined(tmp_path / "a.png")[0], (MARK | OTHER) > 0)
 
 
@@ -74,14 +74,14 @@ def test_pixel_in_a_coloured_mask_is_refused(tmp_path):
     coloured = np.zeros((20, 30, 3), np.uint8)
     coloured[..., 2] = MARK * 200
     with pytest.raises(ReadError, match="coloured"):
-        joined(save(tmp_path / "a.png", coloured), pixel=200)
+        joined(save(tmp_path / "a.png", coloured), values=(200,))
 
 
 def test_labels_stored_as_fractions_are_rounded(tmp_path):
     labels = (MARK + 4 * OTHER).astype(np.float32)[..., None].transpose(1, 0, 2)
     labels[labels == 4] = 3.99998
     nib.save(nib.Nifti1Image(labels, np.eye(4)), tmp_path / "a.nii.gz")
-    assert np.array_equal(joined(tmp_path / "a.nii.gz", pixel=4)[0], OTHER > 0)
+    assert np.array_equal(joined(tmp_path / "a.nii.gz", values=(4,))[0], OTHER > 0)
 
 
 def test_mask_of_a_volume_lies_on_its_stored_grid(tmp_path):
@@ -95,7 +95,7 @@ def test_mask_of_a_volume_lies_on_its_stored_grid(tmp_path):
 def test_dicom_mask_is_read(tmp_path):
     write_dicom(tmp_path / "1-1.dcm", MARK * 255)
     assert np.array_equal(joined(tmp_path / "1-1.dcm")[0], MARK > 0)
-    assert np.array_equal(joined(tmp_path / "1-1.dcm", pixel=255)[0], MARK > 0)
+    assert np.array_equal(joined(tmp_path / "1-1.dcm", values=(255,))[0], MARK > 0)
 
 
 def test_colour_axis_of_the_image_is_ignored(tmp_path):

@@ -155,7 +155,7 @@ def test_hippocampus_labels_lie_on_their_volumes():
         label = folder / "labels" / path.name
         if label.exists():
             shape = load(path).slices.shape
-            parts = [read_mask(MaskFile(paths=(label,), pixel=k), shape) for k in (1, 2)]
+            parts = [read_mask(MaskFile(paths=(label,), values=(k,)), shape) for k in (1, 2)]
             both = read_mask(MaskFile(paths=(label,)), shape)
             assert all(part.any() for part in parts)
             assert np.array_equal(parts[0] ^ parts[1], both)
