@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +22,7 @@ from medrcube.build.encode import ENCODER
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.render import EPOCH, Picture, Rendered
 from medrcube.errors import WorkspaceError
-from medrcube.records import Problem, Rectangle, Shape
+from medrcube.records import Problem
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS digest (
@@ -129,8 +129,14 @@ class BuildCache:
 def content_key(job: Job, digests: Mapping[str, str]) -> str:
     """Hash of everything that decides the pixels and names of a job's pictures."""
 
-    def place(path: Path) -> list[str]:
-        return [path.relative_to(job.root).as_posix(), digests[str(path)]]
+    def portable(value: Any) -> Any:
+        """A value without anything that differs between machines; files by name and digest."""
+        if isinstance(value, Path):
+            return [value.relative_to(job.root).as_posix(), digests[str(value)]]
+        if is_dataclass(value):
+            parts = {field.name: portable(getattr(value, field.name)) for field in fields(value)}
+            return [type(value).__name__, parts]
+        return [portable(part) for part in value] if isinstance(value, tuple) else value
 
     case = job.case
     content = {
@@ -141,22 +147,16 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
         "name": job.name,
         "hooks": job.hooks,
         "plane": job.plane,
-        "policy": asdict(job.policy),
-        "artefacts": [asdict(artefact) for artefact in job.artefacts],
-        "images": [[list(map(place, i.paths)), i.frame, i.member] for i in case.images],
+        "policy": portable(job.policy),
+        "artefacts": portable(job.artefacts),
+        "images": portable(case.images),
         "regions": [
-            [region.field, concept, region.image, _shape(region.shape, place)]
+            [region.field, concept, region.image, portable(region.shape)]
             for region, concept in zip(case.regions, job.concepts, strict=True)
         ],
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _shape(shape: Shape, place: Callable[[Path], list[str]]) -> list[Any]:
-    if isinstance(shape, Rectangle):
-        return ["box", *shape.xyxy, shape.frame]
-    return ["mask", list(map(place, shape.paths)), list(shape.values), shape.member]
 
 
 def _encode(rendered: Rendered) -> dict[str, Any]:

@@ -11,7 +11,39 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
+from medrcube.shapes import (
+    Consensus,
+    MaskFile,
+    Outline,
+    Polygons,
+    Rectangle,
+    Runs,
+    Shape,
+    files_of,
+)
 from medrcube.taxonomy import Anatomy, Modality
+
+__all__ = [
+    "Absence",
+    "Case",
+    "Consensus",
+    "FactKind",
+    "Grade",
+    "ImageRef",
+    "Label",
+    "MaskFile",
+    "Outline",
+    "Polygons",
+    "Problem",
+    "RawLayout",
+    "Rectangle",
+    "Region",
+    "Runs",
+    "Scope",
+    "Shape",
+    "Skip",
+    "State",
+]
 
 
 class State(StrEnum):
@@ -78,6 +110,27 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RawLayout:
+    """Pixels without a header.
+
+    Attributes:
+        rows: number of rows.
+        columns: number of columns.
+        dtype: numpy type with byte order, such as ``>u2``.
+        bits: bits in use, from the lowest.
+        inverted: whether low values are bright.
+        spacing: mm between rows and columns, or ``None``.
+    """
+
+    rows: int
+    columns: int
+    dtype: str
+    bits: int
+    inverted: bool = False
+    spacing: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRef:
     """One stored image or stack of images.
 
@@ -88,46 +141,14 @@ class ImageRef:
         member: path of the array inside a container file (HDF5), or ``None``.
         parts: further files that the header of the first names, such as the ``.raw`` of an
             ``.mhd``.
+        raw: layout of a file without a header, which only the source's documentation tells.
     """
 
     paths: tuple[Path, ...]
     frame: int | None = None
     member: str | None = None
     parts: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaskFile:
-    """Pixels marked in mask files on the grid of the image; several files are joined.
-
-    Attributes:
-        paths: mask files.
-        values: stored values that mark the region; empty takes every pixel above zero.
-        member: path of the array inside a container file (HDF5), or ``None``.
-        parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
-    """
-
-    paths: tuple[Path, ...]
-    values: tuple[int, ...] = ()
-    member: str | None = None
-    parts: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rectangle:
-    """A box in pixels of the stored image, origin at the top left corner.
-
-    Attributes:
-        xyxy: ``(x0, y0, x1, y1)``.
-        frame: ``(width, height)`` of the image that the box was drawn in, where the source says
-            it; a copy of another size is refused, because a box that merely fits is wrong there.
-    """
-
-    xyxy: tuple[float, float, float, float]
-    frame: tuple[int, int] | None = None
-
-
-Shape = MaskFile | Rectangle
+    raw: RawLayout | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,8 +210,7 @@ class Case:
         """Every raw file that the case needs, images first, without repeats."""
         paths = [path for image in self.images for path in (*image.paths, *image.parts)]
         for region in self.regions:
-            if isinstance(region.shape, MaskFile):
-                paths.extend((*region.shape.paths, *region.shape.parts))
+            paths.extend(files_of(region.shape))
         return tuple(dict.fromkeys(paths))
 
 

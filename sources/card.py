@@ -78,7 +78,8 @@ class Field:
         absence: what silence about a value means.
         stated: grade of an explicit "absent".
         group: exclusive group of the relation table, whose members are the options.
-        values: raw value -> concept; an empty concept marks a known value that is not used.
+        values: raw value -> concept; an empty concept marks a known value that is not used. In
+            the file, ``same`` lists raw values that are concepts themselves.
         bands: ranges of a numeric raw value.
         constant: concept that holds for every case.
     """
@@ -269,10 +270,12 @@ def _field(table: TomlTable) -> Field:
         )
         for entry in table.tables("bands")
     )
-    values = table.mapping("values", default={})
+    same = {value: value for value in table.texts("same", default=())}
+    values = {**same, **table.mapping("values", default={})}
     constant = table.text("constant", default="") or None
     if sum(map(bool, (values, bands, constant))) != 1:
-        table.fail("values", "exactly one of values, bands or constant", "none or several")
+        expected = "exactly one of values (or same), bands or constant"
+        table.fail("values", expected, "none or several")
     return Field(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
         kind=table.choice("kind", FactKind),

@@ -1,0 +1,108 @@
+"""Where a region lies, in every form that datasets use.
+
+Coordinates are pixels of the *stored* image: ``x`` counts columns, ``y`` rows, from the top left
+corner; the centre of the first pixel is (0, 0) for outlines, and its corner for boxes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskFile:
+    """Pixels marked in mask files on the grid of the image; several files are joined.
+
+    Attributes:
+        paths: mask files.
+        values: stored values that mark the region; empty takes every pixel above zero.
+        member: path of the array inside a container file (HDF5), or ``None``.
+        parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
+    """
+
+    paths: tuple[Path, ...]
+    values: tuple[int, ...] = ()
+    member: str | None = None
+    parts: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rectangle:
+    """A box in pixels of the stored image, origin at the top left corner.
+
+    Attributes:
+        xyxy: ``(x0, y0, x1, y1)``.
+        slices: first slice and the one behind the last, by index in the stack as it is read, of
+            a box in a volume; ``None`` in a single image.
+        frame: ``(width, height)`` of the image that the box was drawn in, where the source says
+            it; a copy of another size is refused, because a box that merely fits is wrong there.
+    """
+
+    xyxy: tuple[float, float, float, float]
+    slices: tuple[int, int] | None = None
+    frame: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """A closed line.
+
+    Attributes:
+        points: its corners as ``(x, y)``.
+        slice: SOP instance UID of the slice that it lies on, or ``None`` in a single image.
+        hole: whether it cuts out of the region instead of adding to it.
+        edge: whether the pixels under the line belong to what it encloses.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    slice: str | None = None
+    hole: bool = False
+    edge: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polygons:
+    """Everything inside some outlines."""
+
+    outlines: tuple[Outline, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Run-length coded pixels of one image.
+
+    Attributes:
+        runs: ``(first, length)`` of each run, ``first`` counted from 0 along the flat image.
+        size: ``(rows, columns)`` of the image that was coded.
+        down: whether the flat image runs down the columns instead of along the rows.
+    """
+
+    runs: tuple[tuple[int, int], ...]
+    size: tuple[int, int]
+    down: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consensus:
+    """What at least a share of several readings of one region mark.
+
+    Attributes:
+        readings: one shape for each reader.
+        share: at least this share of the readings marks a pixel; 0.5 is the usual majority.
+    """
+
+    readings: tuple[Polygons | MaskFile | Rectangle | Runs, ...]
+    share: float = 0.5
+
+
+Shape = MaskFile | Rectangle | Polygons | Runs | Consensus
+
+
+def files_of(shape: Shape) -> tuple[Path, ...]:
+    """Every raw file that a shape needs."""
+    if isinstance(shape, MaskFile):
+        return (*shape.paths, *shape.parts)
+    if isinstance(shape, Consensus):
+        return tuple(path for reading in shape.readings for path in files_of(reading))
+    return ()
