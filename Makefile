@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
-.PHONY: help setup demo test lint format typecheck wheel-check pins bench clean
+.PHONY: help setup demo test lint format typecheck wheel-check pins clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
 	@echo "make test       run the tests with coverage"
 	@echo "make lint       ruff: rules and format        make format     mend the format"
 	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
-	@echo "make bench      measure the render stage      make pins       every pinned package"
+	@echo "make pins       install and import every pinned package, the heavy ones too"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -77,9 +77,6 @@ pins: $(BIN)/python
 	.pins/bin/python -c 'import great_expectations, nibabel, openai, pandas, PIL, pronto, \
 		pydicom, rdflib, SimpleITK, torch, transformers; print("every pinned package imports")'
 	rm -rf .pins
-
-bench: $(VENV)/.run
-	$(BIN)/python benchmarks/render.py
 
 clean:
 	rm -rf .dev .venv .wheel .pins .setuptools dist demo *.egg-info
