@@ -4,6 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A machine under load is slow, not wrong; the gate tries the same examples every time.
+SLOW = [HealthCheck.too_slow]
+settings.register_profile("local", deadline=None, suppress_health_check=SLOW)
+settings.register_profile("gate", deadline=None, derandomize=True, suppress_health_check=SLOW)
+settings.load_profile("gate" if "CI" in os.environ else "local")
 
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
 

@@ -1,0 +1,66 @@
+import json
+
+import pytest
+from rich.console import Console
+
+from medrcube import console
+from medrcube.console import Reporter
+
+
+@pytest.fixture
+def terminal():
+    """A reporter on a terminal of 80 columns, and what the terminal shows."""
+    reporter = Reporter()
+    reporter._err = Console(force_terminal=True, width=80, record=True)
+    return reporter
+
+
+def test_a_terminal_shows_a_bar_with_counts_and_time_left(terminal):
+    with terminal.stage("render", 10) as advance:
+        advance(4)
+    shown = terminal._err.export_text()
+    assert "render" in shown
+    assert "left" in shown
+
+
+def test_without_a_terminal_lines_are_few_and_tell_the_time_left(monkeypatch, capsys):
+    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    with Reporter().stage("render", 4) as advance:
+        for _ in range(4):
+            advance()
+    err = capsys.readouterr().err
+    assert "render: 1 of 4, about" in err
+    assert "4 of 4" not in err
+
+
+def test_short_work_without_a_terminal_is_silent(capsys):
+    with Reporter().stage("render", 4) as advance:
+        advance(4)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("reporter", [Reporter(quiet=True), Reporter(json_output=True)])
+def test_a_program_sees_no_progress_and_no_notes(reporter, capsys):
+    with reporter.stage("render", 4) as advance:
+        advance(4)
+    reporter.note("hello")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_program_gets_one_object_and_nothing_else(capsys):
+    reporter = Reporter(json_output=True)
+    reporter.result("for people")
+    reporter.table(("a",), [(1,)])
+    reporter.data({"a": 1})
+    assert json.loads(capsys.readouterr().out) == {"a": 1}
+
+
+def test_a_person_gets_text_and_no_object(capsys):
+    reporter = Reporter()
+    reporter.result("[brackets] are text")
+    reporter.table(("name", "count"), [("x", 1234567)])
+    reporter.data({"a": 1})
+    out = capsys.readouterr().out
+    assert "[brackets] are text" in out
+    assert "1,234,567" in out
+    assert "{" not in out
