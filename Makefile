@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
 .PHONY: help setup demo test lint format typecheck wheel-check pins clean
@@ -62,8 +62,8 @@ wheel-check: $(VENV)/.dev
 	rm -rf dist .wheel && mkdir .wheel
 	$(PIP) wheel --no-deps --wheel-dir dist .
 	$(PYTHON) -m venv .wheel/venv
-	.wheel/venv/bin/python -m pip --disable-pip-version-check --quiet install \
-		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate]"
+	.wheel/venv/bin/python -m pip --disable-pip-version-check -qq install \
+		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate]" pandas-stubs
 	cd .wheel && venv/bin/medrcube --help > help.txt
 	cd .wheel && venv/bin/medrcube demo demo --only busi --only vindr-cxr --workers 1
 	cd .wheel && ../$(BIN)/mypy --python-executable venv/bin/python -p medrcube
@@ -72,7 +72,7 @@ wheel-check: $(VENV)/.dev
 # Everything that constraints.txt pins, heavy packages included, resolves and imports together.
 pins: $(BIN)/python
 	rm -rf .pins && $(PYTHON) -m venv .pins
-	.pins/bin/python -m pip --disable-pip-version-check --quiet install \
+	.pins/bin/python -m pip --disable-pip-version-check -qq install \
 		--constraint constraints.txt '.[all]'
 	.pins/bin/python -c 'import great_expectations, nibabel, openai, pandas, PIL, pronto, \
 		pydicom, rdflib, SimpleITK, torch, transformers; print("every pinned package imports")'
