@@ -10,7 +10,6 @@ from typing import NamedTuple
 from medrcube.evaluate import phrases
 from medrcube.evaluate.phrases import CASED
 
-
 DOUBTFUL = "?"
 
 
@@ -90,6 +89,8 @@ class Reader:
         """A reply that begins with its answer."""
         if len({m["letter"] for m in _LINE_HEAD.finditer(body)} & self._letters) > 1:
             return _nothing(0)
+        if len({m["letter"] for m in _SCORED.finditer(body)} & self._letters) > 1:
+            return _nothing(0)
         start = _skip(body, 0)
         letter = self._letter(body, start, strict=True, opening=True)
         if letter is not None:
@@ -134,7 +135,7 @@ class Reader:
         return body
 
     def pairs(self, body: str) -> set[str]:
-        """Letters beside their own text or called an option; ``DOUBTFUL`` stands for one that is in doubt."""
+        """Letters beside their own text or called an option; ``DOUBTFUL`` for one in doubt."""
         places: list[tuple[int, int, str]] = []
         for match in _FREE_LETTER.finditer(body):
             letter = match["letter"].upper()
@@ -188,37 +189,32 @@ class Reader:
         letter, end = match["letter"].upper(), match.end()
         own = self._own_text(body, end, letter)
         article = match["letter"] in {"A", "I", "a"}
-        needs_end = strict or article or letter not in self._letters
-        if needs_end and not own:
-            ends = (
-                _LOWER_END
-                if match["letter"] == "a"
-                else _OPENING_LETTER
-                if opening
-                else _PHRASE_END
-            )
-            if not ends.match(body, end):
+        if (strict or article or letter not in self._letters) and not own:
+            ends = _OPENING_LETTER if opening else _PHRASE_END
+            if not (_LOWER_END if match["letter"] == "a" else ends).match(body, end):
                 return None
         if letter not in self._letters:
             return None if letter == "I" else Choice(Verdict.OPEN, None, end)
-        if own:
-            end = own.end()
-            if self._list_goes_on(body, end):
-                return _nothing(end)
-        elif self._label_of_another(body, end):
+        if own and self._list_goes_on(body, own.end()):
+            return _nothing(own.end())
+        if not own and self._label_of_another(body, end):
             return Choice(Verdict.OPEN, None, end)
-        joined = None if alone else _JOIN.match(body, end)
-        if joined:
-            other = self._letter(body, _skip(body, joined.end()), strict=False, alone=True)
-            if (
-                other is not None
-                and other.letter != letter
-                and other.verdict is not Verdict.NOTHING
-            ):
-                return Choice(Verdict.OPEN, None, end)
+        end = own.end() if own else end
+        if not alone and self._joined(body, end, letter):
+            return Choice(Verdict.OPEN, None, end)
         if phrases.DENIED_AFTER.match(body, end):
             return _nothing(end)
         return Choice(Verdict.LETTER, letter, end)
+
+    def _joined(self, body: str, end: int, letter: str) -> bool:
+        """Whether another letter is named in the same breath: "A or B"."""
+        join = _JOIN.match(body, end) or _NEXT_LETTER.match(body, end)
+        if join is None:
+            return False
+        other = self._letter(body, _skip(body, join.end()), strict=False, alone=True)
+        if other is None or other.letter == letter:
+            return False
+        return other.verdict is not Verdict.NOTHING or _ASKED.match(body, other.end) is not None
 
     def _text(self, body: str, start: int, *, strict: bool) -> Choice:
         article = _ARTICLE.match(body, start)
@@ -353,11 +349,13 @@ _INSTEAD = re.compile(
     r"[^.;\n]{0,60}?\b(?:but|rather|instead)\b\s*(?:rather\s+|instead\s+|(?:it(?:'s|\s+is)\s+))?",
     re.IGNORECASE,
 )
+
 _JOIN = re.compile(
-    r"[\s\"')\].]*(?:[,/&+(]|\b(?:and\s*/\s*or|and|or|und|oder|et|ou|to|through|versus|vs)\b|和|或者?|与|與|及|跟|か|と|또는|와|과)\s*"
-    r"(?:(?:and|or|also|possibly|maybe|perhaps|either|even|both|option|choice)\s+)*",
+    r"[\s\"')\].]*(?:[,/&+(]|\b(?:as\s+well\s+as|and\s*/\s*or|and|or|und|oder|et|ou|to|through|versus|vs)\b|和|或者?|与|與|及|跟|か|と|또는|와|과)\s*"
+    r"(?:(?:and|or|but\s+also|also|possibly|maybe|perhaps|either|even|both|option|choice)\s+)*",
     re.IGNORECASE,
 )
+_NEXT_LETTER = re.compile(r"\s*[.);]\s*(?=[A-Z](?:[.,;)]|\s*$))")
 _JOIN_TEXT = re.compile(
     r"\s*(?:[,;/&+]|\b(?:and|or|with|versus|vs)\b|和|或|与)\s*(?:(?:and|or|also|possibly|a|an|the)\s+)*",
     re.IGNORECASE,
@@ -371,6 +369,8 @@ _NAMED = re.compile(
     rf"\b(?:option|choice|answer|选项|選項)\s*[(\[\"']*(?P<letter>[A-Z])(?![{CASED}'-])"
     rf"|(?<![{CASED}])(?P<behind>[A-Z])\s*(?:选项|選項)",
 )
+_ASKED = re.compile(r"\s*\?")
+_SCORED = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])[\s:=(-]{{1,4}}\d")
 _LINE_HEAD = re.compile(r"^\s*[(\[]?(?P<letter>[A-Z])[.):\]](?=\s)", re.MULTILINE)
 _LIST_HEAD = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])[)\].:]?\s*(?=\S)")
 _NEXT_HEAD = re.compile(r"[\s,;|/]*[(\[]?(?P<letter>[A-Z])[.):\]]?")

@@ -55,9 +55,10 @@ _LINK = r"""(?:\s*(?::|=|>|[-\u2013\u2014]+>?|\u2192|\u21d2)\s*
     |\s+(?:is|was|are|be|would\s+be|should\s+be|must\s+be|will\s+be|has\s+to\s+be|seems(?:\s+to\s+be)?
       |appears\s+to\s+be|remains|becomes)(?:\s*:)?\s+
     |'s\s+|\s*\n+\s*
-    |\s+(?=(?:cannot|can't|can\s+not|could\s+not)\s+be\s+(?:determined|established|given|known|identified
-        |inferred|answered|found|decided|ascertained)))"""
-_FILLER = r"""(?:(?:therefore|thus|hence|clearly|definitely|indeed|actually|simply|still|now|then|in\s+fact
+    |\s+(?=(?:cannot|can't|can\s+not|could\s+not)\s+be\s+(?:determined|established|given|known
+        |identified|inferred|answered|found|decided|ascertained)))"""
+_FILLER = r"""(?:(?:therefore|thus|hence|clearly|definitely|indeed|actually|simply|still|now|then
+    |in\s+fact
     |most\s+likely|more\s+likely|most\s+probably|probably|likely|certainly|obviously|rather|best)[\s,]+
     |(?:the\s+)?(?:correct\s+|right\s+|best\s+|final\s+)?(?:option|choice|letter|answer)
       (?:\s+is)?[\s:]+)"""
@@ -76,11 +77,12 @@ DECLARATION = re.compile(
           |opt(?:ed|ing)?\s+for|answer|say|vote\s+for|lean(?:ing)?\s+towards?|settle\s+(?:on|for)
           |conclude(?:\s+that)?(?:\s+(?:it|this)\s+is)?|stick(?:ing)?\s+with|stay\s+with
           |change\s+(?:my|the)\s+answer\s+to|switch(?:ing)?\s+to|mean|meant)\s*:?\s+
+      |\bwill\s+(?:go\s+with|choose|pick|select)\s+
       |\b(?:change|revise|correct|update)\s+(?:my|the)\s+(?:final\s+)?answer\s+to\s+
       |(?<!不)(?<!非)(?:答案|答え|解答|正解|정답|답안|답|(?:正确|正確|正しい)(?:的)?(?:选项|選項|選択肢)|(?<!个)(?<!個)选项|選項|選択肢)
         (?:应该|應該|应当|应|應|可能|必须)?(?:是|为|為|选择|選擇|选|選|은|는|は)?\s*:?\s*
       |(?<!不)(?<!不会)(?<!不能)(?:应|應|故|所以|我)?(?:选择|選擇|选|選)(?!项|項|択)(?:项|項)?\s*:?\s*
-      |而是\s*|(?:所以|因此|故)(?:是|为)\s*
+      |而是\s*|(?:应该|應該|应当)是\s*|回答\s*:\s*|(?:所以|因此|故)(?:是|为)\s*
       |\b(?:la\s+|die\s+|a\s+|il\s+)?(?:r[ée]ponse|respuesta|antwort|risposta|resposta|ответ|svar|odpowied[źz]|cevap)
         (?:\s+(?:correcta?|correcte|richtige|corretta|juste|finale?|final|правильный))*
         (?:\s*:\s*|\s+(?:est|es|ist|lautet|è|é|er|to)\s+(?:la\s+|die\s+|a\s+)?(?:opci[óo]n\s+|op[çc][ãa]o\s+|opzione\s+)?|\s*[-\u2013\u2014]+\s*)

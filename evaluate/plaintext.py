@@ -30,8 +30,10 @@ def lift_fields(text: str) -> Fields:
             found.append((start, "json", value))
             inner = " " * (end - start)
         rest = rest[:start] + inner + rest[end:]
-    for match in _ELEMENT.finditer(rest):
-        found.append((match.start(), "element", match["value"] or match["box"] or ""))
+    found += [
+        (match.start(), "element", match["value"] or match["box"] or "")
+        for match in _ELEMENT.finditer(rest)
+    ]
     rest = _ELEMENT.sub(lambda match: " " * len(match[0]), rest)
     for start, end, value in _boxes(rest):
         found.append((start, "boxed", value))
@@ -62,8 +64,7 @@ _TRANSLATION = str.maketrans(
     }
 )  # fmt: skip
 _TAG = re.compile(
-    r"<\|[^|<>]{1,40}\|>|</?s>|</?(?:b|i|u|p|br|em|strong|span|div|li|ul|ol|h\d|code|pre|sub|sup)\b[^<>]*>",
-    re.IGNORECASE,
+    r"<\|[^|<>]{1,40}\|>|</?s>|</?(?:b|i|u|p|br|em|strong|span|div|li|ul|ol|h\d|code|pre|sub|sup)\b[^<>]*>"
 )
 _WRAPPER = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathsf|mathit|mathbb|emph|bm|bf|rm"
@@ -120,7 +121,7 @@ def _field(value: Any) -> str | None:
 
 
 def _boxes(text: str) -> list[tuple[int, int, str]]:
-    """(start, end, content) of every ``\\boxed{...}`` with balanced braces."""
+    r"""(start, end, content) of every ``\boxed{...}`` with balanced braces."""
     found = []
     for match in _BOX.finditer(text):
         depth, end = 1, match.end()

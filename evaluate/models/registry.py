@@ -61,8 +61,7 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
     found = entry_points(group=ENTRY_POINTS, name=provider)
     if not found:
         others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
-        raise ModelError(
-            f"no provider {provider!r}; expected one of: {', '.join(['baseline', 'openai', *others])}"
-        )
+        known = ", ".join(["baseline", "openai", *others])
+        raise ModelError(f"no provider {provider!r}; expected one of: {known}")
     model: Model = next(iter(found)).load()(name, settings)
     return model

@@ -115,16 +115,16 @@ def make_completion(text: str | None, *, reason: str = "stop", **message: Any) -
 
 def make_problem(status: int, message: str, **error: Any) -> Behaviour:
     headers = error.pop("headers", {})
-    return Behaviour(
-        status=status, headers=headers, body={"error": {"message": message, **error}}
-    )
+    return Behaviour(status=status, headers=headers, body={"error": {"message": message, **error}})
 
 
 class Server:
     """A chat-completions endpoint on the loopback interface with a scripted behaviour."""
 
     def __init__(self) -> None:
-        self.behave: Callable[[int, dict[str, Any]], Behaviour] = lambda _n, _b: make_completion("A")
+        self.behave: Callable[[int, dict[str, Any]], Behaviour] = lambda _n, _b: make_completion(
+            "A"
+        )
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.in_flight = 0

@@ -81,7 +81,48 @@ def test_any_text_gives_one_of_the_own_letters_or_none(reply):
 
 
 WORDS = st.sampled_from(
-    ["A", "B", "C", "D", "E", "a", "the", "answer", "is", "not", "or", "and", ",", ".", "\n", "Answer:", "(", ")", "Mass", "edema", "normal", "because", "if", "I", "option", "**", "\\boxed{", "}", "{", '"', "think", "</think>", "correct", "no", "答案", "是", "选", "wait,", "actually", "it's"]
+    [
+        "A",
+        "B",
+        "C",
+        "D",
+        "E",
+        "a",
+        "the",
+        "answer",
+        "is",
+        "not",
+        "or",
+        "and",
+        ",",
+        ".",
+        "\n",
+        "Answer:",
+        "(",
+        ")",
+        "Mass",
+        "edema",
+        "normal",
+        "because",
+        "if",
+        "I",
+        "option",
+        "**",
+        "\\boxed{",
+        "}",
+        "{",
+        '"',
+        "think",
+        "</think>",
+        "correct",
+        "no",
+        "答案",
+        "是",
+        "选",
+        "wait,",
+        "actually",
+        "it's",
+    ]
 )
 
 
@@ -122,7 +163,8 @@ def test_text_before_the_thinking_is_kept():
 
 
 @pytest.mark.parametrize(
-    "reply", ["I'm sorry, I can't assist with that.", "I cannot diagnose images.", "抱歉，我无法回答。"]
+    "reply",
+    ["I'm sorry, I can't assist with that.", "I cannot diagnose images.", "抱歉,我无法回答。"],
 )
 def test_a_refusal_is_told_apart(reply):
     assert is_refusal(reply)

@@ -10,9 +10,12 @@ import sys
 import time
 
 import pytest
+
 from medrcube.errors import MissingExtraError, ModelError
-from medrcube.evaluate.models.contract import RejectedError, TransientError
+from medrcube.evaluate.images import Picture, read_picture
+from medrcube.evaluate.models.contract import RejectedError, Request, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.prompts import render_prompt
 from medrcube.evaluate.runner import run_evaluation
 
 KEY = "sk-canary-0123456789abcdef"
@@ -21,10 +24,6 @@ KEY = "sk-canary-0123456789abcdef"
 @pytest.fixture
 def ask(server, benchmark, monkeypatch):
     """Send one question to the stub server and return the reply."""
-    from medrcube.evaluate.images import read_picture
-    from medrcube.evaluate.models.contract import Request
-    from medrcube.evaluate.prompts import render_prompt
-
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def one(behave=None, **settings):
@@ -77,10 +76,11 @@ def test_a_parameter_that_is_none_is_not_sent(ask, server):
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 408])
-def test_an_error_that_time_heals_is_transient(ask, problem, status):
+def test_an_error_that_time_heals_is_transient_and_asked_once(ask, server, problem, status):
     with pytest.raises(TransientError, match="busy") as caught:
         ask(problem(status, "busy"))
     assert caught.value.code == str(status)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,13 @@ def test_a_cut_connection_is_transient(ask, behaviour):
     assert caught.value.code == "connection"
 
 
-def test_nobody_at_the_address_is_transient(ask):
+def test_nobody_at_the_address_is_transient():
+    model = open_model("openai/stub", ModelSettings(base_url="http://127.0.0.1:9/v1", timeout=5))
     with pytest.raises(TransientError, match="connection failed"):
-        ask_settings = ModelSettings(base_url="http://127.0.0.1:9/v1", timeout=5)
-        model = open_model("openai/stub", ask_settings)
         asyncio.run(_ask_bare(model))
 
 
 async def _ask_bare(model):
-    from medrcube.evaluate.images import Picture
-    from medrcube.evaluate.models.contract import Request
-
     picture = Picture(data=b"x", media_type="image/png", sha256="0")
     try:
         await model.answer(Request(item="x", prompt="?", options=(), picture=picture))

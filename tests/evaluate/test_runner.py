@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.attempts import open_log, read_attempts
 from medrcube.evaluate.benchmark import load_benchmark
@@ -113,7 +114,7 @@ def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fa
     healed = Scripted()
     run_evaluation(benchmark, healed, tmp_path / "run", retry=fast)
     assert [request.item for request in healed.asked] == ["ALPHA/q003"]
-    assert outcomes(tmp_path / "run")["q003"] == "correct" or "wrong"
+    assert outcomes(tmp_path / "run")["q003"] == "wrong"
 
 
 def test_a_transient_error_is_repeated_and_bounded(benchmark, tmp_path, fast):
@@ -149,6 +150,19 @@ def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, f
         benchmark, Scripted(refuse_most), tmp_path / "run", retry=fast, max_connections=1
     )
     assert summary.failed == 29
+
+
+def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast):
+    def every_second(request):
+        if int(request.item[-3:]) % 2:
+            raise TransientError("busy", code="500")
+        return "A"
+
+    benchmark = load(*(row(n) for n in range(40)))
+    summary = run_evaluation(
+        benchmark, Scripted(every_second), tmp_path / "run", retry=fast, max_connections=1
+    )
+    assert (summary.answered, summary.failed, summary.exit_code) == (20, 20, 3)
 
 
 def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path):
@@ -207,6 +221,12 @@ def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_pat
     assert path.read_bytes().endswith(b"}\n")
 
 
+def test_a_torn_last_line_is_passed_over_by_a_reader(tmp_path):
+    path = tmp_path / "attempts.jsonl"
+    path.write_bytes(b'{"key": 1}\n{"key": 2')
+    assert list(read_attempts(path)) == [{"key": 1}]
+
+
 def test_a_damaged_line_in_the_middle_is_named(benchmark, tmp_path):
     run = tmp_path / "run"
     run_evaluation(benchmark, Scripted(), run)
@@ -232,7 +252,9 @@ def test_records_that_arrive_together_are_all_written(tmp_path):
 
     async def write() -> None:
         with open_log(path) as log:
-            await asyncio.gather(*(log.append({"key": n, "text": "\ud800\u2028"}) for n in range(50)))
+            await asyncio.gather(
+                *(log.append({"key": n, "text": "\ud800\u2028"}) for n in range(50))
+            )
 
     asyncio.run(write())
     records = list(read_attempts(path))
@@ -252,9 +274,7 @@ run_evaluation(load_benchmark(Path(release)), model, Path(run), max_connections=
 """
 
 
-def test_kill_9_loses_only_what_was_under_way(
-    write_release, row, tmp_path, server, completion
-):
+def test_kill_9_loses_only_what_was_under_way(write_release, row, tmp_path, server, completion):
     root = write_release(tmp_path / "r", [row(n) for n in range(30)])
     run = tmp_path / "run"
     gate = threading.Event()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
+
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.metrics import metrics
 from medrcube.evaluate.models.registry import open_model
@@ -154,3 +157,14 @@ def test_upstreams_files_spell_a_task_as_the_release_does(load, row, tmp_path):
 def test_a_folder_that_is_no_run_cannot_be_scored(tmp_path):
     with pytest.raises(WorkspaceError, match="is no run"):
         score(tmp_path)
+
+
+def test_evaluating_needs_none_of_the_packages_that_build():
+    code = (
+        "import sys\n"
+        "import medrcube.evaluate.report, medrcube.evaluate.runner, medrcube.evaluate.scoring\n"
+        "heavy = {'numpy', 'pandas', 'PIL', 'openai', 'pydicom', 'medrcube.build'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from medrcube.evaluate.statistics import chance, mean, ratio, wilson
 
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -13,7 +14,12 @@ counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.
 @pytest.mark.parametrize(
     ("successes", "n", "low", "high"),
     # Newcombe, Stat Med 1998;17:857-872, table I, method 3.
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
 )
 def test_the_interval_has_the_published_values(successes, n, low, high):
     assert wilson(successes, n) == pytest.approx((low, high), abs=5e-5)
