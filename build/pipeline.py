@@ -25,7 +25,6 @@ from medrcube.build.cache import BuildCache
 from medrcube.build.compose import compose
 from medrcube.build.derive import Query, derive
 from medrcube.build.engine import Engine
-from medrcube.build.files import replacing, sweep, write_text
 from medrcube.build.items import Item, items_to_frame
 from medrcube.build.plan import Job, plan
 from medrcube.build.render import Picture, Rendered, recipe_id
@@ -33,6 +32,7 @@ from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.sampling import select
 from medrcube.build.scan import Scan, scan
 from medrcube.errors import MedrcubeError
+from medrcube.files import replacing, sweep, write_text
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem

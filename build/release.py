@@ -19,11 +19,11 @@ from typing import Any
 import pandas as pd
 
 from medrcube import __version__
-from medrcube.build.files import sha256_of
 from medrcube.build.items import Item, items_from_frame, items_to_frame
 from medrcube.build.pipeline import write_parquet
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.files import sha256_of
 from medrcube.sources.contract import Source
 from medrcube.taxonomy import Task
 from medrcube.templates import render_card

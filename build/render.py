@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.build.encode import ENCODER, encode_png, pixel_hash
-from medrcube.build.files import sha256_of, write_bytes
 from medrcube.build.marks import Drawn, draw
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.slicing import Choice
 from medrcube.build.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.errors import MedrcubeError, ReadError, WorkspaceError
+from medrcube.files import sha256_of, write_bytes
 from medrcube.records import ImageRef, Problem
 
 EPOCH = 1

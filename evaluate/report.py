@@ -27,9 +27,9 @@ from medrcube.evaluate.run_folder import (
     now,
     read_asked,
     read_manifest,
-    write_text,
 )
 from medrcube.evaluate.runner import FAILURE_GATE
+from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 EXAMPLES = 6

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +16,7 @@ from medrcube.evaluate.attempts import FILE as ATTEMPTS
 from medrcube.evaluate.benchmark import Benchmark, Item, item_from_json, item_to_json
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.prompts import DEFAULT_PROMPT, prompt_version, render_prompt
+from medrcube.files import write_text
 
 MANIFEST, ITEMS, RESULTS, METRICS = "manifest.json", "items.jsonl", "results.jsonl", "metrics.json"
 
@@ -118,29 +117,6 @@ def attempts_path(run: Path) -> Path:
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Replace a JSONL file atomically."""
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace a file atomically: temporary name in the same folder, fsync, rename.
-
-    Raises:
-        WorkspaceError: the folder cannot be written.
-    """
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except OSError as error:
-        raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def now() -> str:

@@ -26,8 +26,8 @@ from medrcube.evaluate.run_folder import (
     read_asked,
     read_manifest,
     write_lines,
-    write_text,
 )
+from medrcube.files import write_text
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 

@@ -316,6 +316,17 @@ def evaluate(
 
 
 @app.command()
+def score(run: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+    """Score the replies of a run again, without a model."""
+    from medrcube.console import Reporter
+    from medrcube.evaluate.scoring import METRICS
+    from medrcube.evaluate.scoring import score as score_run
+
+    score_run(run)
+    Reporter().result(f"wrote {run / METRICS}")
+
+
+@app.command()
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")],

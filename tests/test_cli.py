@@ -93,6 +93,11 @@ def test_build_release_evaluate_and_report_from_the_command_line(run, busi, tmp_
     assert status == 0
     status, text, _ = run(*arguments, "--json")
     assert json.loads(text)["reused"] > 0
+    metrics = tmp_path / "run" / "metrics.json"
+    before = metrics.read_bytes()
+    metrics.unlink()
+    assert run("score", tmp_path / "run")[0] == 0
+    assert metrics.read_bytes() == before
     page = tmp_path / "report.html"
     status, _, _ = run("report", tmp_path / "run", "--out", page, "--release", out)
     assert status == 0

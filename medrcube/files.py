@@ -26,8 +26,8 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
-    write_bytes(path, text.encode("utf-8"))
+    """Write UTF-8 text atomically; half of a surrogate pair, as models send, is escaped."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 @contextmanager
