@@ -319,7 +319,7 @@ def evaluate(
 def score(run: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
     """Score the replies of a run again, without a model."""
     from medrcube.console import Reporter
-    from medrcube.evaluate.scoring import METRICS
+    from medrcube.evaluate.run_folder import METRICS
     from medrcube.evaluate.scoring import score as score_run
 
     score_run(run)
