@@ -16,7 +16,7 @@ from pathlib import Path
 
 from medrcube.errors import CardError
 from medrcube.records import Absence, FactKind, Grade, Scope
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
 ACCESS_MODES = ("open", "form", "account", "credentialed")
@@ -131,6 +131,8 @@ class PixelPolicy:
         spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
         colour: ``keep``, ``grey`` (colour is only writing or a stored form), or ``refuse`` where
             a picture with real colour cannot be what the source says it is.
+        repair: ``none``, or ``wrap-12-bit`` for CT whose 12-bit values lost their offset and
+            wrapped around.
     """
 
     window: str
@@ -139,6 +141,7 @@ class PixelPolicy:
     orient: str
     spacing: str
     colour: str
+    repair: str = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +171,21 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A second region or modality that some pictures of a source have, and its tasks."""
+
+    anatomy: Anatomy
+    modality: Modality
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """All facts about one source; ``fingerprint`` changes with any of them."""
+    """All facts about one source; ``fingerprint`` changes with any of them.
+
+    ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
+    cases whose adapter says otherwise.
+    """
 
     id: str
     title: str
@@ -184,11 +200,19 @@ class Card:
     patient: str
     shows: Scope
     tasks: tuple[Task, ...]
+    also: tuple[Cell, ...]
     pixels: PixelPolicy
     fields: Mapping[str, Field]
     quirks: tuple[Quirk, ...]
     overlaps: tuple[Overlap, ...]
     fingerprint: str
+
+    @property
+    def voxels(self) -> frozenset[Voxel]:
+        """Every cell of the cube that the source promises to reach."""
+        cells = [(self.anatomy, self.modality, self.tasks)]
+        cells += [(cell.anatomy, cell.modality, cell.tasks) for cell in self.also]
+        return frozenset(Voxel(a, m, task) for a, m, tasks in cells for task in tasks)
 
     def layout(self, name: str) -> Layout:
         """The layout of that name."""
@@ -232,6 +256,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         patient=case.text("patient", choices=("known", "unknown")),
         shows=case.choice("shows", Scope, default=Scope.IMAGE),
         tasks=tuple(case.choices("tasks", Task)),
+        also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
         quirks=tuple(_quirk(entry) for entry in table.tables("quirk")),
@@ -289,6 +314,14 @@ def _field(table: TomlTable) -> Field:
     )
 
 
+def _cell(table: TomlTable) -> Cell:
+    return Cell(
+        anatomy=table.choice("anatomy", Anatomy),
+        modality=table.choice("modality", Modality),
+        tasks=tuple(table.choices("tasks", Task)),
+    )
+
+
 def _pixels(table: TomlTable) -> PixelPolicy:
     return PixelPolicy(
         window=table.text(
@@ -305,6 +338,7 @@ def _pixels(table: TomlTable) -> PixelPolicy:
         orient=table.text("orient", default="affine", choices=("affine", "stored")),
         spacing=table.text("spacing", default="header", choices=("header", "square")),
         colour=table.text("colour", default="keep", choices=("keep", "grey", "refuse")),
+        repair=table.text("repair", default="none", choices=("none", "wrap-12-bit")),
     )
 
 

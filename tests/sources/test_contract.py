@@ -19,6 +19,7 @@ from medrcube.sources.contract import concept_of
 from medrcube.sources.layout import compile_glob, verify, walk
 from medrcube.sources.phantoms import CANARY
 from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace
 
 SOURCES = find_sources()
@@ -171,8 +172,10 @@ def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
 def test_every_declared_task_and_no_other_yields_an_item(source, built):
     found = set()
     for layout in source.card.layouts:
-        found |= set(pd.read_parquet(built(source.id, layout.name).items)["task"])
-    assert found == set(source.card.tasks)
+        items = pd.read_parquet(built(source.id, layout.name).items)
+        cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
+        found |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
+    assert found == source.card.voxels
 
 
 @each_layout
