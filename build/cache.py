@@ -28,6 +28,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS digest (
     path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, sha256 TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS rendered (key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scan (source TEXT PRIMARY KEY, key TEXT, record BLOB) WITHOUT ROWID;
 """
 
 
@@ -109,6 +110,20 @@ class BuildCache:
         self._new += 1
         if self._new % 64 == 0:
             self._database.commit()
+
+    def find_scan(self, source: str, key: str) -> bytes | None:
+        """The record of the latest scan of a source, if it was made under the same key."""
+        row = self._database.execute(
+            "SELECT record FROM scan WHERE source = ? AND key = ?", (source, key)
+        ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def keep_scan(self, source: str, key: str, record: bytes) -> None:
+        """Remember the latest scan of a source."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO scan VALUES (?, ?, ?)", (source, key, record)
+        )
+        self._database.commit()
 
     def _digests(self, paths: Iterable[Path]) -> Mapping[str, str] | None:
         found: dict[str, str] = {}

@@ -114,7 +114,7 @@ def build(
     with BuildCache(workspace.cache) as cache:
         sweep(workspace.root)
         sweep(workspace.images)
-        scans = _scan_all(workspace, sources, stages)
+        scans = _scan_all(workspace, sources, cache, stages)
         jobs = [job for found in scans for job in plan(found.source, found.root, found.cases)]
         results, reused = _render_all(workspace, cache, jobs, engine, stages)
         samples, recipes = _samples(scans, results, patient_key(workspace))
@@ -149,12 +149,14 @@ class _Outcome:
     verdict: Mapping[str, Any]
 
 
-def _scan_all(workspace: Workspace, sources: Mapping[str, Source], stages: Stages) -> list[Scan]:
+def _scan_all(
+    workspace: Workspace, sources: Mapping[str, Source], cache: BuildCache, stages: Stages
+) -> list[Scan]:
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
     scans: list[Scan] = []
     with stages.stage("scan", len(named)) as advance:
         for source, root in named:
-            scans.append(scan(source, root))
+            scans.append(scan(source, root, cache))
             advance()
     return scans
 

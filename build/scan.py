@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from medrcube.build import scan_memory
 from medrcube.errors import SourceError
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source, quirk_of
-from medrcube.sources.layout import LayoutReport, compile_glob, verify, walk
+from medrcube.sources.layout import LayoutReport, check_root, compile_glob, verify, walk
 
 PICTURE_SUFFIXES = frozenset(
     {
@@ -43,20 +45,50 @@ class Scan:
     problems: tuple[Problem, ...]
 
 
-def scan(source: Source, root: Path) -> Scan:
+class ScanMemory(Protocol):
+    """Keeps the latest scan of each source; ``BuildCache`` is one."""
+
+    def find_scan(self, source: str, key: str) -> bytes | None:
+        """The record kept under that key, or ``None``."""
+        ...
+
+    def keep_scan(self, source: str, key: str, record: bytes) -> None:
+        """Keep a record in place of the source's last one."""
+        ...
+
+
+def scan(source: Source, root: Path, memory: ScanMemory | None = None) -> Scan:
     """Verify a raw tree and list its cases; opens no pixel file.
+
+    With a memory, a tree in which no file has changed is not looked through again.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
     root = root.resolve()
-    report = verify(source.card, root)
+    check_root(source.card, root)
+    names = list(walk(root))
+    key = scan_memory.scan_key(source, root, names) if memory else ""
+    record = memory.find_scan(source.id, key) if memory else None
+    if record is not None:
+        found = scan_memory.load(record)
+    else:
+        found = _look_through(source, root, names)
+        if memory:
+            memory.keep_scan(source.id, key, scan_memory.dump(found))
+    layout, cases, absent, problems = found
+    return Scan(
+        source=source, root=root, layout=layout, cases=cases, absent=absent, problems=problems
+    )
+
+
+def _look_through(source: Source, root: Path, names: Sequence[str]) -> scan_memory.Found:
+    report = verify(source.card, root, names)
     if not report.fits:
         raise SourceError(
             f"{report.describe()}. See  medrcube sources show {source.id}  for the layouts"
         )
-    # One walk of the tree instead of one question to the file system for each file.
-    there = set(walk(root))
+    there = set(names)
     cases: list[Case] = []
     absent: list[str] = []
     problems: list[Problem] = []
@@ -79,15 +111,8 @@ def scan(source: Source, root: Path) -> Scan:
             absent.append(found.key)
         else:
             problems.append(problem)
-    strays = _unclaimed(source.card, report.layout, sorted(there - claimed))
-    return Scan(
-        source=source,
-        root=root,
-        layout=report,
-        cases=tuple(cases),
-        absent=tuple(absent),
-        problems=(*problems, *strays),
-    )
+    problems += _unclaimed(source.card, report.layout, sorted(there - claimed))
+    return report, tuple(cases), tuple(absent), tuple(problems)
 
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:

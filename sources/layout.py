@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,13 +62,30 @@ class LayoutReport:
         return f"{self.source}: layout {self.layout!r}, partial copy: {'; '.join(short)}"
 
 
-def verify(card: Card, root: Path) -> LayoutReport:
+def verify(card: Card, root: Path, names: Sequence[str] | None = None) -> LayoutReport:
     """Find the layout that fits a raw tree best; opens no file.
+
+    Args:
+        card: card of the source.
+        root: the raw tree.
+        names: what ``walk(root)`` gives, where it is known already.
 
     Raises:
         SourceError: the root is missing or is a file.
     """
     started = time.monotonic()
+    check_root(card, root)
+    files = list(walk(root)) if names is None else names
+    reports = [_compare(card, layout, root, files, started) for layout in card.layouts]
+    return max(reports, key=_likeness)
+
+
+def check_root(card: Card, root: Path) -> None:
+    """Refuse a raw root that is no folder.
+
+    Raises:
+        SourceError: says what was expected there.
+    """
     if not root.exists():
         raise SourceError(
             f"{card.id}: raw root {root} does not exist; to get the data see  "
@@ -79,9 +96,6 @@ def verify(card: Card, root: Path) -> LayoutReport:
             f"{card.id}: raw root {root} is a file; expected the folder that holds "
             f"{next(iter(card.layouts[0].expect))} (unpack archives first)"
         )
-    names = list(walk(root))
-    reports = [_compare(card, layout, root, names, started) for layout in card.layouts]
-    return max(reports, key=_likeness)
 
 
 def walk(root: Path) -> Iterator[str]:
@@ -113,7 +127,7 @@ def compile_glob(glob: str) -> re.Pattern[str]:
 
 
 def _compare(
-    card: Card, layout: Layout, root: Path, names: list[str], started: float
+    card: Card, layout: Layout, root: Path, names: Sequence[str], started: float
 ) -> LayoutReport:
     patterns = {glob: compile_glob(glob) for glob in layout.expect}
     found = {
