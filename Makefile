@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo test lint format typecheck wheel-check pins clean
+.PHONY: help setup demo test lint format typecheck wheel-check pins reference clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
@@ -56,6 +56,10 @@ format: $(VENV)/.dev
 
 typecheck: $(VENV)/.dev .dev/medrcube
 	$(BIN)/mypy -p medrcube $(TYPEFLAGS)
+
+# Pages and pictures that are made from the cards.
+reference: $(VENV)/.run
+	$(BIN)/medrcube sources page docs
 
 # The package as a stranger installs it, away from the checkout.
 wheel-check: $(VENV)/.dev

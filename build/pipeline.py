@@ -8,7 +8,6 @@ the next one uses, and never half a table.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import time
 from collections import Counter
@@ -117,7 +116,7 @@ def build(
         scans = _scan_all(workspace, sources, cache, stages)
         jobs = [job for found in scans for job in plan(found.source, found.root, found.cases)]
         results, reused = _render_all(workspace, cache, jobs, engine, stages)
-        samples, recipes = _samples(scans, results, patient_key(workspace))
+        samples, recipes = _samples(scans, results)
         queries, problems = _derive_all(scans, results, samples)
         items, dropped = _compose(workspace.settings, queries, samples)
         verdict = audit(samples, items, problems, {s.source.id: len(s.absent) for s in scans})
@@ -153,10 +152,11 @@ def _scan_all(
     workspace: Workspace, sources: Mapping[str, Source], cache: BuildCache, stages: Stages
 ) -> list[Scan]:
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
+    key = patient_key(workspace)
     scans: list[Scan] = []
     with stages.stage("scan", len(named)) as advance:
         for source, root in named:
-            scans.append(scan(source, root, cache))
+            scans.append(scan(source, root, key, cache))
             advance()
     return scans
 
@@ -202,20 +202,20 @@ def _render_all(
 
 
 def _samples(
-    scans: Sequence[Scan], results: Mapping[tuple[str, str], Rendered], key: bytes
+    scans: Sequence[Scan], results: Mapping[tuple[str, str], Rendered]
 ) -> tuple[list[Sample], list[Mapping[str, Any]]]:
     samples: list[Sample] = []
     recipes: list[Mapping[str, Any]] = []
     for found in scans:
         for case in found.cases:
             for picture in results[found.source.id, case.key].pictures:
-                sample = _sample(found.source.card, case, picture, key)
+                sample = _sample(found.source.card, case, picture)
                 samples.append(sample)
                 recipes.append({"sample": sample.id, "image": sample.image, **picture.recipe})
     return samples, recipes
 
 
-def _sample(card: Card, case: Case, picture: Picture, key: bytes) -> Sample:
+def _sample(card: Card, case: Case, picture: Picture) -> Sample:
     artefact = picture.artefact
     identity = [card.id, case.key, artefact.kind, artefact.field, artefact.concept, picture.frames]
     return Sample(
@@ -235,7 +235,7 @@ def _sample(card: Card, case: Case, picture: Picture, key: bytes) -> Sample:
         height=picture.height,
         anatomy=case.anatomy or card.anatomy,
         modality=case.modality or card.modality,
-        patient=hash_patient(card.id, case.patient, key),
+        patient=case.patient or "",
         split=case.split or "",
         scope=(case.shows or card.shows).name.lower(),
         licence=case.licence or card.access.licence,
@@ -244,13 +244,6 @@ def _sample(card: Card, case: Case, picture: Picture, key: bytes) -> Sample:
         reason=picture.reason,
         recipe=recipe_id(picture.recipe),
     )
-
-
-def hash_patient(source: str, patient: str | None, key: bytes) -> str:
-    """Keyed hash of a patient identifier: equal patients stay equal, none can be looked up."""
-    if patient is None:
-        return ""
-    return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
 def _may_pass_on(card: Card, case: Case) -> bool:

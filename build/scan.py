@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -57,10 +59,16 @@ class ScanMemory(Protocol):
         ...
 
 
-def scan(source: Source, root: Path, memory: ScanMemory | None = None) -> Scan:
+def scan(source: Source, root: Path, key: bytes, memory: ScanMemory | None = None) -> Scan:
     """Verify a raw tree and list its cases; opens no pixel file.
 
-    With a memory, a tree in which no file has changed is not looked through again.
+    Patient identifiers go no further than here: the cases carry keyed hashes.
+
+    Args:
+        source: what to look for.
+        root: the raw tree.
+        key: secret of the workspace, for ``hash_patient``.
+        memory: with one, a tree in which no file has changed is not looked through again.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
@@ -68,21 +76,30 @@ def scan(source: Source, root: Path, memory: ScanMemory | None = None) -> Scan:
     root = root.resolve()
     check_root(source.card, root)
     names = list(walk(root))
-    key = scan_memory.scan_key(source, root, names) if memory else ""
-    record = memory.find_scan(source.id, key) if memory else None
+    state = scan_memory.scan_key(source, root, names, key) if memory else ""
+    record = memory.find_scan(source.id, state) if memory else None
     if record is not None:
         found = scan_memory.load(record)
     else:
-        found = _look_through(source, root, names)
+        found = _look_through(source, root, names, key)
         if memory:
-            memory.keep_scan(source.id, key, scan_memory.dump(found))
+            memory.keep_scan(source.id, state, scan_memory.dump(found))
     layout, cases, absent, problems = found
     return Scan(
         source=source, root=root, layout=layout, cases=cases, absent=absent, problems=problems
     )
 
 
-def _look_through(source: Source, root: Path, names: Sequence[str]) -> scan_memory.Found:
+def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
+    """Keyed hash of a patient identifier: equal patients stay equal, none can be looked up."""
+    if patient is None:
+        return None
+    return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
+
+
+def _look_through(
+    source: Source, root: Path, names: Sequence[str], key: bytes
+) -> scan_memory.Found:
     report = verify(source.card, root, names)
     if not report.fits:
         raise SourceError(
@@ -106,7 +123,7 @@ def _look_through(source: Source, root: Path, names: Sequence[str]) -> scan_memo
         claimed.update(files)
         problem = _reject(source, found, set(files) - there, root)
         if problem is None:
-            cases.append(found)
+            cases.append(replace(found, patient=hash_patient(source.id, found.patient, key)))
         elif problem.code == "absent":
             absent.append(found.key)
         else:

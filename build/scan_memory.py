@@ -29,9 +29,10 @@ Found = tuple[LayoutReport, tuple[Case, ...], tuple[str, ...], tuple[Problem, ..
 """Layout, cases, keys of absent cases, problems."""
 
 
-def scan_key(source: Source, root: Path, names: Sequence[str]) -> str:
+def scan_key(source: Source, root: Path, names: Sequence[str], secret: bytes) -> str:
     """Hash of everything that a scan depends on; asks the file system for each file's state."""
     digest = hashlib.sha256(f"{source.card.fingerprint}\0{root}\0{_core()}".encode())
+    digest.update(hashlib.sha256(secret).digest())
     digest.update((source.folder / "adapter.py").read_bytes())
     for name in names:
         state = (root / name).stat()

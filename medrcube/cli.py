@@ -269,6 +269,54 @@ def fixture(
     Reporter().result(f"wrote {directory}")
 
 
+@sources_app.command()
+def check(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[ID...]")] = None,
+    extra: Extra = None,
+    json_output: Json = False,
+) -> None:
+    """Hold sources to their contract, on their own synthetic fixtures; all by default."""
+    from dataclasses import asdict
+
+    from medrcube.build.check import check_source
+    from medrcube.console import Reporter
+    from medrcube.sources.registry import find_sources, get_source
+
+    reporter = Reporter(json_output=json_output)
+    found = find_sources(extra or ())
+    results = {}
+    with reporter.stage("check", len(names or found)) as advance:
+        for name in names or found:
+            results[name] = check_source(get_source(found, name))
+            advance()
+    broken = 0
+    for name, checks in results.items():
+        failures = [failure for entry in checks for failure in entry.failures]
+        broken += bool(failures)
+        reporter.result(f"{name}: {'FAILED' if failures else f'{len(checks)} checks hold'}")
+        for failure in failures:
+            reporter.result(f"  {failure}")
+    reporter.data({name: [asdict(entry) for entry in checks] for name, checks in results.items()})
+    raise typer.Exit(1 if broken else 0)
+
+
+@sources_app.command()
+def page(
+    directory: Annotated[Path, typer.Argument(help="Folder of the documentation.")],
+    extra: Extra = None,
+) -> None:
+    """Write the reference page of all sources and the picture of the cube."""
+    from medrcube.console import Reporter
+    from medrcube.files import write_text
+    from medrcube.sources.page import cube_picture, sources_page
+    from medrcube.sources.registry import find_sources
+
+    cards = [source.card for source in find_sources(extra or ()).values()]
+    write_text(directory / "reference" / "sources.md", sources_page(cards))
+    write_text(directory / "images" / "cube.svg", cube_picture(cards))
+    Reporter().result(f"wrote {directory / 'reference' / 'sources.md'}")
+
+
 @app.command()
 def evaluate(
     directory: Annotated[Path, typer.Argument(metavar="RELEASE")],

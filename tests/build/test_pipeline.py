@@ -14,7 +14,8 @@ from PIL import Image
 
 from medrcube.build.cache import BuildCache
 from medrcube.build.engine import LocalEngine
-from medrcube.build.pipeline import build, hash_patient
+from medrcube.build.pipeline import build
+from medrcube.build.scan import hash_patient
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 
 ONE = LocalEngine(1)
@@ -107,9 +108,11 @@ def test_patients_are_keyed_hashes(run, workspace):
     run(workspace)
     patients = pd.read_parquet(workspace.samples)["patient"]
     assert patients.str.fullmatch("[0-9a-f]{16}").all()
+    for path in workspace.root.rglob("*"):
+        assert path.is_dir() or b"CANARY" not in path.read_bytes(), path.name
     assert hash_patient("a", "p", b"k") != hash_patient("a", "p", b"l")
     assert hash_patient("a", "p", b"k") != hash_patient("b", "p", b"k")
-    assert hash_patient("a", None, b"k") == ""
+    assert hash_patient("a", None, b"k") is None
 
 
 def _truncate(path):

@@ -3,13 +3,15 @@ import pytest
 from medrcube.build.scan import scan
 from medrcube.errors import SourceError
 
+KEY = b"k" * 32
+
 
 def _codes(found):
     return {problem.case: problem.code for problem in found.problems}
 
 
 def test_a_good_tree_gives_its_cases_and_no_problem(toy, raw):
-    found = scan(toy, raw)
+    found = scan(toy, raw, KEY)
     assert len(found.cases) == 6
     assert (found.absent, found.problems) == ((), ())
 
@@ -18,28 +20,28 @@ def test_a_case_whose_image_is_not_there_is_absent_and_no_problem(toy, raw):
     text = (toy.folder / "adapter.py").read_text()
     extra = '\n    yield Case(key="gone", images=(ImageRef(paths=(root / "gone.png",)),))\n'
     (toy.folder / "adapter.py").write_text(text + extra)
-    found = scan(toy, raw)
+    found = scan(toy, raw, KEY)
     assert found.absent == ("gone",)
     assert found.problems == ()
 
 
 def test_a_missing_mask_is_named(toy, raw):
     (raw / "g (0)_mask.png").unlink()
-    found = scan(toy, raw)
+    found = scan(toy, raw, KEY)
     assert _codes(found) == {"g (0)": "mask-missing"}
     assert "g (0)_mask.png" in found.problems[0].message
 
 
 def test_the_card_can_drop_a_case_with_its_evidence(toy, raw, write_case):
     write_case(raw, "g (9)")
-    found = scan(toy, raw)
+    found = scan(toy, raw, KEY)
     assert _codes(found) == {"g (9)": "dropped-by-card"}
     assert "https://example.org/toy/issues/1" in found.problems[0].message
 
 
 def test_an_adapter_can_set_a_file_aside_with_a_reason(toy, raw, write_case):
     write_case(raw, "x (1)")
-    found = scan(toy, raw)
+    found = scan(toy, raw, KEY)
     assert _codes(found)["x (1)"] == "set-aside"
 
 
@@ -47,7 +49,7 @@ def test_a_picture_that_no_case_uses_is_reported(toy, raw, write_case):
     write_case(raw, "stray")
     (raw / "notes.txt").touch()
     (raw / "._hidden.png").touch()
-    assert _codes(scan(toy, raw)) == {"stray.png": "unclaimed", "stray_mask.png": "unclaimed"}
+    assert _codes(scan(toy, raw, KEY)) == {"stray.png": "unclaimed", "stray_mask.png": "unclaimed"}
 
 
 def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
@@ -61,7 +63,7 @@ def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
     )
     from medrcube.sources.contract import load_source  # noqa: PLC0415
 
-    found = scan(load_source(toy.folder), raw)
+    found = scan(load_source(toy.folder), raw, KEY)
     assert {problem.code for problem in found.problems} == {"ignored-by-card"}
     assert {problem.message for problem in found.problems} == {"thumbnails"}
 
@@ -70,10 +72,10 @@ def test_a_set_aside_file_that_is_not_there_is_absent(toy, raw):
     text = (toy.folder / "adapter.py").read_text()
     extra = '\n    yield Skip(key="gone", reason="no licence", paths=(root / "gone.png",))\n'
     (toy.folder / "adapter.py").write_text(text + extra)
-    assert scan(toy, raw).absent == ("gone",)
+    assert scan(toy, raw, KEY).absent == ("gone",)
 
 
 def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"fits no layout; nearest is 'flat', whose \*.png"):
-        scan(toy, tmp_path / "empty")
+        scan(toy, tmp_path / "empty", KEY)

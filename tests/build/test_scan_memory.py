@@ -8,6 +8,8 @@ from medrcube.build.cache import BuildCache
 from medrcube.build.scan import scan
 from medrcube.sources.contract import load_source
 
+KEY = b"k" * 32
+
 
 @pytest.fixture
 def memory(tmp_path):
@@ -29,14 +31,14 @@ def counting(toy):
 
 def test_an_unchanged_tree_is_looked_through_once(counting, raw, memory):
     source, looks = counting
-    assert scan(source, raw, memory) == scan(source, raw, memory)
+    assert scan(source, raw, KEY, memory) == scan(source, raw, KEY, memory)
     assert looks() == 1
 
 
 def test_without_a_memory_every_scan_looks(counting, raw):
     source, looks = counting
-    scan(source, raw)
-    scan(source, raw)
+    scan(source, raw, KEY)
+    scan(source, raw, KEY)
     assert looks() == 2
 
 
@@ -61,9 +63,9 @@ def _adapter(_raw, source):
 @pytest.mark.parametrize("change", [_touch, _grow, _card, _adapter])
 def test_any_change_of_tree_card_or_adapter_makes_it_look_again(counting, raw, memory, change):
     source, looks = counting
-    scan(source, raw, memory)
+    scan(source, raw, KEY, memory)
     change(raw, source)
-    scan(load_source(source.folder), raw, memory)
+    scan(load_source(source.folder), raw, KEY, memory)
     assert looks() == 2
 
 

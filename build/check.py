@@ -1,0 +1,144 @@
+"""The contract of a source as a command: what ``medrcube sources check`` runs.
+
+Each check builds the source's own synthetic fixture in a temporary folder and says in one
+sentence what does not hold. The test suite holds the sources of the package to the same
+promises and to more.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.console import Reporter
+from medrcube.errors import MedrcubeError
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Case, Grade
+from medrcube.sources.card import Card
+from medrcube.sources.contract import Source
+from medrcube.sources.layout import verify
+from medrcube.sources.phantoms import CANARY
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.workspace import BuildSettings, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One promise of the contract.
+
+    Attributes:
+        name: the promise.
+        failures: what breaks it, one sentence each; empty when it holds.
+    """
+
+    name: str
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """A source with the fixture and the build of each of its layouts."""
+
+    source: Source
+    raw: dict[str, Path]
+    workspaces: dict[str, Workspace]
+
+
+def check_source(source: Source) -> tuple[Check, ...]:
+    """Hold one source to its contract; a broken adapter or card is a failed check too."""
+    with tempfile.TemporaryDirectory(prefix="medrcube-check-") as folder:
+        try:
+            trial = _try_out(source, Path(folder))
+        except MedrcubeError as error:
+            return (Check(name="its fixture builds", failures=(str(error),)),)
+        return tuple(
+            Check(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
+        )
+
+
+def _try_out(source: Source, folder: Path) -> _Trial:
+    raw: dict[str, Path] = {}
+    workspaces: dict[str, Workspace] = {}
+    for layout in source.card.layouts:
+        raw[layout.name] = folder / "raw" / layout.name
+        source.build_fixture(raw[layout.name], layout.name)
+        workspaces[layout.name] = Workspace(
+            root=folder / "build" / layout.name,
+            settings=BuildSettings(evidence=Grade.C, items_per_cell=0, quarantine_gate=1.0),
+            sources={source.id: raw[layout.name]},
+        )
+        build(workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True))
+    return _Trial(source=source, raw=raw, workspaces=workspaces)
+
+
+def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
+    for name, root in trial.raw.items():
+        report = verify(trial.source.card, root)
+        if report.layout != name:
+            yield f"the fixture of layout {name!r} is taken for {report.layout!r}"
+
+
+def _concepts_exist(trial: _Trial) -> Iterator[str]:
+    terms = load_terms()
+    for field in trial.source.card.fields.values():
+        for concept in field.concepts():
+            if concept not in terms:
+                yield f"field {field.name!r}: concept {concept!r} is not in ontologies/terms.csv"
+
+
+def _values_are_used(trial: _Trial) -> Iterator[str]:
+    used = {
+        (statement.field, statement.value)
+        for name, root in trial.raw.items()
+        for found in trial.source.scan(root, name)
+        if isinstance(found, Case)
+        for statement in (*found.labels, *found.regions)
+    }
+    for field in trial.source.card.fields.values():
+        for value in dict(field.values):
+            if (field.name, value) not in used:
+                yield f"field {field.name!r}: no fixture uses the value {value!r}"
+
+
+def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
+    card: Card = trial.source.card
+    found: set[Voxel] = set()
+    for workspace in trial.workspaces.values():
+        items = pd.read_parquet(workspace.items)
+        cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
+        found |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
+    for voxel in sorted(card.voxels - found):
+        yield f"declared, but no fixture gives an item for {voxel}"
+    for voxel in sorted(found - card.voxels):
+        yield f"not declared, but a fixture gives an item for {voxel}"
+
+
+def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
+    for name, workspace in trial.workspaces.items():
+        table = pd.read_parquet(workspace.quarantine)
+        for row in table[table["code"].isin(["unclaimed", "crashed", "worker-died"])].itertuples():
+            yield f"layout {name!r}: {row.case}: {row.message}"
+
+
+def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
+    word = CANARY.partition("^")[0].encode()
+    for name, workspace in trial.workspaces.items():
+        for path in sorted(workspace.root.rglob("*")):
+            if path.is_file() and word in path.read_bytes():
+                yield f"layout {name!r}: an identifier of the fixture stands in {path.name}"
+
+
+_CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
+    "layouts are told apart": _layouts_are_told_apart,
+    "concepts are in the term table": _concepts_exist,
+    "every mapped value is used by a fixture": _values_are_used,
+    "every declared cell is reached, and no other": _voxels_are_reached,
+    "every file is a picture or has a reason": _files_are_accounted_for,
+    "no identifier reaches an output": _identifiers_stay_out,
+}

@@ -1,0 +1,31 @@
+"""The pages that are made from the cards cannot drift from them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from medrcube.sources.page import cube_picture, sources_page
+from medrcube.sources.registry import find_sources
+
+DOCS = Path(__file__).parents[2] / "docs"
+CARDS = [source.card for source in find_sources().values()]
+
+
+@pytest.mark.parametrize(
+    ("file", "make"), [("reference/sources.md", sources_page), ("images/cube.svg", cube_picture)]
+)
+def test_the_committed_page_is_what_the_cards_say(file, make):
+    assert (DOCS / file).read_text(encoding="utf-8") == make(CARDS), "run  make reference"
+
+
+def test_every_source_has_a_row_and_says_whether_it_may_be_passed_on():
+    lines = sources_page(CARDS).splitlines()
+    for card in CARDS:
+        (row,) = [line for line in lines if line.startswith(f"| [`{card.id}`]")]
+        assert row.split(" | ")[3] == ("yes" if card.access.redistribute else "no")
+
+
+def test_the_picture_counts_the_sources_of_every_cell():
+    figures = re.findall(r'text-anchor="middle" fill="#\w+">(\d+)</text>', cube_picture(CARDS))
+    assert sum(map(int, figures)) == sum(len(card.voxels) for card in CARDS)
