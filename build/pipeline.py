@@ -25,6 +25,7 @@ from medrcube.build.compose import compose
 from medrcube.build.derive import Query, derive
 from medrcube.build.engine import Engine
 from medrcube.build.items import Item, items_to_frame
+from medrcube.build.overlap import shared_images
 from medrcube.build.plan import Job, plan
 from medrcube.build.render import Picture, Rendered, recipe_id
 from medrcube.build.samples import Sample, samples_to_frame
@@ -83,6 +84,7 @@ class BuildReport:
         rendered: cases rendered now.
         reused: cases taken from the cache.
         dropped: reasons why no item was made of a fact, with counts.
+        shared: pairs of sources that share images, in words.
         failures: what stops a release.
         seconds: wall time.
     """
@@ -91,6 +93,7 @@ class BuildReport:
     rendered: int
     reused: int
     dropped: Mapping[str, int]
+    shared: tuple[str, ...]
     failures: tuple[str, ...]
     seconds: float
 
@@ -122,7 +125,13 @@ def build(
         verdict = audit(samples, items, problems, {s.source.id: len(s.absent) for s in scans})
         reports = _reports(scans, problems, samples, items)
         failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
-        verdict = {**verdict, "dropped": dropped, "failures": failures}
+        shared = shared_images([found.source.card for found in scans], samples)
+        verdict = {
+            **verdict,
+            "dropped": dropped,
+            "failures": failures,
+            "shared_images": [asdict(pair) for pair in shared],
+        }
         outcome = _Outcome(
             samples=samples, items=items, problems=problems, recipes=recipes, verdict=verdict
         )
@@ -132,6 +141,7 @@ def build(
         rendered=len(jobs) - reused,
         reused=reused,
         dropped=dropped,
+        shared=tuple(pair.describe() for pair in shared),
         failures=tuple(failures),
         seconds=time.monotonic() - started,
     )

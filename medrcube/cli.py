@@ -417,6 +417,8 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
         f"{report.seconds:.1f} s; reasons for everything set aside or failed: "
         f"{root / 'quarantine.parquet'}"
     )
+    for pair in report.shared:
+        reporter.note(f"not independent: {pair}")
     for failure in report.failures:
         reporter.result(f"FAILED {failure}")
 

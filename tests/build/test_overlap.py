@@ -1,0 +1,66 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.overlap import shared_images
+from medrcube.build.pipeline import build
+from medrcube.sources.contract import load_source
+from medrcube.sources.registry import find_sources
+
+DECLARED = [
+    ("nih-chestxray14", "rsna-pneumonia"),
+    ("nih-chestxray14", "siim-acr-pneumothorax"),
+    ("brain-tumor-classification", "figshare-brain-tumor"),
+    ("brixia", "covid-chestxray"),
+    ("covid-chestxray", "covid19-radiography"),
+    ("covid19-radiography", "rsna-pneumonia"),
+    ("rsna-pneumonia", "siim-acr-pneumothorax"),
+]
+
+
+def _others(card):
+    return {overlap.source for overlap in card.overlaps}
+
+
+@pytest.mark.parametrize(("a", "b"), DECLARED)
+def test_an_overlap_that_the_evidence_names_is_declared(a, b):
+    sources = find_sources()
+    assert b in _others(sources[a].card) or a in _others(sources[b].card)
+
+
+@pytest.fixture
+def twins(toy, tmp_path):
+    """The toy source and a second one; ``declared`` lets its card say that they share images."""
+    folder = tmp_path / "sources" / "twin"
+    folder.mkdir()
+    (folder / "adapter.py").write_text((toy.folder / "adapter.py").read_text())
+
+    def make(*, declared):
+        card = (toy.folder / "card.toml").read_text().replace('id = "toy"', 'id = "twin"')
+        if declared:
+            card += '[[overlap]]\nsource = "toy"\nnote = "the same six pictures"\n'
+        (folder / "card.toml").write_text(card)
+        return {"toy": toy, "twin": load_source(folder)}
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"), [(True, "the same six"), (False, "no card declares")]
+)
+def test_equal_pictures_in_two_sources_are_found_and_told(
+    twins, workspace, raw, quiet, declared, says
+):
+    both = replace(workspace, sources={"toy": raw, "twin": raw})
+    report = build(both, twins(declared=declared), LocalEngine(1), quiet)
+    (told,) = report.shared
+    assert says in told
+    assert "6 equal pictures" in told
+    (kept,) = json.loads(both.audit.read_text())["shared_images"]
+    assert kept["sources"] == ["toy", "twin"]
+
+
+def test_a_source_alone_shares_nothing(toy):
+    assert shared_images([toy.card], []) == ()
