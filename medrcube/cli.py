@@ -29,10 +29,12 @@ app.add_typer(sources_app, name="sources")
 
 EXTRA_OF = {
     **dict.fromkeys(
-        ("av", "deflate", "h5py", "nibabel", "numpy", "pandas", "PIL", "pyarrow", "pydicom"),
+        (
+            *("av", "deflate", "h5py", "nibabel", "numpy", "openpyxl", "pandas", "PIL"),
+            *("pyarrow", "pydicom", "SimpleITK", "xlrd"),
+        ),
         "build",
     ),
-    "SimpleITK": "build",
     "openai": "evaluate",
     "torch": "local",
     "transformers": "local",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pydicom import dcmread
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
@@ -138,11 +139,24 @@ def test_listing_cases_opens_no_pixel_file(source, layout, fixture_tree, tmp_pat
     shutil.copytree(fixture_tree(source.id, layout), root)
     expected = _portable(source.scan(root, layout), root)
     for path in root.rglob("*"):
-        suffix = path.suffix.lower()
-        # Labels of MATLAB files lie inside the file, so its frame has to stay readable.
-        if path.is_file() and suffix in {".png", ".jpg", ".jpeg", ".dcm", ".dicom", ".gz", ".raw"}:
-            path.write_bytes(b"\0" * path.stat().st_size)
+        if path.is_file():
+            _blank_pixels(path)
     assert _portable(source.scan(root, layout), root) == expected
+
+
+def _blank_pixels(path):
+    """Zeros in place of pixels; a DICOM header stays, and so does what is no picture."""
+    data = path.read_bytes()
+    start = 0
+    if data[128:132] == b"DICM":
+        with path.open("rb") as file:
+            dcmread(file, stop_before_pixels=True)
+            start = file.tell()
+    elif path.suffix.lower() not in {".png", ".jpg", ".jpeg", ".nii", ".raw", ".img"} and (
+        not path.name.endswith(".nii.gz")
+    ):
+        return
+    path.write_bytes(data[:start] + bytes(len(data) - start))
 
 
 def _portable(found, root):
