@@ -20,12 +20,6 @@ from medrcube.sources.card import Card, Field
 from medrcube.sources.contract import concept_of, quirk_of
 from medrcube.taxonomy import Level, Modality, Task
 
-MIN_AREA = 0.005
-"""A region below 0.5 % of the picture is a few pixels at the size that models see."""
-
-MAX_AREA = 0.5
-"""A region above half of the picture is found by naming the middle; no wrong box has room."""
-
 MODALITY_CONCEPTS = {
     Modality.XRAY: "X-ray",
     Modality.CT: "CT",
@@ -211,7 +205,8 @@ def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
         group=None if boxes else field.group,
         pool=() if boxes or field.group else tuple(dict.fromkeys(structures)),
         grade=_only_one(field) if boxes else Grade.A,
-        barred=_bar(facts, sample, rule.task, field) or _bar_region(sample, boxes=boxes),
+        barred=_bar(facts, sample, rule.task, field)
+        or _bar_region(facts.card, sample, boxes=boxes),
     )
 
 
@@ -253,8 +248,9 @@ def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
     return ""
 
 
-def _bar_region(sample: Sample, *, boxes: bool) -> str:
-    if not MIN_AREA <= sample.area <= MAX_AREA:
+def _bar_region(card: Card, sample: Sample, *, boxes: bool) -> str:
+    least, most = card.roi
+    if not least <= sample.area <= most:
         return "roi-size"
     if boxes and sample.regions != 1:
         return "several-regions"

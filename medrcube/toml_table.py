@@ -74,6 +74,16 @@ class TomlTable:
             self.fail(key, "a number", value)
         return float(value)
 
+    def span(self, key: str, *, default: tuple[float, float]) -> tuple[float, float]:
+        """Two shares between 0 and 1, the smaller first."""
+        value: Any = self._get(key, default)
+        numbers = isinstance(value, (list, tuple)) and all(
+            isinstance(number, (int, float)) for number in value
+        )
+        if not numbers or len(value) != 2 or not 0 <= value[0] < value[1] <= 1:
+            self.fail(key, "two shares between 0 and 1, the smaller first", value)
+        return (float(value[0]), float(value[1]))
+
     def flag(self, key: str) -> bool:
         """``true`` or ``false``."""
         value = self._get(key)

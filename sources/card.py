@@ -20,6 +20,9 @@ from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
 ACCESS_MODES = ("open", "form", "account", "credentialed")
+ROI = (0.005, 0.5)
+"""Below half a per cent a region is a few pixels at the size that models see; above a half it is
+found by naming the middle."""
 PLANES = ("axial", "coronal", "sagittal")
 
 
@@ -183,6 +186,7 @@ class Cell:
 class Card:
     """All facts about one source; ``fingerprint`` changes with any of them.
 
+    ``roi`` is the least and the most of a picture that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
     cases whose adapter says otherwise.
     """
@@ -199,6 +203,7 @@ class Card:
     modality: Modality
     patient: str
     shows: Scope
+    roi: tuple[float, float]
     tasks: tuple[Task, ...]
     also: tuple[Cell, ...]
     pixels: PixelPolicy
@@ -255,6 +260,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         modality=case.choice("modality", Modality),
         patient=case.text("patient", choices=("known", "unknown")),
         shows=case.choice("shows", Scope, default=Scope.IMAGE),
+        roi=case.span("roi", default=ROI),
         tasks=tuple(case.choices("tasks", Task)),
         also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),

@@ -293,3 +293,12 @@ def test_the_order_of_the_samples_does_not_matter(card):
     assert derive(card(STRUCTURES), facts, pictures) == derive(
         card(STRUCTURES), facts, pictures[::-1]
     )
+
+
+def test_the_card_says_how_large_a_region_must_be(card):
+    """A nodule that one source asks about is too small in another."""
+    patient = replace(card(STRUCTURES), roi=(0.001, 0.002))
+    small = sample(**{**BOXES, "area": 0.0015})
+    large = sample(**{**BOXES, "area": 0.0025})
+    facts = case(regions=REGIONS)
+    assert [derive(patient, facts, [one])[0].barred for one in (small, large)] == ["", "roi-size"]
