@@ -6,7 +6,10 @@ patient's right side is at the left of axial and coronal pictures.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import nibabel as nib
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medrcube.build.volume import Array, Slices, Volume, stack
+from medrcube.errors import ReadError
 
 _RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2
 # Axes of a picture (slice, row, column) as (RAS axis, sign of the walk along it).
@@ -29,6 +33,10 @@ _PLANE_OF_NORMAL = {
     _RIGHT_LEFT: "sagittal",
 }
 _SQUARE_ENOUGH = 0.01
+# Grids whose corners differ by less than this share of a voxel are one grid.
+_SAME_GRID = 0.01
+# Cosine between two axes above which a cut across the stored slices is visibly slanted (1 degree).
+_SLANTED = 0.0175
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +99,16 @@ def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
     posterior. Sagittal: rows superior to inferior, columns anterior to posterior, slices right
     to left. Arrays are viewed, not copied; lazy slices are decoded as a whole only when the
     plane cuts across them.
+
+    Raises:
+        ReadError: code ``uneven-spacing`` or ``slanted-slices`` when the plane cuts across
+            stored slices that make no box.
     """
     orientation = orientation_of(volume, plane, orient)
     if orientation == Orientation():
         return volume
+    if not orientation.keeps_slices:
+        _check_box(volume, plane)
     slices = volume.slices
     if not isinstance(slices, np.ndarray) and orientation.keeps_slices:
         turned: Slices = _TurnedSlices(slices, orientation)
@@ -110,7 +124,13 @@ def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
     affine = volume.affine
     if affine is not None:
         affine = affine @ _to_stored_index(orientation, slices.shape)
-    return replace(volume, slices=turned, spacing=spacing, affine=affine)
+    return replace(
+        volume,
+        slices=turned,
+        spacing=spacing,
+        affine=affine,
+        slice_ids=_turned_ids(volume, orientation),
+    )
 
 
 def square_size(
@@ -160,6 +180,65 @@ def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.
     return mask[np.ix_(rows, columns)]
 
 
+def same_grid(one: Volume, other: Volume) -> bool:
+    """Whether two volumes have equal shapes and, where both say it, equal places in space."""
+    shape = one.slices.shape[:3]
+    if shape != other.slices.shape[:3]:
+        return False
+    if one.affine is None or other.affine is None:
+        return True
+    moved = _corners(shape) @ (index_map(one.affine, other.affine) - np.eye(4)).T
+    return bool(np.abs(moved).max() < _SAME_GRID)
+
+
+def index_map(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """4 x 4 matrix from an index of one grid to that of the same place on another."""
+    return np.asarray(np.linalg.inv(target) @ source)
+
+
+def nearest_index(coordinate: Array | float) -> NDArray[np.intp]:
+    """Voxel that holds a place; the border between two belongs to the upper one.
+
+    Noise of the last digits is cut off first, so that every platform finds the same voxel.
+    """
+    return np.asarray(np.floor(np.round(coordinate, 6) + 0.5), np.intp)
+
+
+def carry_mask(
+    mask: NDArray[np.bool_], affine: NDArray[np.float64], volume: Volume
+) -> NDArray[np.bool_]:
+    """A mask on the grid of another volume: each voxel takes the nearest one of the mask.
+
+    What lies outside the mask's grid is not marked.
+
+    Args:
+        mask: ``(n, rows, columns)``.
+        affine: of the mask.
+        volume: where the mask is wanted; it must have an affine.
+    """
+    if volume.affine is None:
+        raise ValueError("the volume has no affine")
+    shape = volume.slices.shape[:3]
+    matrix = index_map(volume.affine, affine)
+    carried = np.zeros(shape, np.bool_)
+    rows, columns = np.arange(shape[1])[:, None], np.arange(shape[2])[None]
+    for k in range(shape[0]):
+        places = [
+            nearest_index(
+                matrix[axis, :3] @ (k, 0, 0)
+                + matrix[axis, 3]
+                + matrix[axis, 1] * rows
+                + matrix[axis, 2] * columns
+            )
+            for axis in range(3)
+        ]
+        inside = np.ones(shape[1:], np.bool_)
+        for place, size in zip(places, mask.shape, strict=True):
+            inside &= (place >= 0) & (place < size)
+        carried[k][inside] = mask[tuple(place[inside] for place in places)]
+    return carried
+
+
 class _TurnedSlices:
     """Lazy slices, each turned when it is asked for."""
 
@@ -183,6 +262,38 @@ class _TurnedSlices:
         stored = self._slices[count - 1 - k if self._orientation.flips[0] else k]
         turned: Array = self._orientation.apply(stored[None])[0]
         return turned
+
+
+def _check_box(volume: Volume, plane: str) -> None:
+    if volume.uneven:
+        raise ReadError(
+            f"its slices lie at unequal distances, so a {plane} picture across them would be "
+            "stretched; expected even distances: is the series complete?",
+            code="uneven-spacing",
+        )
+    if volume.affine is None:
+        return
+    axes = volume.affine[:3, :3] / np.linalg.norm(volume.affine[:3, :3], axis=0)
+    if np.abs(axes.T @ axes - np.eye(3)).max() > _SLANTED:
+        raise ReadError(
+            f"its slices are stacked at a slant (a tilted gantry?), so a {plane} picture across "
+            "them would be skewed; use the plane in which it was acquired",
+            code="slanted-slices",
+        )
+
+
+def _turned_ids(volume: Volume, orientation: Orientation) -> Mapping[str, int]:
+    if not orientation.keeps_slices:
+        return MappingProxyType({})
+    last = volume.slices.shape[0] - 1
+    flip = orientation.flips[0]
+    found = [(last - k if flip else k, uid) for uid, k in volume.slice_ids.items()]
+    return MappingProxyType({uid: k for k, uid in sorted(found, key=lambda pair: pair[0])})
+
+
+def _corners(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    ends = [(0, size - 1) for size in shape]
+    return np.array([(*corner, 1.0) for corner in product(*ends)])
 
 
 def _to_stored_index(orientation: Orientation, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from medrcube.build.overlay import Box, bounding_box, overlap
 
 MOST_BOXES = 4
+_NEAR = 12
+"""Greys this close to that of an even border are background, such as the air around a body."""
 _DARK = 16
-"""Greys up to this count as background."""
+"""Greys up to this are background where the border is uneven."""
 _MARGIN = 0.08
 """A right box is wider than the region by this share on each side, as a reader would draw it."""
 
@@ -39,8 +41,8 @@ def candidate_boxes(
 ) -> Candidates | None:
     """Place up to four boxes; ``None`` when not even one wrong box has room.
 
-    A wrong box over empty background would give itself away: it must hold at least half as many
-    bright pixels as the right one.
+    A wrong box over empty background would give itself away: it must hold at least half as much
+    content as the right one.
 
     Args:
         picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
@@ -51,13 +53,13 @@ def candidate_boxes(
     right = _widen(bounding_box(region), region.shape)
     width, height = right[2] - right[0], right[3] - right[1]
     taken = [right, *(bounding_box(mask) for mask in others if mask.any())]
-    bright = (picture if picture.ndim == 2 else picture.max(axis=2)) > _DARK
-    enough = _share(bright, right) / 2
+    content = _content(picture if picture.ndim == 2 else picture.max(axis=2))
+    enough = _share(content, right) / 2
     wrong: list[Box] = []
     for x, y in _places(region.shape, width, height, seed):
         box = (x, y, x + width, y + height)
         free = not any(overlap(box, other) for other in (*taken, *wrong))
-        if free and _share(bright, box) >= enough:
+        if free and _share(content, box) >= enough:
             wrong.append(box)
             if len(wrong) == MOST_BOXES - 1:
                 break
@@ -67,9 +69,18 @@ def candidate_boxes(
     return Candidates(boxes=tuple(ordered), truth=ordered.index(right) + 1)
 
 
-def _share(bright: NDArray[np.bool_], box: Box) -> float:
+def _content(grey: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Pixels that are not background."""
+    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]]).astype(np.int16)
+    low, background, high = np.percentile(border, [25, 50, 75], method="nearest")
+    if high - low > _NEAR:
+        return grey > _DARK
+    return np.asarray(np.abs(grey.astype(np.int16) - background) > _NEAR)
+
+
+def _share(content: NDArray[np.bool_], box: Box) -> float:
     x0, y0, x1, y1 = box
-    return float(bright[y0:y1, x0:x1].mean())
+    return float(content[y0:y1, x0:x1].mean())
 
 
 def _widen(box: Box, shape: tuple[int, ...]) -> Box:

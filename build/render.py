@@ -19,7 +19,7 @@ from medrcube.build.marks import Drawn, draw
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.slicing import Choice
 from medrcube.build.tiles import Tile, choose, open_tiles, side_by_side
-from medrcube.errors import MedrcubeError, ReadError, WorkspaceError
+from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.files import sha256_of, write_bytes
 from medrcube.records import ImageRef, Problem
 
@@ -78,11 +78,15 @@ def render_job(job: Job, images: Path) -> Rendered:
     Raises:
         WorkspaceError: the pictures cannot be written; all else becomes a problem.
     """
+    digests: tuple[tuple[str, str], ...] = ()
     try:
         digests = tuple((str(path), sha256_of(path)) for path in job.case.files())
         pictures, problems = _render(job, images, dict(digests))
     except WorkspaceError:
         raise
+    except RefusedError as error:
+        problem = _problem(job, error.code, str(error), stage="select")
+        return Rendered(case=job.case.key, digests=digests, problems=(problem,))
     except ReadError as error:
         return Rendered(case=job.case.key, problems=(_problem(job, error.code, str(error)),))
     except MedrcubeError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -14,11 +14,13 @@ from medrcube.build import geometry, readers
 from medrcube.build.colour import apply_colour_policy
 from medrcube.build.overlay import to_rgb
 from medrcube.build.plan import Job
+from medrcube.build.regions import rasterise
+from medrcube.build.repairs import repaired
 from medrcube.build.slicing import Choice, choose_slices
 from medrcube.build.volume import Volume
 from medrcube.build.windowing import GreyScale, grey_scale
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile, Rectangle, Region
+from medrcube.records import ImageRef, MaskFile, Region
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
@@ -116,15 +118,18 @@ def _source(folder: Path) -> Source:
 
 def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     read = _source(job.folder).find_hook("read") or readers.read
-    stored = read(image)
+    stored = repaired(read(image), job.policy.repair)
+    _check_placed(stored, image, job.policy)
     place = {"plane": job.plane, "orient": job.policy.orient}
     orientation = geometry.orientation_of(stored, **place)
     volume = geometry.display(stored, **place)
     masks: dict[int, NDArray[np.bool_]] = {}
     for index, region in enumerate(job.case.regions):
         if region.image == number and job.concepts[index] is not None:
-            mask = _mask(region, stored)
+            mask = _mask(region, stored, job.policy)
             if not mask.any():
+                if region.optional:
+                    continue
                 raise ReadError(
                     f"the region {region.value!r} ({region.evidence}) marks no pixel",
                     code="empty-mask",
@@ -134,31 +139,24 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks)
 
 
-def _mask(region: Region, stored: Volume) -> NDArray[np.bool_]:
-    shape = stored.slices.shape[:3]
-    if isinstance(region.shape, MaskFile):
-        return readers.read_mask(region.shape, shape)
-    return _rectangle(region.shape, shape, region.evidence)
+def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
+    """Refuse to guess how a body lies in its file; films and single pictures are upright."""
+    unplaced = stored.solid and stored.affine is None and stored.slices.shape[0] > 1
+    if unplaced and policy.orient == "affine":
+        raise ReadError(
+            f"{image.paths[0].name}: does not say how its {stored.slices.shape[0]} slices lie in "
+            "the patient (no sform, no qform); showing them as stored would assume that the file "
+            'is turned as a radiologist expects: the card may state that with orient = "stored"',
+            code="no-orientation",
+        )
 
 
-def _rectangle(box: Rectangle, shape: tuple[int, ...], evidence: str) -> NDArray[np.bool_]:
-    x0, y0, x1, y1 = box.xyxy
-    count, height, width = shape
-    if count != 1:
-        raise ReadError(f"{evidence}: a box needs one frame, found {count}", code="no-slice")
-    if box.frame is not None and box.frame != (width, height):
-        raise ReadError(
-            f"{evidence}: the box was drawn in a frame of {box.frame[0]} x {box.frame[1]} pixels "
-            f"but the image has {width} x {height}; is this copy resized?",
-            code="box-frame",
-        )
-    # Boxes drawn by hand may end on the far edge, one past the last pixel.
-    if not (0 <= x0 < x1 <= width + 1 and 0 <= y0 < y1 <= height + 1):
-        raise ReadError(
-            f"{evidence}: box {box.xyxy} does not lie in the image of {width} x {height} pixels; "
-            "is this copy resized?",
-            code="box-outside",
-        )
-    mask = np.zeros(shape, np.bool_)
-    mask[0, int(y0) : int(np.ceil(y1)), int(x0) : int(np.ceil(x1))] = True
-    return mask
+def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> NDArray[np.bool_]:
+    # Where the card calls the affine a dummy, a mask is placed by index and not through it.
+    place = replace(stored, affine=None) if policy.orient == "stored" else stored
+    try:
+        return rasterise(region.shape, place)
+    except ReadError as error:
+        if isinstance(region.shape, MaskFile):
+            raise
+        raise ReadError(f"{region.evidence}: {error}", code=error.code) from error

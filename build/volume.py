@@ -5,8 +5,9 @@ Nothing here is windowed, flipped or resampled; `geometry` and `windowing` do th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,6 +67,7 @@ class Greys:
         inverted: low values are bright (MONOCHROME1); applied after everything else.
         bits: stored bits of integer data; ``None`` means all bits of the type.
         padding: lowest and highest stored value that mark "no image here".
+        repair: name of the repair that the stored values went through, or empty.
     """
 
     slope: float = 1.0
@@ -77,6 +79,7 @@ class Greys:
     inverted: bool = False
     bits: int | None = None
     padding: tuple[int, int] | None = None
+    repair: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,12 +93,20 @@ class Volume:
             states only the shape of its pixels, rows and columns are right in their ratio.
         affine: 4 x 4, index (slice, row, column, 1) to RAS+ mm, or ``None``.
         greys: meaning of the stored values.
+        solid: whether the slices cut one body; otherwise they may be moments of a film.
+        uneven: whether the slices lie at unequal distances, so that ``affine`` is right within
+            each slice and at the first and last one only.
+        slice_ids: index of the slice that each SOP instance UID names, in slice order, then
+            those of left-out copies of a slice. For finding marks; never part of an output.
     """
 
     slices: Slices
     spacing: tuple[float, float, float] | None = None
     affine: NDArray[np.float64] | None = None
     greys: Greys = field(default_factory=Greys)
+    solid: bool = False
+    uneven: bool = False
+    slice_ids: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def colour(self) -> bool:

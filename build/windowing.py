@@ -222,6 +222,8 @@ def _scale(volume: Volume, policy: str, greys: Greys, curve: Curve, named: Numbe
         numbers["modality"] = "table"
     elif (greys.slope, greys.intercept) != (1.0, 0.0):
         numbers |= {"slope": greys.slope, "intercept": greys.intercept}
+    if volume.greys.repair:
+        numbers["repair"] = volume.greys.repair
     if greys.inverted:
         numbers["inverted"] = "yes"
     table = None

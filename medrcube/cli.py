@@ -271,6 +271,20 @@ def fixture(
     Reporter().result(f"wrote {directory}")
 
 
+@sources_app.command("new")
+def new_source_folder(
+    name: Annotated[str, typer.Argument(metavar="ID")],
+    root: Annotated[Path, typer.Option("--from", metavar="ROOT", help="A raw tree.")],
+    into: Annotated[Path, typer.Option(help="Folder of source folders.")] = Path("sources"),
+) -> None:
+    """Write a first source folder for a raw tree; its TODO lines say what a person decides."""
+    from medrcube.console import Reporter
+    from medrcube.sources.scaffold import new_source
+
+    folder = new_source(name, root, into)
+    Reporter().result(f"wrote {folder}; settle every line that says TODO")
+
+
 @sources_app.command()
 def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="[ID...]")] = None,

@@ -37,6 +37,13 @@ class ReadError(MedrcubeError):
         return (_rebuild, (type(self), str(self), self.code))
 
 
+class RefusedError(ReadError):
+    """A picture that could be read is set aside on purpose, by a rule of its source.
+
+    It has a row in the quarantine like every other, but is no failure of the build.
+    """
+
+
 class WorkspaceError(MedrcubeError):
     """A workspace or release folder is missing, malformed or cannot be written."""
 

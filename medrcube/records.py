@@ -161,6 +161,8 @@ class Region:
         shape: where it is.
         evidence: where that stands.
         image: which of the case's images it lies on.
+        optional: whether an empty mask means that the image does not show it; otherwise a mask
+            that marks nothing is a fault of the data.
     """
 
     field: str
@@ -168,6 +170,7 @@ class Region:
     shape: Shape
     evidence: str
     image: int = 0
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +239,7 @@ class Problem:
     Attributes:
         source: id of the source.
         case: key of the case, or the path of a file under the raw root.
-        stage: scan, read, render, derive or compose.
+        stage: scan, select, render or compose; only what fails to render is a failure.
         code: short machine-readable reason.
         message: what was found, what was expected, what to do.
     """

@@ -192,6 +192,7 @@ def write_dicom(path: Path, pixels: NDArray[Any], **tags: Any) -> None:
         pixels: ``(rows, columns)`` or ``(frames, rows, columns)`` unsigned integers.
         tags: further data elements by keyword, which replace the defaults.
     """
+    from pydicom.config import disable_value_validation  # noqa: PLC0415
     from pydicom.dataset import FileDataset, FileMetaDataset  # noqa: PLC0415
     from pydicom.uid import UID, ExplicitVRLittleEndian  # noqa: PLC0415
 
@@ -199,7 +200,8 @@ def write_dicom(path: Path, pixels: NDArray[Any], **tags: Any) -> None:
     digits = str(sum((i + 1) * b for i, b in enumerate(path.name.encode())))
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID = UID("1.2.840.10008.5.1.4.1.1.7")
-    meta.MediaStorageSOPInstanceUID = UID(f"1.2.826.0.1.3680043.10.999.{digits}")
+    with disable_value_validation():
+        meta.MediaStorageSOPInstanceUID = UID(f"1.2.826.0.1.3680043.10.999.{digits}")
     meta.TransferSyntaxUID = ExplicitVRLittleEndian
     data = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
     frames = pixels[None] if pixels.ndim == 2 else pixels
@@ -220,9 +222,11 @@ def write_dicom(path: Path, pixels: NDArray[Any], **tags: Any) -> None:
         "HighBit": bits - 1,
         "PixelRepresentation": 0,
         **({"NumberOfFrames": len(frames)} if len(frames) > 1 else {}),
+        "PixelData": frames.tobytes(),
         **tags,
     }
-    for keyword, value in elements.items():
-        setattr(data, keyword, value)
-    data.PixelData = frames.tobytes()
-    data.save_as(path, enforce_file_format=True)
+    # Real files break the rules too: an age of `51`, a UID of letters.
+    with disable_value_validation():
+        for keyword, value in elements.items():
+            setattr(data, keyword, value)
+        data.save_as(path, enforce_file_format=True)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import csv
 import difflib
+import gzip
 import io
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medrcube.errors import SourceError
@@ -64,6 +68,20 @@ class Row(Mapping[str, str]):
         except ValueError:
             raise SourceError(f"{self.cite(column)}: expected a whole number") from None
 
+    def number(self, column: str) -> float:
+        """The number in a column, with a decimal point.
+
+        Raises:
+            SourceError: something else stands there.
+        """
+        try:
+            number = float(self[column])
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise SourceError(f"{self.cite(column)}: expected a number")
+        return number
+
     def state(self, column: str, states: Mapping[str, State]) -> State:
         """What the source says of the label that a column stands for.
 
@@ -96,36 +114,60 @@ def read_csv(
     """Read a delimited table, quoted line breaks included.
 
     Args:
-        path: the table.
+        path: the table, plain, gzip (``.csv.gz``) or alone in a ``.zip``: its first bytes tell.
         columns: column names that must exist; others are kept too. Names and values are
             stripped of blanks; of two columns with one name the first is kept.
         encoding: text encoding; the default accepts UTF-8 with and without BOM.
-        delimiter: one character.
+        delimiter: one character, or empty where editions differ: then the header tells.
         comment: lines before the header that begin with this are skipped.
 
     Raises:
         SourceError: the table is missing, cannot be decoded, or lacks a column.
+    """
+    rows = iter_csv(path, columns=columns, encoding=encoding, delimiter=delimiter, comment=comment)
+    return list(rows)
+
+
+def iter_csv(
+    path: Path,
+    *,
+    columns: Iterable[str],
+    encoding: str = "utf-8-sig",
+    delimiter: str = ",",
+    comment: str = "",
+) -> Iterator[Row]:
+    """The rows of ``read_csv`` one at a time, for tables of hundreds of thousands of rows.
+
+    Raises:
+        SourceError: as ``read_csv``, with the first row that is asked for.
     """
     text = _decode(path, encoding)
     skipped = 0
     while comment and text.startswith(comment):
         text = text.partition("\n")[2]
         skipped += 1
+    delimiter = delimiter or _delimiter(text.partition("\n")[0])
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False)
     header = [name.strip() for name in next(reader, [])]
-    _require(path, header, columns)
-    rows: list[Row] = []
+    require_columns(path, header, columns)
     line = reader.line_num
     for cells in reader:
         first_line, line = line + 1 + skipped, reader.line_num
         if any(cell.strip() for cell in cells):
-            values: dict[str, str] = {}
-            for name, cell in zip(header, cells, strict=False):
-                values.setdefault(name, cell.strip())
-            for name in header[len(cells) :]:
-                values.setdefault(name, "")
-            rows.append(Row(values, path.name, first_line))
-    return rows
+            yield Row(name_cells(header, cells), path.name, first_line)
+
+
+def find_table(root: Path, name: str) -> Path:
+    """A table at any depth, as ``NAME.csv`` or packed (``.csv.gz``, ``.csv.zip``); the first found.
+
+    Raises:
+        SourceError: there is none.
+    """
+    wanted = (f"{name}.csv", f"{name}.csv.gz", f"{name}.csv.zip")
+    for found in walk(root):
+        if found.rpartition("/")[2] in wanted:
+            return root / found
+    raise SourceError(f"{root}: holds no {' or '.join(wanted)}; the card expects it there")
 
 
 def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-sig") -> Row:
@@ -139,8 +181,37 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
         name, colon, value = line.partition(":")
         if colon:
             values.setdefault(name.strip(), value.strip())
-    _require(path, list(values), keys)
+    require_columns(path, list(values), keys)
     return Row(values, f"{path.parent.name}/{path.name}", 1)
+
+
+def name_cells(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    """Cells of one row by column name, stripped; cells that are missing at the end are empty.
+
+    Of two columns with one name the first is kept.
+    """
+    values: dict[str, str] = {}
+    for name, cell in zip(header, cells, strict=False):
+        values.setdefault(name, cell.strip())
+    for name in header[len(cells) :]:
+        values.setdefault(name, "")
+    return values
+
+
+def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -> None:
+    """Check that a table has the columns that its reader needs.
+
+    Raises:
+        SourceError: one is missing; names the nearest that exists.
+    """
+    for column in columns:
+        if column not in header:
+            near = difflib.get_close_matches(column, header, n=1)
+            hint = f"; nearest is {near[0]!r}" if near else ""
+            raise SourceError(
+                f"{path}: column {column!r} is missing{hint} (columns: {', '.join(header)}); "
+                "is this another edition of the table?"
+            )
 
 
 def index_names(root: Path, suffix: str = "") -> dict[str, Path]:
@@ -196,20 +267,30 @@ def natural(path: Path) -> tuple[object, ...]:
 
 def _decode(path: Path, encoding: str) -> str:
     try:
-        with path.open(encoding=encoding, newline="") as file:
-            return file.read()
+        data = path.read_bytes()
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+        elif data.startswith(b"PK\x03\x04"):
+            data = _only_member(path)
     except FileNotFoundError:
         raise SourceError(f"{path}: the table is missing; the card expects it there") from None
+    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
+        kind = "zip" if path.suffix == ".zip" else "gzip"
+        raise SourceError(f"{path}: is damaged {kind} ({error}); get the file again") from None
+    try:
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: is not {encoding} text ({error.reason})") from None
 
 
-def _require(path: Path, header: list[str], columns: Iterable[str]) -> None:
-    for column in columns:
-        if column not in header:
-            near = difflib.get_close_matches(column, header, n=1)
-            hint = f"; nearest is {near[0]!r}" if near else ""
-            raise SourceError(
-                f"{path}: column {column!r} is missing{hint} (columns: {', '.join(header)}); "
-                "is this another edition of the table?"
-            )
+def _only_member(path: Path) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            raise SourceError(f"{path}: holds {len(names)} files; expected one table alone")
+        return archive.read(names[0])
+
+
+def _delimiter(header: str) -> str:
+    """The character that parts most names of a header line."""
+    return max(",;\t|", key=header.count)

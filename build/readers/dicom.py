@@ -29,11 +29,11 @@ from medrcube.build.readers.dicom_length import has_pixel_data, is_whole
 from medrcube.build.volume import Array, Greys, Volume, without_equal_channels
 from medrcube.errors import ReadError
 
-_GREY = ("MONOCHROME1", "MONOCHROME2")
-_COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
-_PALETTE = "PALETTE COLOR"
+GREY = ("MONOCHROME1", "MONOCHROME2")
+COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
+PALETTE = "PALETTE COLOR"
 # A window that leaves 8-bit values as they are: colour that turned out grey is ready to show.
-_AS_SHOWN = Greys(windows=((128.0, 256.0),))
+AS_SHOWN = Greys(windows=((128.0, 256.0),))
 
 
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
@@ -49,7 +49,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
             ``unsupported-format``, ``unreadable``, ``truncated``, ``missing-frame``,
             ``singular-affine``, ``not-finite``.
     """
-    header = _header(path)
+    header = open_header(path)
     count = int(header.get("NumberOfFrames") or 1)
     check_frame(path, frame, count)
     frames = range(count) if frame is None else range(frame, frame + 1)
@@ -60,23 +60,50 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise _broken(path, error) from None
+        raise broken(path, error) from None
     photometric = str(header.get("PhotometricInterpretation", ""))
-    if photometric not in (*_GREY, *_COLOUR, _PALETTE):
+    if photometric not in (*GREY, *COLOUR, PALETTE):
         raise unsupported(path, "has a photometric interpretation that is not read")
-    colour = photometric not in _GREY
+    colour = photometric not in GREY
     if len(frames) == 1:
-        picture = without_equal_channels(_decode(path, header, frames[0]))
+        picture = without_equal_channels(decode_frame(path, header, frames[0]))
         if colour:
-            greys = _AS_SHOWN
-        return Volume(slices=picture[None], spacing=spacing, affine=affine, greys=greys)
+            greys = AS_SHOWN
+        return Volume(
+            slices=picture[None],
+            spacing=spacing,
+            affine=affine,
+            greys=greys,
+            slice_ids=_ids(header, count),
+        )
     mixed = not colour and len(set(rescales)) > 1
     return Volume(
         slices=_Frames(path, header, count, rescales if mixed else None),
         spacing=spacing,
         affine=affine,
-        greys=_AS_SHOWN if colour else greys,
+        greys=AS_SHOWN if colour else greys,
     )
+
+
+def modality_of(path: Path) -> str:
+    """What kind of object a DICOM file is, such as ``CT``, ``SEG`` or ``RTSTRUCT``.
+
+    Raises:
+        ReadError: code ``unreadable``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            header = dcmread(path, stop_before_pixels=True, specific_tags=["Modality"], force=True)
+            return str(header.get("Modality") or "")
+    except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
+        raise broken(path, error) from None
+
+
+def _ids(header: Dataset, frames: int) -> dict[str, int]:
+    """A multi-frame file has one identity for all its frames: it names no slice."""
+    uid = str(header.get("SOPInstanceUID") or "")
+    return {uid: 0} if uid and frames == 1 else {}
 
 
 class _Frames:
@@ -117,24 +144,30 @@ class _Frames:
         return picture
 
     def _picture(self, k: int) -> Array:
-        picture = _decode(self._path, self._header, k)
+        picture = decode_frame(self._path, self._header, k)
         if self._rescales is None:
             return picture
         slope, intercept = self._rescales[k]
         return (picture * slope + intercept).astype(np.float32)
 
 
-def _header(path: Path) -> Dataset:
+def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
+    """Named elements of a file with a picture, after a check that the pixel data are whole.
+
+    Raises:
+        ReadError: code ``no-pixels``, ``truncated``, ``unreadable``, or ``localiser`` for a
+            scout image, which shows where the slices lie and is none of them.
+    """
     try:
         with warnings.catch_warnings():
             # Warnings of pydicom may quote the content of elements.
             warnings.simplefilter("ignore")
             with path.open("rb") as file:
                 header = dcmread(
-                    file, stop_before_pixels=True, specific_tags=list(TAGS), force=True
+                    file, stop_before_pixels=True, specific_tags=list(tags), force=True
                 )
                 _check_pixel_data(path, file, header)
-            for keyword in TAGS:
+            for keyword in tags:
                 header.get(keyword)
     except EOFError as error:
         raise truncated(path, "its header ends early") from error
@@ -142,12 +175,17 @@ def _header(path: Path) -> Dataset:
         raise
     except Exception as error:  # noqa: BLE001
         # Damaged elements raise nearly any type; the message may quote their content.
-        raise _broken(path, error) from None
+        raise broken(path, error) from None
     if not header.get("Rows") or not header.get("Columns"):
         raise ReadError(
             f"{path.name}: is DICOM without a picture (a report, a plan or a directory?); "
             "expected Rows and Columns",
             code="no-pixels",
+        )
+    if "LOCALIZER" in (header.get("ImageType") or ()):
+        raise ReadError(
+            f"{path.name}: is a localiser (scout), not a picture of the study; leave it out",
+            code="localiser",
         )
     return header
 
@@ -163,19 +201,23 @@ def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
         raise truncated(path, "its pixel data end early")
 
 
-def _decode(path: Path, header: Dataset, k: int) -> Array:
-    """Frame ``k`` as stored, or as RGB in uint8."""
+def decode_frame(path: Path, header: Dataset, k: int) -> Array:
+    """Frame ``k`` as stored, or as RGB in uint8.
+
+    Raises:
+        ReadError: as ``read``.
+    """
     syntax = _checked_syntax(path, header)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             picture = pixel_array(_inflated(path) if syntax.is_deflated else path, index=k)
-            if header.PhotometricInterpretation == _PALETTE:
+            if header.PhotometricInterpretation == PALETTE:
                 picture = _eight_bit(apply_color_lut(picture, header))
     except EOFError:
         raise truncated(path, "its pixel data end early") from None
     except (AttributeError, ValueError) as error:
-        raise _broken(path, error) from None
+        raise broken(path, error) from None
     except BaseException as error:
         # The RLE decoder is Rust: its panics are no Exception (PyO3).
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
@@ -224,7 +266,8 @@ def _eight_bit(picture: Array) -> Array:
     return (picture >> 8 if picture.max() > 255 else picture).astype(np.uint8)
 
 
-def _broken(path: Path, error: Exception) -> ReadError:
+def broken(path: Path, error: Exception) -> ReadError:
+    """Damaged elements; the message does not quote them, for they may hold an identifier."""
     return unreadable(
         path, f"has damaged DICOM elements ({error.__class__.__name__}); get the file again"
     )

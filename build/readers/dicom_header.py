@@ -17,6 +17,16 @@ from medrcube.build.volume import Greys, LookupTable
 from medrcube.errors import ReadError
 
 TAGS = (
+    "SOPInstanceUID",
+    "SeriesInstanceUID",
+    "InstanceNumber",
+    "ImageType",
+    "TemporalPositionIdentifier",
+    "TriggerTime",
+    "EchoTime",
+    "InversionTime",
+    "DiffusionBValue",
+    "DiffusionGradientOrientation",
     "TransferSyntaxUID",
     "NumberOfFrames",
     "Rows",
@@ -127,7 +137,7 @@ def geometry_of(
     Raises:
         ReadError: code ``singular-affine`` when the orientation is no pair of directions.
     """
-    rows, columns = _pixel_size(header, frames[0]) or (0.0, 0.0)
+    rows, columns = pixel_size(header, frames[0]) or (0.0, 0.0)
     between = _slice_distance(header, frames[0])
     spacing = (between, rows, columns) if rows else None
     planes = [_plane(header, k) for k in frames]
@@ -138,26 +148,54 @@ def geometry_of(
     first = np.asarray(placed[0][1])
     if any(not np.allclose(first, other, atol=1e-3) for _, other in placed):
         return spacing, None
-    normal = np.cross(first[:3], first[3:])
-    if np.linalg.norm(normal) < 1e-3:
+    normal = normal_of(first)
+    if len(frames) > 1 and abs((positions[-1] - positions[0]) @ normal) < 1e-3 * len(frames):
+        return spacing, None
+    spacing_of_stack, affine, even = stack_geometry(positions, first, spacing)
+    return (spacing_of_stack, affine) if even else (spacing, None)
+
+
+def normal_of(orientation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vector across a plane, from the directions of its rows and its columns.
+
+    Raises:
+        ReadError: code ``singular-affine`` when they are no pair of directions.
+    """
+    normal = np.cross(orientation[:3], orientation[3:])
+    length = np.linalg.norm(normal)
+    if not length > 1e-3:
         raise ReadError(
             "its image orientation is no pair of directions; expected two unit vectors",
             code="singular-affine",
         )
-    step = normal * between
-    if len(frames) > 1:
-        step = (positions[-1] - positions[0]) / (len(frames) - 1)
-        length = float(np.linalg.norm(step))
-        even = positions[0] + np.arange(len(frames))[:, None] * step
-        if abs(step @ normal) < 1e-3 or np.abs(positions - even).max() > _UNEVEN * length:
-            return spacing, None
-        spacing = (length, rows, columns)
+    return np.asarray(normal / length)
+
+
+def stack_geometry(
+    positions: NDArray[np.float64], orientation: NDArray[np.float64], spacing: Spacing
+) -> tuple[Spacing, NDArray[np.float64], bool]:
+    """Spacing and affine of parallel slices, and whether they lie evenly along one line.
+
+    Where they do not, both are those of an even stack with the same first and last slice.
+
+    Args:
+        positions: ``(n, 3)`` first pixel of each slice in LPS mm, in slice order.
+        orientation: directions of rows and columns.
+        spacing: of one slice; its first number holds for a single slice.
+    """
+    between, rows, columns = spacing
+    step, even = normal_of(orientation) * between, True
+    if len(positions) > 1:
+        step = (positions[-1] - positions[0]) / (len(positions) - 1)
+        between = float(np.linalg.norm(step))
+        line = positions[0] + np.arange(len(positions))[:, None] * step
+        even = bool(np.abs(positions - line).max() <= _UNEVEN * between)
     matrix = np.eye(4)
     matrix[:3, 0] = step
-    matrix[:3, 1] = first[3:] * rows
-    matrix[:3, 2] = first[:3] * columns
+    matrix[:3, 1] = orientation[3:] * rows
+    matrix[:3, 2] = orientation[:3] * columns
     matrix[:3, 3] = positions[0]
-    return spacing, np.asarray(_LPS_TO_RAS @ matrix)
+    return (between, rows, columns), np.asarray(_LPS_TO_RAS @ matrix), even
 
 
 def _group(header: Dataset, frame: int, sequence: str, keyword: str) -> Any:
@@ -184,7 +222,8 @@ def _windows(header: Dataset, frame: int) -> tuple[tuple[tuple[float, float], ..
     return tuple(zip(centres, widths, strict=False)), _FUNCTIONS[stated]
 
 
-def _pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:
+def pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:
+    """Distance of rows and of columns, in mm or in their ratio; ``None`` when nothing says it."""
     group = _group(header, frame, "PixelMeasuresSequence", "PixelSpacing")
     for keyword in _SPACINGS:
         size = _numbers(group if keyword in group else header, keyword)

@@ -30,6 +30,9 @@ _MODULES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+_SERIES = "medrcube.build.readers.dicom_series"
+_HEADERLESS = "medrcube.build.readers.headerless"
+
 
 def read(image: ImageRef) -> Volume:
     """Read one image or stack as stored, without any window, flip or resampling.
@@ -38,22 +41,35 @@ def read(image: ImageRef) -> Volume:
     multi-frame DICOM, a slice of a 3-D array (n = 1), or a time point of a 4-D array (n = its
     number of slices).
 
+    Several files are the slices of one DICOM series, in any order; then ``frame`` picks one by
+    its place in the stack.
+
     Raises:
-        ReadError: code ``series-unsupported`` (several files), ``missing-file``,
-            ``unsupported-format``, ``truncated``, ``unreadable``, ``missing-frame`` and those
-            of the single readers.
+        ReadError: code ``series-unsupported`` (several files that are no DICOM),
+            ``missing-file``, ``unsupported-format``, ``truncated``, ``unreadable``,
+            ``missing-frame`` and those of the single readers.
     """
-    if len(image.paths) != 1:
-        raise ReadError(
-            f"{image.paths[0].name if image.paths else 'image'}: {len(image.paths)} files are "
-            "named as one image; this version reads one file at a time, so name each slice as "
-            "an image of its own",
-            code="series-unsupported",
-        )
     path = image.paths[0]
+    if image.raw is not None:
+        _head(path)
+        return import_module(_HEADERLESS).read(path, image.raw, image.frame)  # type: ignore[no-any-return]
+    if len(image.paths) > 1:
+        return _read_series(image)
     module = import_module(_MODULES[content_of(path)])
     reader: Reader = module.read
     return reader(path, image.frame, image.member)
+
+
+def _read_series(image: ImageRef) -> Volume:
+    for path in image.paths:
+        found = content_of(path)
+        if found != "dicom":
+            raise ReadError(
+                f"{path.name}: is one of {len(image.paths)} files of one image, but holds "
+                f"{found}; only slices of a DICOM series are read together",
+                code="series-unsupported",
+            )
+    return import_module(_SERIES).read(image.paths, image.frame)  # type: ignore[no-any-return]
 
 
 def content_of(path: Path) -> str:

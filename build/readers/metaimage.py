@@ -49,6 +49,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         slices=as_stack(path, array, frame),
         spacing=(spacing[2] if len(spacing) > 2 else 1.0, spacing[1], spacing[0]),
         affine=affine,
+        solid=True,
     )
 
 

@@ -55,6 +55,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         spacing=_spacing(header, affine),
         affine=affine,
         greys=_greys(path, header),
+        solid=True,
     )
 
 

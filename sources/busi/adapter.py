@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.tables import natural
 
 _NAME = re.compile(
     r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(_\d+)?)?\.png"
 )
+_RESAVED = {(256, 256), (416, 416)}
+"""Sizes of editions on the web; the release lies between 190 x 310 and 1048 x 719."""
 
 
 def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
@@ -32,6 +36,22 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
             images[name["key"]] = path
     for key, path in images.items():
         yield _case(key, path, masks.get(key, []))
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The only one.
+
+    Raises:
+        ReadError: code ``resized`` for a picture of an edition that squeezed all to squares.
+    """
+    rows, columns = volume.slices.shape[1:3]
+    if (rows, columns) in _RESAVED:
+        raise ReadError(
+            f"{case.key} has {columns} x {rows} pixels, the size of an edition that squeezed all "
+            "pictures to squares; expected the sizes of the release: get it from its home page",
+            code="resized",
+        )
+    return [0]
 
 
 def _case(key: str, path: Path, masks: list[Path]) -> Case:

@@ -54,7 +54,7 @@ def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Case:
     film = modality is Modality.XRAY
     score = scores.get(row["filename"]) if film else None
     labels = [row.label("view", field="view" if film else "plane")] if row["view"] else []
-    clear = score is not None and score["geographic_mean"] in {"0", "0.0"}
+    clear = score is not None and re.fullmatch(r"0(\.0*)?", score["geographic_mean"])
     state = State.UNKNOWN if clear else State.PRESENT  # readers saw nothing of it on this film
     labels.extend(
         row.label("finding", field=FIELDS.get(part, "cause"), value=part, state=state)

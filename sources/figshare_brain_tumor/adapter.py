@@ -11,6 +11,7 @@ from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.tables import index_names
 
 _FILES = 3064
+_MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
 
 
 def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
@@ -29,24 +30,24 @@ def _case(path: Path, split: str | None) -> Case | Skip:
 
     try:
         with h5py.File(path) as file:
-            data = file["cjdata"]
-            label = f"{data['label'][()].item():g}"
-            patient = "".join(chr(code) for code in data["PID"][()].ravel())
-            shapes = data["image"].shape, data["tumorMask"].shape
+            stored, codes, image, mask, _ = (file["cjdata"][name] for name in _MEMBERS)
+            label = f"{stored[()].item():g}"
+            patient = "".join(chr(code) for code in codes[()].ravel())
+            shapes = image.shape, mask.shape
     except (OSError, KeyError, ValueError) as error:
-        reason = f"is no MATLAB 7.3 file with cjdata/label, PID, image and tumorMask: {error}"
+        reason = f"is no MATLAB 7.3 file with cjdata/{', '.join(_MEMBERS)}: {error}"
         return Skip(key=path.stem, reason=reason, paths=(path,))
     if shapes[0] != shapes[1]:
         reason = f"image and tumorMask differ in shape: {shapes[0]} and {shapes[1]}"
         return Skip(key=path.stem, reason=reason, paths=(path,))
-    mask = MaskFile(paths=(path,), member="cjdata/tumorMask")
+    shape = MaskFile(paths=(path,), member="cjdata/tumorMask")
     return Case(
         key=path.stem,
         images=(ImageRef(paths=(path,), member="cjdata/image"),),
         patient=patient,
         labels=(Label(field="tumor", value=label, evidence=f"{path.name} cjdata/label={label}"),),
         regions=(
-            Region(field="mask", value="tumor", shape=mask, evidence=f"{path.name} tumorMask"),
+            Region(field="mask", value="tumor", shape=shape, evidence=f"{path.name} tumorMask"),
         ),
         split=split,
     )

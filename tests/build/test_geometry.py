@@ -76,7 +76,7 @@ def test_every_storage_of_one_body_gives_the_same_pictures_and_mask(tmp_path, ax
     volume = read(ImageRef(paths=(paths["image"],)))
     shown = display(volume, plane)
     assert np.array_equal(shown.slices, expected(ras, plane))
-    mask = read_mask(MaskFile(paths=(paths["mask"],)), volume.slices.shape)
+    mask = read_mask(MaskFile(paths=(paths["mask"],)), volume)
     turned = orientation_of(volume, plane).apply(mask)
     assert np.array_equal(turned, expected(mark, plane) > 0)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from medrcube.build.grounding import MOST_BOXES, candidate_boxes
 from medrcube.build.overlay import bounding_box
 
-PICTURE = np.full((128, 160), 120, np.uint8)
+PICTURE = np.random.default_rng(0).integers(60, 200, (128, 160)).astype(np.uint8)
 
 
 def _region(x, y, width, height):
@@ -63,6 +63,14 @@ def test_wrong_boxes_keep_off_empty_background():
     picture[:, 80:] = 120
     found = candidate_boxes(picture, _region(120, 60, 20, 16), [], seed="s")
     assert all(picture[b[1] : b[3], b[0] : b[2]].any() for b in found.boxes)
+
+
+def test_wrong_boxes_keep_off_the_air_around_a_body():
+    """In a lung window the air outside is grey, not black."""
+    picture = np.full((128, 160), 60, np.uint8)
+    picture[20:108, 30:130] = 180
+    found = candidate_boxes(picture, _region(60, 50, 20, 16), [], seed="s")
+    assert all((picture[b[1] : b[3], b[0] : b[2]] == 180).mean() >= 0.5 for b in found.boxes)
 
 
 def test_a_region_as_large_as_the_picture_leaves_no_room():

@@ -149,6 +149,36 @@ def test_a_bad_file_costs_its_own_case_and_says_why(run, workspace, raw, file, h
     assert report.sources[0].pictures == 10
 
 
+HOOK = """
+
+def read(image):
+    from medrcube.build import readers
+    from medrcube.errors import RefusedError
+    if "(0)" in image.paths[0].name:
+        raise RefusedError("an odd size", code="odd-size")
+    return readers.read(image)
+"""
+
+
+def test_a_picture_refused_by_rule_has_a_reason_and_is_no_failure(run, workspace, toy):
+    adapter = toy.folder / "adapter.py"
+    adapter.write_text(adapter.read_text() + HOOK)
+    report = run(workspace)
+    assert _quarantine(workspace) == {"g (0)": "odd-size"}
+    assert (report.sources[0].failed, report.failures) == (0, ())
+    assert run(workspace).rendered == 0
+
+
+def test_an_optional_region_may_mark_nothing(run, workspace, toy, raw):
+    _blank(raw / "g (0)_mask.png")
+    adapter = toy.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace('evidence="m")', 'evidence="m", optional=True)'))
+    run(workspace)
+    assert _quarantine(workspace) == {}
+    samples = pd.read_parquet(workspace.samples)
+    assert list(samples[samples["case"] == "g (0)"]["artefact"]) == ["clean"]
+
+
 def test_more_failures_than_the_gate_fail_the_build(run, workspace, raw):
     _truncate(raw / "g (0).png")
     assert "1 of 6 cases could not be rendered" in run(workspace).failures[0]

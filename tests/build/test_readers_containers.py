@@ -148,12 +148,6 @@ def test_numbers_and_text_are_no_pictures(tmp_path):
     assert refused(tmp_path / "b.h5", member="text") == "unsupported-format"
 
 
-def test_several_files_as_one_image_are_refused(tmp_path):
-    with pytest.raises(ReadError) as caught:
-        read(ImageRef(paths=(tmp_path / "1.dcm", tmp_path / "2.dcm")))
-    assert caught.value.code == "series-unsupported"
-
-
 @pytest.mark.parametrize(
     ("content", "code"),
     [

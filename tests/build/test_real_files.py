@@ -15,12 +15,14 @@ from medrcube.build.volume import stack
 from medrcube.build.windowing import grey_scale
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef, MaskFile
+from medrcube.sources.dicom_headers import read_header
 
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "../shared"))
 RAW = SHARED / "real_raw"
 SYNTAXES = RAW / "DICOM_transfer_syntaxes"
 PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 VIDEOS = (".mp4", ".mov", ".avi", ".mpeg")
+PLACE = "ImagePositionPatient"
 REFUSED = {
     "CTImage.dcm_JPEGProcess6_8TransferSyntax_1.2.840.10008.1.2.4.53.dcm": "unsupported-syntax",
     "CTImage.dcm_JPEGProcess10_12TransferSyntax_1.2.840.10008.1.2.4.55.dcm": "unsupported-syntax",
@@ -137,14 +139,14 @@ def test_busi_masks_lie_on_their_pictures():
     folder = RAW / "Dataset_BUSI_with_GT"
     for path in sorted(folder.rglob("*).png")):
         masks = tuple(sorted(path.parent.glob(f"{path.stem}_mask*.png")))
-        mask = read_mask(MaskFile(paths=masks), load(path).slices.shape)
+        mask = read_mask(MaskFile(paths=masks), load(path))
         assert mask.any() == (path.parent.name != "normal")
         assert mask.mean() < 0.5
 
 
 def test_opaque_rgba_mask_does_not_mark_everything():
     path = RAW / "Dataset_BUSI_with_GT/benign/benign (4)_mask_1.png"
-    mask = read_mask(MaskFile(paths=(path,)), load(path).slices.shape)
+    mask = read_mask(MaskFile(paths=(path,)), load(path))
     assert 0 < mask.mean() < 0.1
 
 
@@ -154,9 +156,9 @@ def test_hippocampus_labels_lie_on_their_volumes():
     for path in sorted((folder / "images").glob("*.nii.gz")):
         label = folder / "labels" / path.name
         if label.exists():
-            shape = load(path).slices.shape
-            parts = [read_mask(MaskFile(paths=(label,), values=(k,)), shape) for k in (1, 2)]
-            both = read_mask(MaskFile(paths=(label,)), shape)
+            volume = load(path)
+            parts = [read_mask(MaskFile(paths=(label,), values=(k,)), volume) for k in (1, 2)]
+            both = read_mask(MaskFile(paths=(label,)), volume)
             assert all(part.any() for part in parts)
             assert np.array_equal(parts[0] ^ parts[1], both)
             pairs += 1
@@ -192,3 +194,48 @@ def test_head_is_shown_upright_in_each_plane():
         if plane != "axial":
             # The crown of the head touches the top row; the neck side is cut wide open.
             assert middle[-1].mean() > middle[0].mean()
+
+
+def series_of(name):
+    folders = sorted({path.parent for path in (RAW / name).rglob("*.dcm")})
+    assert folders
+    return {folder.name: sorted(folder.glob("*.dcm")) for folder in folders}
+
+
+@pytest.mark.parametrize("name", ["Brain-Tumor-Progression_DICOM", "COVID-CT-MD"])
+def test_real_series_are_stacked_from_foot_to_head_whatever_the_order_of_files(name):
+    for paths in series_of(name).values():
+        volume = read(ImageRef(paths=tuple(paths)))
+        again = read(ImageRef(paths=tuple(reversed(paths))))
+        assert np.array_equal(stack(volume.slices), stack(again.slices))
+        shown = display(volume, "axial")
+        heights = {
+            uid: float(read_header(path, [PLACE])[PLACE].split("\\")[2])
+            for path in paths
+            for uid in read_header(path, ["SOPInstanceUID"]).values()
+        }
+        placed = [heights[uid] for uid in shown.slice_ids]
+        assert placed == sorted(placed)
+        assert len(placed) == len(paths)
+
+
+def test_subset_of_a_real_series_is_shown_in_its_own_plane_only():
+    volume = read(ImageRef(paths=tuple(series_of("COVID-CT-MD")["cap001"])))
+    assert volume.uneven
+    assert display(volume, "axial").slices.shape == (5, 512, 512)
+    with pytest.raises(ReadError, match="unequal distances"):
+        display(volume, "coronal")
+
+
+def test_two_real_series_are_not_taken_for_one():
+    folders = series_of("Brain-Tumor-Progression_DICOM")
+    mixed = [folders["11-T1post-18670"][0], folders["37830-T2reg-78532"][0]]
+    with pytest.raises(ReadError) as caught:
+        read(ImageRef(paths=tuple(mixed)))
+    assert caught.value.code == "mixed-series"
+
+
+def test_two_windows_of_every_real_slice_are_kept_for_the_series():
+    volume = read(ImageRef(paths=tuple(series_of("COVID-CT-MD")["P001"])))
+    assert volume.greys.windows == ((50.0, 350.0), (-600.0, 1200.0))
+    assert volume.slices.dtype == np.uint16

@@ -47,7 +47,16 @@ def test_every_id_has_the_form_of_its_ontology_and_a_closeness():
 
 
 def test_names_start_in_lower_case_unless_proper_or_abbreviated():
-    proper = {"Alzheimer", "Parkinson", "Escherichia", "A-lines", "B-lines", "BI-RADS"}
+    proper = {
+        "Alzheimer",
+        "Parkinson",
+        "Escherichia",
+        "A-lines",
+        "B-lines",
+        "BI-RADS",
+        "Nottingham",
+        "Brixia",
+    }
     for term in load_terms().values():
         first = term.name.split()[0]
         capital = first[0].isupper()

@@ -1,9 +1,11 @@
+import gzip
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.tables import natural, read_csv, read_key_values
+from medrcube.sources.tables import find_table, natural, read_csv, read_key_values
 
 
 @pytest.fixture
@@ -67,3 +69,71 @@ def test_key_values_keep_what_follows_the_first_colon(tmp_path):
 def test_natural_order_puts_two_before_ten():
     names = [Path(f"{n}.mat") for n in (10, 2, 1)]
     assert sorted(names, key=natural) == [Path("1.mat"), Path("2.mat"), Path("10.mat")]
+
+
+def test_a_gzip_table_reads_like_the_plain_one(table, tmp_path):
+    plain = b'\xef\xbb\xbfid,note\r\n1,"two\r\nlines"\r\n2,x\r\n'
+    packed = tmp_path / "train.csv.gz"
+    packed.write_bytes(gzip.compress(plain))
+    one, other = (read_csv(path, columns=["id"]) for path in (table(plain), packed))
+    assert [dict(row) for row in other] == [dict(row) for row in one]
+    assert other[1].cite("id") == "train.csv.gz:4 id=2"
+
+
+def test_a_gzip_table_that_was_cut_is_a_source_error(tmp_path):
+    path = tmp_path / "train.csv.gz"
+    path.write_bytes(gzip.compress(b"id\n" + b"1\n" * 99)[:-9])
+    with pytest.raises(SourceError, match="damaged gzip"):
+        read_csv(path, columns=["id"])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_without_a_delimiter_the_header_tells_it(table, delimiter):
+    data = f"id{delimiter}note\n1{delimiter}a b\n".encode()
+    assert dict(read_csv(table(data), columns=["note"], delimiter="")[0]) == {
+        "id": "1",
+        "note": "a b",
+    }
+
+
+def test_a_table_is_found_at_any_depth_packed_or_not(tmp_path):
+    (tmp_path / "b").mkdir()
+    packed = tmp_path / "b" / "labels.csv.gz"
+    packed.touch()
+    (tmp_path / "labels.csv.bak").touch()
+    assert find_table(tmp_path, "labels") == packed
+
+
+def test_a_table_that_is_nowhere_is_a_source_error(tmp_path):
+    with pytest.raises(SourceError, match=r"holds no labels.csv or labels.csv.gz"):
+        find_table(tmp_path, "labels")
+
+
+def test_a_table_alone_in_a_zip_is_read_and_one_of_several_refused(tmp_path):
+    path = tmp_path / "train.csv.zip"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("train.csv", "id\n7\n")
+        archive.writestr("__MACOSX/._train.csv", "x")
+    assert read_csv(path, columns=["id"])[0].cite("id") == "train.csv.zip:2 id=7"
+    with ZipFile(path, "a") as archive:
+        archive.writestr("test.csv", "id\n8\n")
+    with pytest.raises(SourceError, match="holds 2 files"):
+        read_csv(path, columns=["id"])
+
+
+def test_a_damaged_zip_is_named(tmp_path):
+    path = tmp_path / "train.csv.zip"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("train.csv", "id\n7\n")
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(SourceError, match="is damaged zip"):
+        read_csv(path, columns=["id"])
+
+
+def test_a_cell_that_is_no_number_names_its_place(table):
+    row = read_csv(table(b"score\n1.5\n"), columns=["score"])[0]
+    assert row.number("score") == 1.5
+    for cell in (b"nan", b"1,5", b"high"):
+        bad = read_csv(table(b"score;\n" + cell + b";\n"), columns=["score"], delimiter=";")[0]
+        with pytest.raises(SourceError, match=r"train.csv:2 score=.*: expected a number"):
+            bad.number("score")

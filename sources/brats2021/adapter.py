@@ -1,0 +1,73 @@
+"""BraTS 2021: four sequences a patient, cut where the whole tumour is largest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.tables import natural
+
+SEQUENCES = ("t1", "t1ce", "t2", "flair")
+PLANES = ("axial", "coronal", "sagittal")
+# Core and enhancing part are seen after contrast, edema in T2; plain T1 shows none of them well.
+_SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", "1+2+4"), "flair": ("2", "1+2+4")}
+_FOLDER = re.compile(r"BraTS2021_(\d{5})")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the axial slice of each sequence, and two other planes of one of them in turn."""
+    del layout
+    seen: set[str] = set()
+    for folder in sorted(root.rglob("BraTS2021_?????"), key=natural):
+        name = _FOLDER.fullmatch(folder.name)
+        if name is None or not folder.is_dir():
+            continue
+        truth = folder / f"{folder.name}_seg.nii.gz"
+        if folder.name in seen or not truth.exists():
+            reason = "another copy of a patient" if folder.name in seen else "has no segmentation"
+            files = tuple(sorted(folder.glob("*.nii.gz")))
+            yield Skip(key=folder.relative_to(root).as_posix(), reason=reason, paths=files)
+            continue
+        seen.add(folder.name)
+        for sequence in SEQUENCES:
+            yield _case(truth, sequence, "axial")
+        for plane in PLANES[1:]:
+            yield _case(truth, SEQUENCES[int(name[1]) % len(SEQUENCES)], plane)
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The slice with the largest whole tumour: one place for all sequences of a patient."""
+    plane = case.plane or "axial"
+    tumour = load_labels(case.images[0].parts[0]).marked()
+    return [slice_at(volume, tumour.centre_of_slice(plane, tumour.largest(plane, least=100)))]
+
+
+def _case(truth: Path, sequence: str, plane: str) -> Case:
+    patient = truth.parent.name
+    file = truth.with_name(f"{patient}_{sequence}.nii.gz")
+    return Case(
+        key=f"{patient}-{sequence}-{plane}",
+        # The choice of the slice needs the mask in every sequence.
+        images=(ImageRef(paths=(file,), parts=(truth,)),),
+        patient=patient,
+        labels=(
+            Label(field="plane", value=plane, evidence="cut by the affine"),
+            Label(field="sequence", value=sequence, evidence=file.name),
+            Label(field="diagnosis", value="Task 1", evidence="challenge description"),
+        ),
+        regions=tuple(_region(truth, value) for value in _SEEN[sequence]),
+        plane=plane,
+    )
+
+
+def _region(truth: Path, value: str) -> Region:
+    return Region(
+        field="extent" if "+" in value else "subregion",
+        value=value,
+        shape=MaskFile(paths=(truth,), values=tuple(map(int, value.split("+")))),
+        evidence=f"{truth.name}={value}",
+    )

@@ -1,0 +1,61 @@
+"""Synthetic BraTS patients: four sequences, one without truth, one twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources.phantoms import chambers, picture, write_nifti
+
+SHAPE = (84, 110, 96)
+"""Slices, rows, columns."""
+VALUES = np.array([0, 1, 4, 2], np.uint8)
+"""Stored value of the background, the core, the ring around it and the edema beside."""
+SEQUENCES = ("t1", "t1ce", "t2", "flair")
+
+
+def build(root: Path, layout: str) -> None:
+    """Write four patients with truth, one of them a second time, and one of the validation part."""
+    del layout
+    folder = root / "BraTS2021_Training_Data"
+    for seed, number in enumerate((0, 2, 3, 5)):
+        _patient(folder / f"BraTS2021_{number:05}", seed)
+    _patient(root / "BraTS2021_00495/BraTS2021_00002", 1)
+    _patient(folder / "BraTS2021_00001", 9, truth=False)
+
+
+def _patient(folder: Path, seed: int, *, truth: bool = True) -> None:
+    labels = _labels(seed)
+    for number, sequence in enumerate(SEQUENCES):
+        slices = _brain(10 * seed + number, labels)
+        _write(folder / f"{folder.name}_{sequence}.nii.gz", slices)
+    if truth:
+        _write(folder / f"{folder.name}_seg.nii.gz", VALUES[labels])
+
+
+def _labels(seed: int) -> NDArray[np.uint8]:
+    """A tumour in the upper half that is as high as wide, largest two thirds up."""
+    count, rows, columns = SHAPE
+    labels = np.zeros(SHAPE, np.uint8)
+    for k in range(36, 66):
+        flat = chambers(rows, columns, seed=seed)
+        # Away from the middle the core is all ring, and there is no edema.
+        labels[k] = flat if abs(k - 2 * count // 3) <= 7 else 2 * ((flat == 1) | (flat == 2))
+    return labels
+
+
+def _brain(seed: int, labels: NDArray[np.uint8]) -> NDArray[np.int16]:
+    count, rows, columns = SHAPE
+    slices = []
+    for k in range(count):
+        grey = picture(rows, columns, seed=seed + k, maximum=800, parts=labels[k])
+        slices.append(grey.astype(np.int32) * (count + k) // (2 * count))
+    volume = np.stack(slices).astype(np.int16)
+    volume[volume < 40] = 0
+    return volume
+
+
+def _write(path: Path, slices: NDArray[np.generic]) -> None:
+    write_nifti(path, slices, spacing=(1, 1, 1), signs=(-1, -1, 1))

@@ -1,0 +1,150 @@
+"""BrixIA: six zones of both lungs, each graded 0 to 3, and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, Skip, State
+from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.tables import Row, index_names, iter_csv
+
+_ZONES = "ABCDEF"
+_GLOBAL = ("Filename", "BrixiaScore", "BrixiaScoreGlobal", "ConsensusTestset", "Subject")
+_CONSENSUS = ("Filename", "MeanGlobal", "ModeGlobal", *(f"Mode{zone}" for zone in _ZONES))
+_PUBLIC = tuple(f"{who}-{what}" for who in "SJ" for what in (*_ZONES, "Global"))
+_NEAR = 1
+"""Readers may lie this far from the score that is stated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """A score, whether readers agree on it, and the zone grades of each reader."""
+
+    score: float
+    agreed: bool
+    zones: tuple[str, ...]
+    place: str
+
+    def labels(self) -> Iterator[Label]:
+        state = State.PRESENT if self.agreed else State.UNKNOWN
+        yield self._label("score", f"{self.score:g}", state)
+        for zone, digits in zip(_ZONES, zip(*self.zones, strict=True), strict=True):
+            state = State.PRESENT if len(set(digits)) == 1 else State.UNKNOWN
+            for digit in dict.fromkeys(digits):
+                yield self._label(f"zone_{zone.lower()}", digit, state)
+        yield self._label("pattern", "interstitial", self._state(some="123", none="123"))
+        yield self._label("pattern", "alveolar", self._state(some="3", none="23"))
+
+    def _state(self, *, some: str, none: str) -> State:
+        """Present when each reader gave one of ``some``, absent when none gave any of ``none``."""
+        if all(not set(some).isdisjoint(zones) for zones in self.zones):
+            return State.PRESENT
+        found = any(not set(none).isdisjoint(zones) for zones in self.zones)
+        return State.UNKNOWN if found else State.ABSENT
+
+    def _label(self, field: str, value: str, state: State) -> Label:
+        evidence = f"{self.place} zones {'/'.join(self.zones)}, score {self.score:g}"
+        return Label(field=field, value=value, state=state, evidence=evidence)
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield a case or a reason for every row of the table of scores, in its order."""
+    if layout == "public":
+        yield from _public(root)
+        return
+    tables, films = index_names(root, ".csv"), _films(root)
+    name = f"metadata_global_{layout}.csv"
+    panel: dict[str, Row] = {}
+    if "metadata_consensus_v1.csv" in tables:
+        rows = iter_csv(tables["metadata_consensus_v1.csv"], columns=_CONSENSUS, delimiter="")
+        panel = {_stem(row["Filename"]): row for row in rows}
+    for row in iter_csv(tables.get(name, root / name), columns=_GLOBAL, delimiter=""):
+        key = _stem(row["Filename"])
+        path = films.get(key, root / "dicom_clean" / f"{key}.dcm")
+        zones = row["BrixiaScore"].zfill(len(_ZONES))
+        if not _sound(zones, row["BrixiaScoreGlobal"]):
+            reason = f"the zones {zones} do not add up to the score {row['BrixiaScoreGlobal']}"
+            yield Skip(key=key, reason=reason, paths=(path,))
+            continue
+        reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
+        yield Case(
+            key=key,
+            images=(ImageRef(paths=(path,)),),
+            patient=row["Subject"],
+            labels=(*_view(path), *reading.labels()),
+            split="test" if row["ConsensusTestset"] in {"1", "1.0"} else None,
+            facts=_facts(row),
+        )
+
+
+def _public(root: Path) -> Iterator[Case | Skip]:
+    rows = iter_csv(root / "data" / "public-annotations.csv", columns=("filename", *_PUBLIC))
+    for row in sorted(rows, key=lambda row: row["filename"]):
+        path = root / "data" / "public-cohen-subset" / row["filename"]
+        zones = tuple("".join(row[f"{who}-{zone}"] for zone in _ZONES) for who in "SJ")
+        totals = [row[f"{who}-Global"] for who in "SJ"]
+        key = f"public-{row['filename']}"
+        if not all(_sound(*pair) for pair in zip(zones, totals, strict=True)):
+            yield Skip(key=key, reason="zones do not add up to the score", paths=(path,))
+            continue
+        senior, junior = map(int, totals)
+        reading = _Reading(
+            score=(senior + junior) / 2,
+            agreed=abs(senior - junior) <= 2 * _NEAR,
+            zones=zones,
+            place=f"{row.table}:{row.line}",
+        )
+        images = (ImageRef(paths=(path,)),)
+        yield Case(key=key, images=images, labels=tuple(reading.labels()))
+
+
+def _of_one(row: Row, zones: str) -> _Reading:
+    place = f"{row.table}:{row.line} {row.cite('BrixiaScore')}"
+    return _Reading(score=float(row["BrixiaScoreGlobal"]), agreed=True, zones=(zones,), place=place)
+
+
+def _of_panel(row: Row) -> _Reading:
+    """What most of five radiologists say; their mode need not be the sum of its zones."""
+    mean, mode = row.number("MeanGlobal"), row.number("ModeGlobal")
+    zones = "".join(f"{row.number(f'Mode{zone}'):g}" for zone in _ZONES)
+    return _Reading(
+        score=mode,
+        agreed=abs(mean - mode) <= _NEAR,
+        zones=(zones,),
+        place=f"{row.table}:{row.line}",
+    )
+
+
+def _sound(zones: str, total: str) -> bool:
+    digits = len(zones) == len(_ZONES) and set(zones) <= set("0123")
+    return digits and total in {str(sum(map(int, zones))), f"{sum(map(int, zones))}.0"}
+
+
+def _view(path: Path) -> Sequence[Label]:
+    """The view that the film's own header states; a broken file is found when it is rendered."""
+    try:
+        view = read_header(path, ("ViewPosition",)).get("ViewPosition")
+    except ReadError:
+        return ()
+    if view not in {"AP", "PA"}:
+        return ()
+    return (Label(field="view", value=view, evidence=f"{path.name} ViewPosition={view}"),)
+
+
+def _facts(row: Row) -> tuple[tuple[str, str], ...]:
+    facts = row.facts(sex="Sex")
+    band = row.get("AgeAtStudyDateFiveYear", "").removesuffix(".0")
+    if band.isdigit():  # the number of a band of five years, not an age
+        facts += (("age", f"{5 * int(band)}-{5 * int(band) + 4}"),)
+    return facts
+
+
+def _films(root: Path) -> Mapping[str, Path]:
+    return {_stem(path.name): path for path in sorted(root.rglob("dicom_clean/*"))}
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".dcm")

@@ -1,0 +1,50 @@
+"""BUS-BRA: one table row and one mask for every half of a split screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, State
+from medrcube.sources.tables import Row, index_names, read_csv
+
+COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
+STRAY = ("bus_0101-l", "bus_0185-r", "bus_1046-l")
+"""Masks with one or two pixels far from the lesion, which would widen its box."""
+
+
+def cases(root: Path, layout: str) -> Iterator[Case]:
+    """Yield one case for every row; BI-RADS stays open where the halves of a case differ."""
+    del layout
+    files = index_names(root)
+    rows = read_csv(files.get("bus_data.csv", root / "bus_data.csv"), columns=COLUMNS)
+    folds = {}
+    if "5-fold-cv.csv" in files:
+        table = read_csv(files["5-fold-cv.csv"], columns=("ID", "kFold"))
+        folds = {row["ID"]: f"fold {row['kFold']}" for row in table}
+    graded: dict[str, set[str]] = {}
+    for row in rows:
+        graded.setdefault(row["Case"], set()).add(row["BIRADS"])
+    for row in rows:
+        key, mask = row["ID"], f"{row['ID'].replace('bus_', 'mask_', 1)}.png"
+        shape = MaskFile(paths=(files.get(mask, root / "Masks" / mask),))
+        lesion = Region(field="lesion", value="lesion", shape=shape, evidence=mask)
+        image = files.get(f"{key}.png", root / "Images" / f"{key}.png")
+        yield Case(
+            key=key,
+            images=(ImageRef(paths=(image,)),),
+            patient=row["Case"],
+            labels=_labels(row, agreed=len(graded[row["Case"]]) == 1),
+            regions=() if key in STRAY else (lesion,),
+            split=folds.get(key),
+            facts=row.facts(device="Device"),
+        )
+
+
+def _labels(row: Row, *, agreed: bool) -> tuple[Label, ...]:
+    return (
+        Label(field="lesion", value="lesion", evidence=row.cite("ID")),
+        row.label("Pathology", field="pathology"),
+        row.label("Histology", field="histology"),
+        row.label("BIRADS", field="birads", state=State.PRESENT if agreed else State.UNKNOWN),
+    )

@@ -1,0 +1,186 @@
+"""CBIS-DDSM: one case for every mammogram, with a row and a mask for each of its abnormalities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from medrcube.errors import ReadError, SourceError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.layout import walk
+from medrcube.sources.tables import Row, index_names, natural, read_csv
+
+Size = tuple[int, int, int]
+"""Bits of a pixel, rows and columns."""
+Files = Mapping[str, Mapping[Path, Size | None]]
+"""Files of each folder of a picture; what their table says of them, or ``None`` to ask them."""
+
+TABLES = tuple(
+    (f"{kind}_case_description_{part}_set.csv", split)
+    for kind in ("mass", "calc")
+    for part, split in (("train", "training"), ("test", "test"))
+)
+SHAPES = ("OVAL", "ROUND", "IRREGULAR", "LOBULATED")
+NAMES = {
+    "density": ("breast_density", "breast density"),
+    "side": ("left or right breast", "side"),
+    "view": ("image view", "view"),
+    "kind": ("abnormality type", "abnormality_type"),
+    "shape": ("mass shape", "mass_shape"),
+    "margin": ("mass margins", "mass_margins"),
+    "calc_type": ("calc type", "calc_type"),
+    "distribution": ("calc distribution", "calc_distribution"),
+    "image": ("image file path", "od_img_path"),
+    "mask": ("ROI mask file path", "mask_path"),
+}
+"""Names that a column has had."""
+BITS, ROWS, COLUMNS = "BitsAllocated", "Rows", "Columns"
+DESCRIPTORS = ("shape", "margin", "calc_type", "distribution")
+
+_TOP = re.compile(r"(Mass|Calc)-(Training|Test)_P_\d{5}_(LEFT|RIGHT)_(CC|MLO)(_\d+)?")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the mammograms in table order; one whose mask cannot be told is set aside."""
+    files = _kaggle(root) if layout == "kaggle" else _tcia(root)
+    pictures: dict[str, list[Row]] = {}
+    views: dict[tuple[str, ...], list[Row]] = {}
+    splits: dict[str, str] = {}
+    tables = index_names(root, ".csv")
+    for table, split in TABLES:
+        for row in read_csv(tables[table], columns=("patient_id",)) if table in tables else ():
+            pictures.setdefault(_folder(row, "image"), []).append(row)
+            views.setdefault(_view(row), []).append(row)
+            # Some women stand in both parts: what anyone may have trained on is no test.
+            if splits.setdefault(row["patient_id"], split) == "test":
+                splits[row["patient_id"]] = split
+    for top, rows in pictures.items():
+        nowhere = root / "CBIS-DDSM" / top / "1-1.dcm"
+        images = list(files.get(top, ())) or [nowhere]
+        if len(images) > 1:
+            reason = f"{len(images)} files lie in its folder; expected one mammogram"
+            yield Skip(key=top, reason=reason, paths=tuple(images))
+            continue
+        try:
+            regions = tuple(_region(row, images[0], files, root) for row in rows)
+        except (SourceError, ReadError) as error:
+            yield Skip(key=top, reason=str(error), paths=tuple(images))
+            continue
+        yield Case(
+            key=top,
+            images=(ImageRef(paths=(images[0],)),),
+            patient=rows[0]["patient_id"],
+            labels=tuple(_labels(views[_view(rows[0])])),
+            regions=regions,
+            split=splits[rows[0]["patient_id"]],
+            facts=(("side", rows[0][_name(rows[0], "side")]),),
+        )
+
+
+def mask_among(found: Mapping[Path, Size], mammogram: Size) -> Path | None:
+    """The mask among the files of an abnormality: 8 bit, or else of the mammogram's size.
+
+    Neither the number nor the series of a file tells it from the crop.
+    """
+    eight = [path for path, size in found.items() if size[0] == 8]
+    masks = eight if len(eight) == 1 else [p for p, s in found.items() if s[1:] == mammogram[1:]]
+    return masks[0] if len(masks) == 1 else None
+
+
+def _region(row: Row, image: Path, files: Files, root: Path) -> Region:
+    top = _folder(row, "mask")
+    # A retriever of 2017 put files of two series into one study, so all below the folder count.
+    candidates = files.get(top, {})
+    path: Path | None = root / "CBIS-DDSM" / top / "1-1.dcm"
+    if candidates:
+        mammogram = files[_folder(row, "image")][image] if image.exists() else None
+        sizes = {file: size or _size(file) for file, size in candidates.items()}
+        path = mask_among(sizes, mammogram or _size(image))
+    if path is None:
+        raise SourceError(
+            f"{row.cite('patient_id')}: none or several of the {len(candidates)} files in {top} "
+            "look like the mask (8 bit, or as large as the mammogram)"
+        )
+    shape = MaskFile(paths=(path,))
+    value = row[_name(row, "kind")]
+    return Region(field="marked", value=value, shape=shape, evidence=row.cite("patient_id"))
+
+
+def _labels(rows: Sequence[Row]) -> Iterator[Label]:
+    """Statements of all rows of one view, whichever table they stand in."""
+    first = rows[0]
+    yield first.label(_name(first, "view"), field="view")
+    kinds = {row[_name(row, "kind")]: row for row in rows}
+    for row in kinds.values():
+        yield row.label(_name(row, "kind"), field="abnormality")
+    yield from _agreed(rows, "density", [_name(row, "density") for row in rows])
+    yield from _agreed(rows, "assessment", ["assessment"] * len(rows))
+    yield from _agreed(rows, "pathology", ["pathology"] * len(rows))
+    if len(rows) == 1:
+        yield from _described(first)
+
+
+def _agreed(rows: Sequence[Row], field: str, columns: Sequence[str]) -> Iterator[Label]:
+    """One statement where all rows agree; all of them, left open, where they do not."""
+    cells = {row[column]: (row, column) for row, column in zip(rows, columns, strict=True)}
+    kinds = {"BENIGN" if "BENIGN" in value else value for value in cells}
+    state = State.PRESENT if len(kinds) == 1 else State.UNKNOWN
+    for row, column in cells.values():
+        yield row.label(column, field=field, state=state)
+
+
+def _described(row: Row) -> Iterator[Label]:
+    for field in DESCRIPTORS:
+        column = next((name for name in NAMES[field] if name in row), None)
+        cell = row[column] if column else ""
+        for value in cell.split("-") if cell not in {"", "N/A"} else ():
+            named = "special" if field == "shape" and value not in SHAPES else field
+            yield row.label(column or "", field=named, value=value)
+
+
+def _tcia(root: Path) -> Files:
+    files: dict[str, dict[Path, Size | None]] = {}
+    for name in sorted(walk(root), key=lambda name: natural(Path(name))):
+        top = next((part for part in name.split("/") if _TOP.fullmatch(part)), None)
+        if top and name.endswith(".dcm"):
+            files.setdefault(top, {})[root / name] = None
+    return files
+
+
+def _kaggle(root: Path) -> Files:
+    """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
+    table = index_names(root, "dicom_info.csv").get("dicom_info.csv", root / "csv/dicom_info.csv")
+    files: dict[str, dict[Path, Size | None]] = {}
+    for row in read_csv(table, columns=("image_path", "PatientID", BITS, ROWS, COLUMNS)):
+        path = table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/")
+        size = (row.integer(BITS), row.integer(ROWS), row.integer(COLUMNS))
+        files.setdefault(row["PatientID"], {})[path] = size
+    return files
+
+
+def _size(path: Path) -> Size:
+    header = read_header(path, (BITS, ROWS, COLUMNS))
+    return (int(header[BITS]), int(header[ROWS]), int(header[COLUMNS]))
+
+
+def _folder(row: Row, column: str) -> str:
+    """First part of a path; the rest of it no longer exists on any disk."""
+    top = re.split(r"[\\/]", row[_name(row, column)])[0]
+    if not _TOP.fullmatch(top):
+        raise SourceError(f"{row.cite(_name(row, column))}: expected Mass- or Calc-Training_P_...")
+    return top
+
+
+def _view(row: Row) -> tuple[str, ...]:
+    return (row["patient_id"], row[_name(row, "side")], row[_name(row, "view")])
+
+
+def _name(row: Row, field: str) -> str:
+    """The name that a column has in this edition."""
+    name = next((name for name in NAMES[field] if name in row), None)
+    if name is None:
+        known = " or ".join(map(repr, NAMES[field]))
+        raise SourceError(f"{row.table}: column {known} is missing; is this another edition?")
+    return name

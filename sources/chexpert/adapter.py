@@ -1,0 +1,94 @@
+"""CheXpert: labels of a study on each of its pictures; masks of CheXlocalize where they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, Region, Runs, Scope, Skip
+from medrcube.sources.chexpert_labels import COLUMNS, OPACITY, labels_of, read_states
+from medrcube.sources.runs import coco_runs, connected
+from medrcube.sources.tables import Row, iter_csv
+
+_LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
+_READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
+_BATCH = "CheXpert-v1.0 batch 1 (validate & csv)"
+# Folder of the tables; for each split its table and its folder of patients.
+_LAYOUTS = {
+    "small": ("CheXpert-v1.0-small", _LARGE),
+    "full": ("CheXpert-v1.0", _LARGE),
+    "batches": (_BATCH, _LARGE),
+    "localize": (
+        "CheXpert",
+        {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")},
+    ),
+}
+_PATH = re.compile(r"(?:.*/)?(patient\d{5})/(study\d+)/(view\d+_(frontal|lateral))\.jpg")
+_LINES = "Support Devices"  # thin, so that a box around them says little
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every row of the label tables, in their order."""
+    home, splits = _LAYOUTS[layout]
+    # Patients of the training part are spread over batches that no table names.
+    batches = {path.name: path for path in sorted(root.glob("CheXpert-v1.0 batch */patient*"))}
+    for split, (table, folder) in splits.items():
+        file = root / "CheXlocalize" / f"gt_segmentations_{folder}.json"
+        masks = _masks(file) if layout == "localize" else {}
+        for row in iter_csv(root / home / table, columns=("Path", *COLUMNS)):
+            match = _PATH.fullmatch(row["Path"])
+            if match is None:
+                expected = "patientNNNNN/studyN/viewN_frontal.jpg or _lateral.jpg"
+                raise SourceError(f"{row.cite('Path')}: expected {expected}")
+            patient, study, view, side = match.groups()
+            place = batches.get(patient, root / home / folder / patient)
+            path = place / study / f"{view}.jpg"
+            key = f"{split}/{patient}/{study}/{view}"
+            if row.get("AP/PA") in {"LL", "RL"}:
+                reason = "the table calls a lateral projection frontal"
+                yield Skip(key=key, reason=reason, paths=(path,))
+                continue
+            picture = f"{patient}_{study}_{view}"
+            yield Case(
+                key=key,
+                images=(ImageRef(paths=(path,)),),
+                patient=patient,
+                labels=(*_view(row, side), *labels_of(read_states(row))),
+                regions=tuple(_regions(masks.get(picture, {}), f"{file.name} {picture}")),
+                split=split,
+                shows=Scope.STUDY if side == "frontal" else Scope.IMAGE,
+                facts=row.facts(sex="Sex", age="Age") if row.get("Age") != "0" else (),
+            )
+
+
+def _view(row: Row, side: str) -> Iterator[Label]:
+    if side == "lateral":
+        yield row.label("Path", field="view", value="lateral")
+    elif row.get("AP/PA"):
+        yield row.label("AP/PA", field="view")
+
+
+def _masks(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    try:
+        masks: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path}: is missing or no JSON ({error}); get it again") from None
+    return masks
+
+
+def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:
+    """One region for each connected piece of a mask; a finding that is absent has none."""
+    for name, mask in masks.items():
+        try:
+            rows, columns = map(int, mask["size"])
+            runs = coco_runs(mask["counts"], (rows, columns))
+        except (KeyError, TypeError, ValueError, SourceError) as error:
+            raise SourceError(f"{place} {name}: is no mask of COCO: {error}") from None
+        value = OPACITY[0] if name in OPACITY else name
+        for piece in () if name == _LINES else connected(runs, rows):
+            shape = Runs(runs=piece, size=(rows, columns), down=True)
+            yield Region(field="mask", value=value, shape=shape, evidence=f"{place} {name}")

@@ -1,0 +1,57 @@
+"""COVID-19 Radiography: the folder is the class, the tables tell the collection of each film."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Skip
+from medrcube.sources.spreadsheets import read_sheet
+from medrcube.sources.tables import Row, natural
+
+_NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+\.png")
+_LABELS = {"lung opacity": "Lung_Opacity", "viral pneumonia": "Viral Pneumonia"}
+# A part of each collection's address, and the field whose classes it can tell apart.
+_COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pneumonia"}
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every film; only its collection tells what it may be asked."""
+    del layout
+    tables: dict[Path, dict[str, Row]] = {}
+    for path in sorted(root.glob("**/images/*.png"), key=natural):
+        name = _NAME.fullmatch(path.name)
+        if name is None:
+            continue
+        folder = path.parent.parent
+        table = folder.with_name(f"{folder.name}.metadata.xlsx")
+        if table not in tables:
+            rows = read_sheet(table, columns=("FILE NAME", "URL"))
+            # The table of the class Normal writes its names in capitals.
+            tables[table] = {row["FILE NAME"].casefold(): row for row in rows}
+        row = tables[table].get(path.stem.casefold())
+        if row is None:
+            reason = f"{table.name} has no row for it, so where it comes from is not known"
+            yield Skip(key=path.stem, reason=reason, paths=(path,))
+            continue
+        label = _LABELS.get(name["label"].replace("_", " ").casefold(), name["label"])
+        yield Case(
+            key=path.stem,
+            images=(ImageRef(paths=(path,)),),
+            labels=(row.label("FILE NAME", field=_field(label, row), value=label),),
+            facts=row.facts(provenance="URL"),
+        )
+
+
+def _field(label: str, row: Row) -> str:
+    if label == "COVID":
+        return "infection"
+    for part, field in _COLLECTIONS.items():
+        if part in row["URL"]:
+            return field
+    raise SourceError(
+        f"{row.cite('URL')}: expected the address of the RSNA challenge or of the Kermany films; "
+        "the card assumes (unverified) that every film but those of COVID comes from these two"
+    )

@@ -1,0 +1,124 @@
+"""EchoNet-Dynamic: the two traced frames of each video, alone and side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
+from medrcube.sources.tables import Row, read_csv
+
+TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
+SIDE = 112
+SMALLEST = 200.0
+"""Square pixels of a traced ventricle; smaller outlines are mistakes."""
+
+Point = tuple[float, float]
+Trace = Sequence[tuple[Point, Point]]
+"""Long axis first, then chords across it."""
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield end-diastole, end-systole and both together for every row of FileList.csv."""
+    del layout
+    table = min(root.rglob("FileList.csv"))
+    columns = ("FileName", "EF", "FrameHeight", "FrameWidth", "Split")
+    traces = _traces(table.with_name("VolumeTracings.csv"))
+    for row in read_csv(table, columns=columns):
+        video = table.parent / "Videos" / f"{row['FileName']}.avi"
+        found = traces.get(video.name, {})
+        reason = _reason(row, found)
+        if reason:
+            yield Skip(key=row["FileName"], reason=reason, paths=(video,))
+        else:
+            yield from _frames(row, video, found)
+
+
+def outline(trace: Trace) -> tuple[Point, ...]:
+    """Down one end of the chords and up the other, without the long axis."""
+    chords = trace[1:]
+    return (*(first for first, _ in chords), *(second for _, second in reversed(chords)))
+
+
+def area(points: Sequence[Point]) -> float:
+    """Square pixels inside an outline that does not cross itself."""
+    pairs = zip(points, (*points[1:], *points[:1]), strict=True)
+    return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
+
+
+def is_simple(trace: Trace) -> bool:
+    """Whether all chords cross the long axis the same way round and follow each other along it."""
+    (x0, y0), (x1, y1) = trace[0]
+    along = (x1 - x0, y1 - y0)
+    turns = [along[0] * (d - b) - along[1] * (c - a) for (a, b), (c, d) in trace[1:]]
+    steps = [along[0] * (a + c) + along[1] * (b + d) for (a, b), (c, d) in trace[1:]]
+    one_way = all(turn > 0 for turn in turns) or all(turn < 0 for turn in turns)
+    return one_way and steps in (sorted(steps), sorted(steps, reverse=True))
+
+
+def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]:
+    outlines = {frame: outline(trace) for frame, trace in found.items()}
+    es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
+    patient, split = row["FileName"], row["Split"].lower()
+    images = {"ED": ImageRef(paths=(video,), frame=ed), "ES": ImageRef(paths=(video,), frame=es)}
+    for phase, frame in (("ED", ed), ("ES", es)):
+        evidence = f"VolumeTracings.csv {video.name} Frame={frame}"
+        shape = Polygons(outlines=(Outline(points=outlines[frame]),))
+        yield Case(
+            key=f"{patient}-{phase}",
+            images=(images[phase],),
+            patient=patient,
+            labels=(Label(field="phase", value=phase, evidence=evidence),),
+            regions=(Region(field="structure", value="trace", shape=shape, evidence=evidence),),
+            split=split,
+        )
+    yield Case(
+        key=f"{patient}-ED-ES",
+        images=tuple(images.values()),
+        patient=patient,
+        labels=tuple(row.label("EF", field=field) for field in ("function", "ejection_fraction")),
+        split=split,
+        shows=Scope.PATIENT,
+    )
+
+
+def _traces(path: Path) -> dict[str, dict[int, list[tuple[Point, Point]]]]:
+    """Tracing by file name and frame.
+
+    Raises:
+        SourceError: the table is of another EchoNet set.
+    """
+    traces: dict[str, dict[int, list[tuple[Point, Point]]]] = {}
+    for row in read_csv(path, columns=TRACING):
+        if tuple(row) != TRACING:
+            raise SourceError(
+                f"{path}: columns are {', '.join(row)}, expected exactly {', '.join(TRACING)}; is "
+                "this EchoNet-LVH or EchoNet-Pediatric?"
+            )
+        chord = (
+            (float(row["X1"]), float(row["Y1"])),
+            (float(row["X2"]), float(row["Y2"])),
+        )
+        video = traces.setdefault(row["FileName"], {})
+        video.setdefault(row.integer("Frame"), []).append(chord)
+    return traces
+
+
+def _reason(row: Row, found: Mapping[int, Trace]) -> str:
+    """Why a video cannot be used, or nothing."""
+    if (row["FrameHeight"], row["FrameWidth"]) != (str(SIDE), str(SIDE)):
+        return f"{row['FrameWidth']} x {row['FrameHeight']} pixels; tracings belong to {SIDE}"
+    if len(found) != 2:
+        return f"{len(found)} frames are traced; expected two"
+    for frame, trace in sorted(found.items()):
+        points = outline(trace)
+        if len(trace) < 4 or not is_simple(trace):
+            return f"the outline of frame {frame} crosses itself"
+        if not all(0 <= value < SIDE for point in points for value in point):
+            return f"the outline of frame {frame} leaves the picture"
+        if area(points) < SMALLEST:
+            return f"the outline of frame {frame} encloses less than {SMALLEST:.0f} square pixels"
+    if len({area(outline(trace)) for trace in found.values()}) < 2:
+        return "both traced areas are equal, so the phases cannot be told"
+    return ""

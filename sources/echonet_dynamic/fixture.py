@@ -1,0 +1,57 @@
+"""Synthetic four-chamber clips: every band of the EF, and each reason to set a video aside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources.phantoms import picture, write_clip, write_lines
+
+EJECTIONS = {"0X1A": 62.1, "0X2B": 47.3, "0X3C": 35.0, "0X4D": 21.9, "0X5E": 71.5, "0X6F": 41.2}
+FRAMES = 6
+SIDE = 112
+
+
+def build(root: Path, layout: str) -> None:
+    """Write six usable clips, one untraced, one of odd size and one with a crossing outline."""
+    del layout
+    top = root / "EchoNet-Dynamic"
+    files = ["FileName,EF,ESV,EDV,FrameHeight,FrameWidth,FPS,NumberOfFrames,Split"]
+    traces = ["FileName,X1,Y1,X2,Y2,Frame"]
+    for seed, (name, ejection) in enumerate(EJECTIONS.items()):
+        ed, es = (1, 4) if seed % 2 else (4, 1)
+        split = ("TRAIN", "VAL", "TEST")[seed % 3]
+        files.append(f"{name},{ejection},32.0,82.0,112,112,50,{FRAMES},{split}")
+        clip = [_frame(seed, 26 if frame == ed else 18) for frame in range(FRAMES)]
+        write_clip(top / f"Videos/{name}.avi", clip, codec="mjpeg")
+        for frame in sorted((ed, es)):
+            traces += _trace(f"{name}.avi", frame, 26 if frame == ed else 18)
+    for name, size in (("0X7A", 112), ("0X8B", 768), ("0X9C", 112)):
+        files.append(f"{name},60.0,30.0,75.0,{size},{size},50,{FRAMES},TRAIN")
+        write_clip(top / f"Videos/{name}.avi", [_frame(9, 20)] * 2, codec="mjpeg")
+    for frame, size in ((1, 26), (4, 18)):
+        rows = _trace("0X9C.avi", frame, size)
+        name, x1, y1, x2, y2, number = rows[5].split(",")
+        rows[5] = f"{name},{x2},{y2},{x1},{y1},{number}"
+        traces += rows
+    write_lines(top / "FileList.csv", files)
+    write_lines(top / "VolumeTracings.csv", traces)
+
+
+def _frame(seed: int, size: int) -> NDArray[np.uint8]:
+    rows, columns = np.mgrid[0:SIDE, 0:SIDE]
+    cavity = ((rows - 50) / size) ** 2 + ((columns - 68) / (size / 2)) ** 2 < 1
+    wall = ((rows - 50) / (size + 4)) ** 2 + ((columns - 68) / (size / 2 + 4)) ** 2 < 1
+    parts = np.where(cavity, 2, np.where(wall, 1, 0)).astype(np.uint8)
+    return picture(SIDE, SIDE, seed=seed, parts=parts).astype(np.uint8)
+
+
+def _trace(name: str, frame: int, size: int) -> list[str]:
+    """Long axis from the apex down, then chords from left to right."""
+    rows = [f"{name},68.0,{50 - size}.0,68.0,{50 + size}.0,{frame}"]
+    for step in np.linspace(-0.95, 0.95, 20):
+        half, y = size / 2 * np.sqrt(1 - step**2), 50 + size * step
+        rows.append(f"{name},{68 - half:.3f},{y:.3f},{68 + half:.3f},{y:.3f},{frame}")
+    return rows

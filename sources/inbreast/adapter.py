@@ -1,0 +1,124 @@
+"""INbreast: a sheet row for every picture, outlines in OsiriX property lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
+from medrcube.sources.layout import walk
+from medrcube.sources.osirix import Mark, Points, read_marks
+from medrcube.sources.spreadsheets import read_sheet
+from medrcube.sources.tables import Row, index_names, read_csv
+
+COLUMNS = ("Laterality", "View", "File Name", "ACR", "Bi-Rads")
+FLAGS = ("Mass", "Micros", "Distortion", "Asymmetry")
+EXCLUDED_BY_NORMAL = ("mass", "calcification", "cluster", "asymmetry", "distortion")
+AREAS = ("mass", "cluster", "asymmetry", "assymetry", "distortion")
+VIEW = {"CC": "CC", "ML": "MLO", "FB": "FB"}
+"""View in the sheet for its code in a file name."""
+
+_DICOM = re.compile(
+    r"(?P<id>\d{8})_(?P<patient>[0-9a-f]{16})_MG_([LR])_(CC|ML|FB)_ANON\.dcm", re.IGNORECASE
+)
+_XML = re.compile(r".*/(?P<kind>AllXML|Pectoral Muscle XML)/(?P<id>\d{8})[^/]*\.xml", re.IGNORECASE)
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the rows of the sheet; a picture whose file name contradicts it is set aside."""
+    dicoms: dict[str, re.Match[str]] = {}
+    outlines: dict[tuple[str, str], Path] = {}
+    for name in walk(root):
+        if found := _XML.fullmatch(f"/{name}"):
+            outlines[found["kind"].lower(), found["id"]] = root / name
+        elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
+            dicoms.setdefault(found["id"], found)
+    files = index_names(root, ".dcm")
+    for row in _rows(root, layout):
+        key, side, view = row["File Name"], row["Laterality"], row["View"]
+        named = dicoms.get(key)
+        path = files[named[0]] if named else root / "AllDICOMs" / f"{key}.dcm"
+        if named and (named[3].upper(), VIEW[named[4].upper()]) != (side, view):
+            reason = f"{row.cite('View')} {side}: the file name says otherwise"
+            yield Skip(key=key, reason=reason, paths=(path,))
+        elif view == "FB":
+            yield Skip(key=key, reason="a view from below, the only one", paths=(path,))
+        else:
+            muscle = outlines.get(("pectoral muscle xml", key)) if view == "MLO" else None
+            try:
+                marks = _marks(outlines.get(("allxml", key)))
+                regions = (*_regions(marks), *_pectoral(muscle, side))
+            except SourceError as error:
+                yield Skip(key=key, reason=str(error), paths=(path,))
+                continue
+            yield Case(
+                key=key,
+                images=(ImageRef(paths=(path,)),),
+                patient=named["patient"] if named else None,
+                labels=tuple(_labels(row, marks)),
+                regions=regions,
+                facts=(("laterality", side),),
+            )
+
+
+def closed(line: Points, side: str) -> Points:
+    """Close the line of a pectoral muscle with the upper corner at the chest wall.
+
+    Left breasts touch the left edge. Right ones touch the right edge, where the line ends, so
+    its last column stands for the width of the picture.
+    """
+    down = line if line[0][1] <= line[-1][1] else line[::-1]
+    edge = 0.0 if side == "L" else max(x for x, _ in line)
+    return ((edge, 0.0), (down[0][0], 0.0), *down, (edge, down[-1][1]))
+
+
+def _rows(root: Path, layout: str) -> Iterator[Row]:
+    name = "INbreast.csv" if layout == "csv" else "INbreast.xls"
+    path = index_names(root, name).get(name, root / name)
+    if layout == "csv":
+        rows = read_csv(path, columns=COLUMNS, delimiter=";")
+    else:
+        rows = read_sheet(path, columns=(*COLUMNS, *FLAGS))
+    return (row for row in rows if row["File Name"])  # the sheet ends with a row of totals
+
+
+def _labels(row: Row, marks: Iterable[Mark]) -> Iterator[Label]:
+    yield row.label("View", field="view")
+    if row["ACR"]:
+        yield row.label("ACR", field="density")
+    yield row.label("Bi-Rads", field="birads", value=row["Bi-Rads"].lower())
+    for flag in FLAGS:
+        if row.get(flag):
+            yield row.label(flag, field=_field(flag.lower()), value=flag.lower())
+    for mark in marks:
+        yield Label(field=_field(mark.name), value=mark.name, evidence=mark.evidence)
+    if row["Bi-Rads"] == "1":
+        yield row.label("Bi-Rads", field="finding", value="normal")
+        for name in EXCLUDED_BY_NORMAL:
+            yield row.label("Bi-Rads", field=_field(name), value=name, state=State.ABSENT)
+
+
+def _regions(marks: Iterable[Mark]) -> Iterator[Region]:
+    for mark in marks:
+        if mark.name in AREAS and len(mark.points) > 2:  # calcifications are spots
+            shape = Polygons(outlines=(Outline(points=mark.points),))
+            field = _field(mark.name)
+            yield Region(field=field, value=mark.name, shape=shape, evidence=mark.evidence)
+
+
+def _pectoral(path: Path | None, side: str) -> Iterator[Region]:
+    for mark in _marks(path):
+        if len(mark.points) > 1:
+            shape = Polygons(outlines=(Outline(points=closed(mark.points, side)),))
+            value = "pectoral muscle"
+            yield Region(field="structure", value=value, shape=shape, evidence=mark.evidence)
+
+
+def _field(name: str) -> str:
+    return "mass" if name == "mass" else "finding"
+
+
+def _marks(path: Path | None) -> tuple[Mark, ...]:
+    return () if path is None else read_marks(path)

@@ -1,0 +1,68 @@
+"""IQ-OTH/NCCD: the folder is the label, of the case and not of the slice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReadError, SourceError
+from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.tables import natural
+
+SIZES = {"Benign": 120, "Malignant": 561, "Normal": 416}
+SIDE = 512
+_NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)\.jpg")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield the pictures by class, then by number.
+
+    Raises:
+        SourceError: a class holds more pictures than the release, or one number twice.
+    """
+    del layout  # both spellings are read
+    named: list[tuple[str, int, Path]] = []
+    for path in sorted(root.rglob("* cases/*"), key=natural):
+        name = _NAME.fullmatch(path.name)
+        if name and path.parent.name.startswith(name[1]):
+            named.append((name[1].replace("Bengin", "Benign"), int(name[2]), path))
+        elif path.suffix != ".txt" and path.parent.name != "Test cases":
+            yield Skip(
+                key=path.relative_to(root).as_posix(),
+                reason="not named as in the release; wrongly titled copies mix in other pictures",
+                paths=(path,),
+            )
+    _check(root, named)
+    for label, number, path in sorted(named):
+        yield Case(
+            key=f"{label} case ({number})",
+            images=(ImageRef(paths=(path,)),),
+            labels=(Label(field="diagnosis", value=label, evidence=f"folder {path.parent.name}"),),
+        )
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """Refuse sizes other than 512 x 512: nearly all odd ones are malignant and give it away."""
+    rows, columns = volume.slices.shape[1:3]
+    if (rows, columns) != (SIDE, SIDE):
+        raise ReadError(
+            f"{case.key}: is {columns} x {rows} pixels; expected {SIDE} x {SIDE}: odd sizes are "
+            "almost only malignant, so the size would give the answer away, and smaller ones "
+            "come from augmented copies",
+            code="odd-size",
+        )
+    return [0]
+
+
+def _check(root: Path, named: list[tuple[str, int, Path]]) -> None:
+    twice = [key for key, count in Counter(entry[:2] for entry in named).items() if count > 1]
+    beyond = [entry[:2] for entry in named if not 1 <= entry[1] <= SIZES[entry[0]]]
+    for label, number in (*twice, *beyond):
+        raise SourceError(
+            f"{root}: {label} case ({number}) "
+            f"{'is there twice' if twice else f'is beyond the {SIZES[label]} of the release'}; "
+            f"expected at most {SIZES} pictures: is this an augmented or doubled copy?"
+        )

@@ -1,0 +1,101 @@
+"""ISLES 2022: three sequences a patient at the height of the lesion, and a DWI slice without."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region
+from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
+from medrcube.sources.tables import natural
+
+LEAST = 20
+"""Voxels of a lesion on its slice: smaller ones look normal."""
+APART = 3
+"""A slice without a lesion lies this many slices from any marked one."""
+_FILES = {
+    "zenodo": {"dwi": "dwi/{}_dwi", "adc": "dwi/{}_adc", "flair": "anat/{}_FLAIR"},
+    "grand-challenge": {"dwi": "{}_dwi", "adc": "{}_adc", "flair": "{}_flair"},
+}
+
+
+def cases(root: Path, layout: str) -> Iterator[Case]:
+    """Yield four cases for every mask; the files of a session are found from it."""
+    masks = root.rglob("derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
+    for mask in sorted(masks, key=natural):
+        patient, session = mask.parts[-3:-1]
+        top = mask.parents[3] / ("rawdata" if layout == "grand-challenge" else "")
+        for sequence, pattern in _FILES[layout].items():
+            file = top / patient / session / f"{pattern.format(f'{patient}_{session}')}.nii.gz"
+            yield _case(file, mask, patient, sequence, lesion=sequence != "flair")
+            if sequence == "dwi":
+                yield _case(file, mask, patient, sequence, clear=True)
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The largest slice of the lesion, at the same height in FLAIR, or one far from any lesion."""
+    marked = load_labels(case.images[0].parts[0]).marked()
+    clear = case.key.endswith("-clear")
+    index = _clear(marked) if clear else marked.largest("axial", least=LEAST)
+    return [slice_at(volume, marked.centre_of_slice("axial", index))]
+
+
+def _clear(marked: Marked) -> int:
+    """The slice nearest the middle, within the middle half, that lies apart from any lesion."""
+    areas = marked.areas("axial")
+    lesions = np.flatnonzero(areas)
+    middle = [k for k in range(len(areas)) if len(areas) <= 4 * k + 2 <= 3 * len(areas)]
+    free = [k for k in middle if lesions.size and np.abs(lesions - k).min() >= APART]
+    if not free:
+        raise ReadError(
+            f"no slice in the middle half lies {APART} slices from a lesion, or nothing is marked",
+            code="no-slice",
+        )
+    return min(free, key=lambda k: (abs(2 * k - len(areas) + 1), k))
+
+
+def _case(
+    file: Path,
+    mask: Path,
+    patient: str,
+    sequence: str,
+    *,
+    lesion: bool = False,
+    clear: bool = False,
+) -> Case:
+    labels = [
+        Label(field="plane", value="axial", evidence="cut by the affine"),
+        Label(field="sequence", value=sequence, evidence=file.name),
+    ]
+    regions: tuple[Region, ...] = ()
+    if clear:
+        evidence = f"{mask.name} marks nothing within {APART - 1} slices"
+        labels.append(Label(field="infarct", value="none", evidence=evidence))
+    elif lesion:
+        labels.append(Label(field="infarct", value="lesion", evidence=mask.name))
+        labels.append(Label(field="diagnosis", value="stroke", evidence="challenge description"))
+        shape = MaskFile(paths=(mask,))
+        regions = (Region(field="infarct", value="lesion", shape=shape, evidence=mask.name),)
+    return Case(
+        key=f"{patient}-{sequence}{'-clear' if clear else ''}",
+        # The choice of the slice needs the mask in every sequence.
+        images=(ImageRef(paths=(file,), parts=(mask,)),),
+        patient=patient,
+        labels=tuple(labels),
+        regions=regions,
+        facts=_facts(file.with_name(file.name.replace(".nii.gz", ".json"))),
+    )
+
+
+def _facts(sidecar: Path) -> tuple[tuple[str, str], ...]:
+    """Sex, age and field strength where a sidecar states them."""
+    if not sidecar.exists():
+        return ()
+    stated = json.loads(sidecar.read_text(encoding="utf-8"))
+    named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}
+    return tuple((name, str(stated[key])) for name, key in named.items() if stated.get(key))

@@ -1,0 +1,81 @@
+"""IXI: one volume a sequence, found by its file name, with age and sex from IXI.xls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.layout import walk
+from medrcube.sources.spreadsheets import read_sheet
+
+SEX = "SEX_ID (1=m, 2=f)"
+PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axial",)}
+TESLA = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
+HEIGHT = 0.58
+"""A T1 volume shows the neck: mid-brain lies this far up."""
+_NAME = re.compile(r"(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA)\.nii.*")
+_DISPUTED = {"IXI219", "IXI328"}  # two ages in one id, two sexes in the other
+Facts = tuple[tuple[str, str], ...]
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield an axial slice of every volume, and two more planes of those whose voxels allow it."""
+    suffix = ".nii.gz" if layout == "archives" else ".nii"
+    files = list(walk(root))
+    table = next((name for name in files if name.rpartition("/")[2] == "IXI.xls"), None)
+    people = {} if table is None else _people(root / table)
+    seen: set[str] = set()
+    for name in files:
+        found = _NAME.fullmatch(name.rpartition("/")[2])
+        if found is None or not name.endswith(suffix):
+            continue
+        stem = found[0].removesuffix(suffix)
+        if stem in seen:
+            yield Skip(key=name, reason="another copy of a volume", paths=(root / name,))
+            continue
+        seen.add(stem)
+        for plane in PLANES.get(found["kind"], ("axial",)):
+            yield Case(
+                key=f"{stem}-{plane}",
+                images=(ImageRef(paths=(root / name,)),),
+                patient=found["who"],
+                labels=(
+                    Label(field="plane", value=plane, evidence="cut by the affine"),
+                    Label(field="sequence", value=found["kind"], evidence=found[0]),
+                ),
+                plane=plane,
+                facts=(
+                    ("site", found["site"]),
+                    ("tesla", TESLA[found["site"]]),
+                    *people.get(found["who"], ()),
+                ),
+            )
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """Mid-brain of an axial T1 volume, else the middle."""
+    if volume.affine is None:
+        raise ReadError(
+            f"{case.key}: the file does not say where its axes point, but the card assumes so "
+            "for every sequence (unverified for T2, PD and MRA); is this another edition?",
+            code="no-affine",
+        )
+    count = volume.slices.shape[0]
+    necked = case.plane == "axial" and any(label.value == "T1" for label in case.labels)
+    return [int(count * HEIGHT) if necked else count // 2]
+
+
+def _people(path: Path) -> Mapping[str, Facts]:
+    """Sex and age by subject: the first row of an id counts, a second one is mostly zeros."""
+    people: dict[str, Facts] = {}
+    for row in read_sheet(path, sheet="Table", columns=("IXI_ID", SEX, "AGE")):
+        who = f"IXI{row.integer('IXI_ID'):03}"
+        if who not in people and who not in _DISPUTED:
+            sex = {"1": "male", "2": "female"}.get(row[SEX])
+            facts = [("sex", sex)] if sex else []
+            people[who] = (*facts, *row.facts(age="AGE"))
+    return people

@@ -1,0 +1,62 @@
+"""Synthetic IXI volumes: every sequence and site, T1 in its own axis order, doubled rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nibabel
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources.phantom_sheets import Value, write_spreadsheet
+from medrcube.sources.phantoms import CANARY, picture, write_lines, write_nifti
+
+SUBJECTS = ("IXI002-Guys-0828", "IXI012-HH-1211", "IXI219-IOP-0998")
+HEADER = (
+    *("IXI_ID", "SEX_ID (1=m, 2=f)", "HEIGHT", "WEIGHT", "ETHNIC_ID", "MARITAL_ID"),
+    *("OCCUPATION_ID", "QUALIFICATION_ID", "DOB", "DATE_AVAILABLE", "STUDY_DATE", "AGE"),
+)
+ROWS: tuple[tuple[Value, ...], ...] = (
+    (1, 1, 170, 80, 1, 3, 5, 2, CANARY, 0, None, None),
+    (2, 2, 164, 58, 1, 4, 1, 5, CANARY, 1, CANARY, 35.800137),
+    (12, 1, 1520, 70, 1, 2, 1, 5, CANARY, 1, CANARY, 38.781656),
+    (219, 1, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, 51.2),
+    (219, 1, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, 60.1),
+)
+
+
+def build(root: Path, layout: str) -> None:
+    """Write T1, T2, PD and MRA of three subjects, one DTI volume and the table."""
+    suffix = ".nii.gz" if layout == "archives" else ".nii"
+    for seed, subject in enumerate(SUBJECTS):
+        _sagittal(root / f"IXI-T1/{subject}-T1{suffix}", seed)
+        for number, kind in enumerate(("T2", "PD"), start=1):
+            _axial(root / f"IXI-{kind}/{subject}-{kind}{suffix}", 100 * number + seed)
+    _axial(root / f"IXI-MRA/{SUBJECTS[0]}-MRA{suffix}", 300)
+    _axial(root / f"IXI-DTI/{SUBJECTS[0]}-DTI-00{suffix}", 400)
+    write_lines(root / "IXI-DTI/bvals.txt", ["0 1000"])
+    sheets = {"Table": (HEADER, *ROWS), "Ethnicity": (("ID", "ETHNIC"), (1, "White"))}
+    write_spreadsheet(root / "IXI.xls", sheets)
+
+
+def _head(seed: int) -> NDArray[np.int16]:
+    """``(superior, anterior to posterior, right to left)``: the radiologist's axial stack."""
+    flat = picture(96, 90, seed=seed, maximum=700).astype(np.int32)
+    slices = [flat * (48 + k) // 120 for k in range(72)]
+    return np.stack(slices).astype(np.int16)
+
+
+def _axial(path: Path, seed: int) -> None:
+    write_nifti(path, _head(seed), spacing=(0.94, 0.94, 1.25), signs=(-1, -1, 1))
+
+
+def _sagittal(path: Path, seed: int) -> None:
+    """Axes to posterior, superior and right, as T1 volumes are stored."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stored = _head(seed).transpose(1, 0, 2)[:, :, ::-1]
+    affine = np.array([[0, 0, 1.2, 0], [-0.9375, 0, 0, 0], [0, 0.9375, 0, 0], [0, 0, 0, 1]])
+    make: Any = nibabel.Nifti1Image
+    image = make(np.ascontiguousarray(stored), affine)
+    image.header["descrip"] = CANARY.encode()
+    nibabel.save(image, path)

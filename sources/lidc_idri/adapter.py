@@ -1,0 +1,270 @@
+"""LIDC-IDRI: one slice for each nodule that three of four readers marked, and for clear scans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from medrcube.errors import ReadError, SourceError
+from medrcube.records import (
+    Case,
+    Consensus,
+    ImageRef,
+    Label,
+    Outline,
+    Polygons,
+    Region,
+    Scope,
+    Skip,
+    State,
+)
+from medrcube.sources.dicom_headers import in_slice_order, read_header, series_in
+from medrcube.sources.layout import walk
+from medrcube.sources.nodules import (
+    Mark,
+    Reading,
+    is_sound,
+    largest_slice,
+    match,
+    rating,
+    read_reading,
+)
+from medrcube.sources.spreadsheets import read_cells
+
+READERS, NEEDED, MOST_SHOWN = 4, 3, 4
+RATINGS = ("texture", "margin", "malignancy")
+HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
+Nodule = Sequence[Mark]
+_Slice = tuple[str, Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scan:
+    """One CT series with its reading."""
+
+    name: str
+    patient: str
+    files: tuple[Path, ...]
+    reading: Reading
+    spacing: float
+    thickness: float
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield patient by patient; images and readings are joined by the UID of the series."""
+    del layout  # a header tells the series, not the name of a folder
+    readings, truth = _readings(root), _diagnoses(root)
+    seen: set[str] = set()
+    for folder in sorted(root.rglob("LIDC-IDRI-????")):
+        if folder.is_dir():
+            try:
+                series = series_in(folder)
+                found = list(_patient(folder.name, series, readings))
+            except ReadError as error:  # one damaged header must not stop a thousand patients
+                paths = tuple(folder / name for name in walk(folder))
+                yield Skip(key=folder.name, reason=str(error), paths=paths)
+                continue
+            seen.update(series)
+            yield from _diagnosed(folder.name, found, truth.get(folder.name))
+    for uid in sorted(readings.keys() - seen):
+        yield Skip(key=uid, reason="the CT series of this reading is not in this copy")
+
+
+def _patient(
+    patient: str, series: Mapping[str, tuple[Path, ...]], readings: Mapping[str, Reading | None]
+) -> Iterator[Case | Skip]:
+    for uid, files in series.items():
+        scan = _scan(patient, uid, files, readings)
+        if isinstance(scan, Skip):
+            yield scan
+            continue
+        found = list(_nodules(scan))
+        yield from found
+        yield _rest(scan, found)
+
+
+def _scan(
+    patient: str, uid: str, files: tuple[Path, ...], readings: Mapping[str, Reading | None]
+) -> _Scan | Skip:
+    header = read_header(files[0], ("Modality", "PixelSpacing", "SliceThickness"))
+    name = f"{patient}-{uid[-5:]}"
+    reading = readings.get(uid)
+    if header.get("Modality") != "CT":
+        reason = "a chest X-ray of the same patient, which is read in another way"
+    elif uid not in readings:
+        reason = "no reading names this CT series; are the XML files complete?"
+    elif reading is None:
+        reason = "two readings of this series contradict each other"
+    elif reading.readers != READERS:
+        reason = f"holds {reading.readers} reading sessions; expected {READERS}"
+    elif not {"PixelSpacing", "SliceThickness"} <= header.keys():
+        reason = "its header states no pixel spacing or slice thickness, which matching needs"
+    else:
+        return _Scan(
+            name=name,
+            patient=patient,
+            files=files,
+            reading=reading,
+            spacing=float(header["PixelSpacing"].partition("\\")[0]),
+            thickness=float(header["SliceThickness"]),
+        )
+    return Skip(key=name, reason=reason, paths=files)
+
+
+def _nodules(scan: _Scan) -> Iterator[Case | Skip]:
+    if not scan.reading.marks:
+        yield _clear(scan)
+        return
+    slices = {read_header(path, ("SOPInstanceUID",))["SOPInstanceUID"]: path for path in scan.files}
+    marks = scan.reading.marks
+    nodules = match(marks, spacing=scan.spacing, thickness=scan.thickness, readers=READERS)
+    for number, nodule in enumerate(nodules, 1):
+        key = f"{scan.name}-{number}"
+        uid = largest_slice(nodule)
+        if not is_sound(nodule):
+            reason = "one reader marked it twice, so two nodules may have been taken for one"
+        elif len(nodule) < NEEDED:
+            reason = f"marked by {len(nodule)} of {READERS} readers, so it stays uncertain"
+        elif uid not in slices:
+            reason = "the slice on which it is largest is not in this copy"
+        else:
+            others = [other for other in nodules if other is not nodule]
+            yield _case(scan, key, nodule, others, (uid, slices[uid]))
+            continue
+        yield Skip(key=key, reason=reason)
+
+
+def _rest(scan: _Scan, found: Sequence[Case | Skip]) -> Skip:
+    """Account for the slices of a scan that no picture is made of."""
+    used = {path for case in found if isinstance(case, Case) for path in case.files()}
+    rest = tuple(path for path in scan.files if path not in used)
+    reason = "each nodule is shown on the slice where it is largest, a clear scan on its middle one"
+    return Skip(key=f"{scan.name}-other-slices", reason=reason, paths=rest)
+
+
+def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image: _Slice) -> Case:
+    uid, path = image
+    evidence = f"marked by {len(nodule)} of {READERS} readers"
+    readings = tuple(Polygons(outlines=_outlines(mark, uid, edge=False)) for mark in nodule)
+    shape = Consensus(readings=readings)
+    regions = [Region(field="nodule", value="nodule", shape=shape, evidence=evidence)]
+    labels = [Label(field="nodule", value="nodule", evidence=evidence)]
+    for other in others:
+        lines = tuple(line for mark in other for line in _outlines(mark, uid, edge=True))
+        if lines:  # whoever marked it: the slice then holds more than one nodule
+            beside = f"{evidence}; another one by {len(other)}"
+            shown = Polygons(outlines=lines)
+            regions.append(Region(field="nodule", value="nodule", shape=shown, evidence=beside))
+    if len(regions) == 1:
+        labels.extend(label for name in RATINGS for label in _rated(nodule, name))
+    return Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        patient=scan.patient,
+        labels=tuple(labels),
+        regions=tuple(regions),
+        facts=(("readers", str(len(nodule))),),
+    )
+
+
+def _clear(scan: _Scan) -> Case:
+    """The middle slice of a scan in which nobody marked a nodule of 3 mm or more."""
+    ordered = in_slice_order(scan.files)
+    evidence = f"no mark by {READERS} readers in the whole scan"
+    return Case(
+        key=f"{scan.name}-clear",
+        images=(ImageRef(paths=(ordered[len(ordered) // 2],)),),
+        patient=scan.patient,
+        labels=(
+            Label(field="nodule", value="none", evidence=evidence),
+            Label(field="nodule", value="nodule", state=State.ABSENT, evidence=evidence),
+        ),
+    )
+
+
+def _outlines(mark: Mark, uid: str, *, edge: bool) -> tuple[Outline, ...]:
+    """Lines of one reader on one slice; points that enclose nothing are left out."""
+    return tuple(
+        Outline(points=contour.points, slice=uid, hole=contour.hole, edge=edge)
+        for contour in mark.contours
+        if contour.slice == uid and len(contour.points) > 2
+    )
+
+
+def _rated(nodule: Nodule, name: str) -> Iterator[Label]:
+    """The median, and as unknown what single readers chose instead: no wrong option may be that."""
+    median = rating(nodule, name)
+    if median is None:
+        return
+    given = [mark.ratings[name] for mark in nodule]
+    evidence = f"{name} rated {', '.join(map(str, sorted(given)))}"
+    yield Label(field=name, value=f"{median:g}", evidence=evidence)
+    for value in sorted(set(given) - {median}):
+        yield Label(field=name, value=str(value), state=State.UNKNOWN, evidence=evidence)
+
+
+def _diagnosed(
+    patient: str, found: Sequence[Case | Skip], label: Label | None
+) -> Iterator[Case | Skip]:
+    """Ask the diagnosis of a patient where all nodules of the first scan are shown.
+
+    One nodule carries it itself; several are put side by side.
+    """
+    nodules = [case for case in found if isinstance(case, Case) and case.regions]
+    first = nodules[0].key.rpartition("-")[0] if nodules else ""
+    shown = [case for case in nodules if case.key.rpartition("-")[0] == first]
+    key = f"{patient}-diagnosis"
+    for case in found:
+        if label and isinstance(case, Case) and shown == [case]:
+            yield replace(case, labels=(*case.labels, label), shows=Scope.PATIENT)
+        else:
+            yield case
+    if label is None or len(shown) < 2:
+        return
+    if len(shown) > MOST_SHOWN:
+        yield Skip(key=key, reason=f"{len(shown)} nodules; one picture shows {MOST_SHOWN}")
+        return
+    yield Case(
+        key=key,
+        images=tuple(case.images[0] for case in shown),
+        patient=patient,
+        labels=(label,),
+        shows=Scope.PATIENT,
+    )
+
+
+def _readings(root: Path) -> dict[str, Reading | None]:
+    """Reading of each series; ``None`` where files differ and none of them is a correction."""
+    found: dict[str, Reading | None] = {}
+    corrected: set[str] = set()
+    paths = root.rglob("*.xml")
+    for path in sorted(paths, key=lambda path: ("correction" not in path.name, str(path))):
+        reading = read_reading(path)
+        if reading is None or reading.series in corrected:
+            continue
+        if "correction" in path.name:
+            corrected.add(reading.series)
+        same = found.setdefault(reading.series, reading) == reading
+        found[reading.series] = reading if same else None
+    return found
+
+
+def _diagnoses(root: Path) -> dict[str, Label]:
+    paths = sorted(root.rglob("tcia-diagnosis-data*.xls*"))
+    if not paths:
+        return {}
+    head, *rows = read_cells(paths[0], sheet="Diagnosis Truth")
+    if [cell.strip()[: len(name)] for cell, name in zip(head, HEADS, strict=False)] != [*HEADS]:
+        raise SourceError(
+            f"{paths[0]}: expected columns that begin with {', '.join(HEADS)}; found "
+            f"{[cell[:30] for cell in head[:3]]}: is this another edition?"
+        )
+    found: dict[str, Label] = {}
+    for patient, code, method in ((row[0].strip(), row[1], row[2]) for row in rows):
+        # No method is no evidence, and two years without growth speak against a malignant code.
+        open_case = method in {"", "0"} or (method == "1" and code != "1")
+        state = State.UNKNOWN if open_case else State.PRESENT
+        evidence = f"{paths[0].name} diagnosis={code} method={method}"
+        found[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
+    return found

@@ -1,0 +1,100 @@
+"""MIMIC-CXR-JPG: one case per chest film; labels of a study where both labelers agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Scope, Skip, State
+from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
+from medrcube.sources.tables import Row, find_table, iter_csv
+
+_FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
+# Named by the authors; none is a plain view of the chest.
+_OTHER = {
+    *("", "LPO", "RAO", "RPO", "LAO", "AP AXIAL", "XTABLE LATERAL", "AP LLD", "PA LLD"),
+    *("AP RLD", "PA RLD", "SWIMMERS", "L5 S1"),
+}
+_PROCEDURE = ("PerformedProcedureStepDescription", "ProcedureCodeSequence_CodeMeaning")
+_POSITION = "PatientOrientationCodeSequence_CodeMeaning"
+_ELSEWHERE = re.compile(r"KNEE|ABDOM|CLAVIC|SCOLIO|\bRIB|STERN|SHOULDER|PELVI|SPINE")
+_RELATED = {
+    **dict.fromkeys(("Edema", "Lung Lesion", "Atelectasis"), ("Lung Opacity",)),
+    "Consolidation": ("Lung Opacity", "Pneumonia"),
+    "Pneumonia": ("Lung Opacity", "Consolidation"),
+    "Lung Opacity": ("Edema", "Lung Lesion", "Atelectasis", "Consolidation", "Pneumonia"),
+    "Cardiomegaly": ("Enlarged Cardiomediastinum",),
+    "Enlarged Cardiomediastinum": ("Cardiomegaly",),
+}
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield a case or a reason for every row of the metadata table, in its order."""
+    table = find_table(root, "mimic-cxr-2.0.0-metadata")
+    rows = _rows(root, "2.0.0-split", "dicom_id", "split")
+    splits = {row["dicom_id"]: row["split"] for row in rows}
+    readings = _readings(root, checked=layout == "2.1.0")
+    columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
+    for row in iter_csv(table, columns=columns):
+        subject, study, view = row["subject_id"], row["study_id"], row["ViewPosition"]
+        folder = table.parent / "files" / f"p{subject[:2]}" / f"p{subject}" / f"s{study}"
+        path = folder / f"{row['dicom_id']}.jpg"
+        reason = _unsuited(row)
+        if reason:
+            yield Skip(key=row["dicom_id"], reason=reason, paths=(path,))
+            continue
+        labels = [row.label("ViewPosition", field="view")]
+        labels += [row.label(_POSITION, field="position")] if row[_POSITION] else []
+        reading = readings.get(study)
+        yield Case(
+            key=row["dicom_id"],
+            images=(ImageRef(paths=(path,)),),
+            patient=subject,
+            labels=(*labels, *(labels_of(_settled(reading)) if reading else ())),
+            split=splits.get(row["dicom_id"]),
+            shows=Scope.STUDY if view in _FRONTAL else Scope.IMAGE,
+        )
+
+
+def _unsuited(row: Row) -> str:
+    """Why a film is set aside: not every film of the collection shows a chest."""
+    view, text = row["ViewPosition"], " / ".join(row[column] for column in _PROCEDURE).upper()
+    if view in _OTHER:
+        return f"the view is {view or 'not stated'}; expected a plain frontal or lateral film"
+    if "CHEST" not in text or _ELSEWHERE.search(text):
+        return "the procedure names another region than the chest, or none"
+    return ""
+
+
+def _readings(root: Path, *, checked: bool) -> Mapping[str, Reading]:
+    """Labels by study: of both labelers where they agree, or those of the radiologist."""
+    one, other = (
+        {row["study_id"]: read_states(row) for row in _rows(root, name, "study_id", *COLUMNS)}
+        for name in ("2.0.0-chexpert", "2.0.0-negbio")
+    )
+    empty = Reading(place="no row", states={})
+    found = {
+        study: agreed(one.get(study, empty), other.get(study, empty))
+        for study in dict.fromkeys((*one, *other))
+    }
+    if checked:
+        rows = _rows(root, "2.1.0-test-set-labeled", "study_id", *COLUMNS)
+        found |= {row["study_id"]: read_states(row) for row in rows}
+    return found
+
+
+def _settled(reading: Reading) -> Reading:
+    """A finding whose parent or child is uncertain is uncertain too."""
+    states = {
+        name: State.UNKNOWN
+        if any(reading.states.get(kin) is State.UNKNOWN for kin in _RELATED.get(name, ()))
+        else state
+        for name, state in reading.states.items()
+    }
+    return replace(reading, states=states)
+
+
+def _rows(root: Path, name: str, *columns: str) -> Iterator[Row]:
+    return iter_csv(find_table(root, f"mimic-cxr-{name}"), columns=columns)

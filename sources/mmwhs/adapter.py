@@ -1,0 +1,111 @@
+"""MM-WHS: labelled CT and MR volumes in three planes, each checked for grey scale and direction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.layout import walk
+from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.taxonomy import Modality
+
+STRUCTURES = {
+    "500": (500,),
+    "600": (600,),
+    "420": (420, 421),
+    "550": (550,),
+    "205": (205,),
+    "820": (820,),
+    "850": (850,),
+}
+"""Value in the card -> stored values: 421 is a typing error for 420."""
+PLANES = ("axial", "coronal", "sagittal")
+_NAME = re.compile(r"(?P<key>(?P<kind>ct|mr)_train_\d{4})_image\.nii(\.gz)?")
+_WINDOW = (200.0, 800.0)
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield three planes of every labelled volume, wherever its folder lies."""
+    del layout
+    seen: set[str] = set()
+    for name in walk(root):
+        found = _NAME.fullmatch(name.rpartition("/")[2])
+        if found is None:
+            continue
+        image = root / name
+        if found["key"] in seen:
+            yield Skip(key=name, reason="another copy of a volume", paths=(image,))
+            continue
+        seen.add(found["key"])
+        label = _label_of(root, image)
+        for plane in PLANES:
+            yield Case(
+                key=f"{found['key']}-{plane}",
+                images=(ImageRef(paths=(image,)),),
+                patient=found["key"],
+                labels=(Label(field="plane", value=plane, evidence="cut by the affine"),),
+                regions=tuple(
+                    Region(
+                        field="structure",
+                        value=value,
+                        shape=MaskFile(paths=(label,), values=stored),
+                        evidence=f"{label.name}={value}",
+                    )
+                    for value, stored in STRUCTURES.items()
+                ),
+                split="train",
+                modality=Modality.CT if found["kind"] == "ct" else Modality.MRI,
+                plane=plane,
+            )
+
+
+def read(image: ImageRef) -> Any:
+    """Read a volume with the window of its modality.
+
+    Raises:
+        ReadError: code ``not-hounsfield`` when the air of a CT is not near -1000 HU.
+    """
+    from medrcube.build import readers  # noqa: PLC0415
+
+    volume = readers.read(image)
+    low, high = np.percentile(np.asarray(volume.slices), (1, 98))
+    window = ((low + high) / 2, max(high - low, 1.0))
+    if image.paths[0].name.startswith("ct_"):
+        window = _WINDOW
+        if low > -800:
+            raise ReadError(
+                f"{image.paths[0].name}: its darkest voxels are {low:.0f} where the card expects "
+                "air below -800 HU; is the file stored with an offset?",
+                code="not-hounsfield",
+            )
+    return replace(volume, greys=replace(volume.greys, windows=(window,)))
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The slice with the largest marked area, once the label shows the right directions."""
+    plane = case.plane or "axial"
+    path = case.files()[-1]
+    labels = load_labels(path)
+    ventricle, atrium, aorta = (labels.marked(*STRUCTURES[v]) for v in ("500", "550", "820"))
+    if ventricle.centre()[0] >= atrium.centre()[0] or aorta.centre()[2] <= ventricle.centre()[2]:
+        raise ReadError(
+            f"{path.name}: by its affine the left ventricle does not lie left of the right atrium "
+            "and below the aorta; its directions are wrong",
+            code="wrong-directions",
+        )
+    heart = labels.marked()
+    return [slice_at(volume, heart.centre_of_slice(plane, heart.largest(plane)))]
+
+
+def _label_of(root: Path, image: Path) -> Path:
+    """The label beside the image, or in a folder of labels anywhere."""
+    name = image.name.replace("_image", "_label")
+    beside = image.with_name(name)
+    return beside if beside.exists() else next(iter(sorted(root.rglob(name))), beside)

@@ -1,0 +1,122 @@
+"""Montgomery County: the name is the label, two mask folders hold a lung each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+
+_NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.png")
+_READING = re.compile(
+    r"\s*Patient's Sex:\s*(?P<sex>[FMO])\s+Patient's Age:\s*(?P<age>\d+)Y\s+(?P<text>.*)", re.DOTALL
+)
+_SAME_PERSON = re.compile(r"same pt as MCUCXR_(\d{4})")
+_SIDES = ("leftMask", "rightMask")
+# Masks with a second blob outside the lung: a box around them would be too large.
+_STRAY = (("MCUCXR_0399_1", "leftMask"), ("MCUCXR_0052_0", "rightMask"))
+_ADULT = 18
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every film, people who were filmed twice under one number."""
+    films = [path for path in sorted(root.glob("**/CXR_png/*.png")) if _NAME.fullmatch(path.name)]
+    readings = {path.stem: _reading(path) for path in films} if layout == "nlm" else {}
+    people = _people(readings)
+    for path in films:
+        name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
+        if name is None or (layout == "nlm" and reading is None):
+            reason = "its file of readings does not hold sex, age and reading in this order"
+            yield Skip(key=path.stem, reason=reason, paths=(path, *_masks(path).values()))
+            continue
+        masks = _masks(path) if layout == "nlm" else {"masks": _beside(path, "masks")}
+        for key, folder in _STRAY:
+            if key == path.stem and folder in masks:
+                reason = "the mask carries a stray blob outside the lung"
+                yield Skip(key=f"{key}-{folder}", reason=reason, paths=(masks.pop(folder),))
+        yield Case(
+            key=path.stem,
+            images=(ImageRef(paths=(path,)),),
+            patient=people.get(name["number"], name["number"]),
+            labels=_labels(path, name["label"], reading),
+            regions=tuple(
+                Region(
+                    field="side" if folder in _SIDES else "lungs",
+                    value=folder,
+                    shape=MaskFile(paths=(mask,)),
+                    evidence=f"{folder}/{mask.name}",
+                )
+                for folder, mask in masks.items()
+            ),
+            facts=_facts(reading),
+        )
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """Check that each lung mask lies on the side of the picture that its folder names.
+
+    Raises:
+        ReadError: code ``lung-side`` when it does not.
+    """
+    from PIL import Image  # noqa: PLC0415
+
+    for region in case.regions:
+        if region.value in _SIDES and isinstance(region.shape, MaskFile):
+            with Image.open(region.shape.paths[0]) as mask:
+                x0, _, x1, _ = mask.convert("L").getbbox() or (0, 0, 0, 0)
+                left = x0 + x1 < mask.width
+            if left != (region.value == "leftMask"):
+                side = "left" if left else "right"
+                raise ReadError(
+                    f"{region.evidence}: the mask lies at the {side} side of the picture; the card "
+                    "assumes (unverified) that the folder is named after that side, which shows "
+                    "the other lung of the patient; report this copy",
+                    code="lung-side",
+                )
+    return list(range(volume.slices.shape[0]))
+
+
+def _reading(film: Path) -> re.Match[str] | None:
+    path = _beside(film, "ClinicalReadings").with_suffix(".txt")
+    return _READING.fullmatch(path.read_text("latin-1")) if path.exists() else None
+
+
+def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:
+    """Number of the earlier film of the same person, for films whose reading names it."""
+    same: dict[str, str] = {}
+    for key, reading in readings.items():
+        other = _SAME_PERSON.search(reading["text"]) if reading else None
+        if other:
+            first, second = sorted((key.split("_")[1], other[1]))
+            same[second] = same.get(first, first)
+    return same
+
+
+def _masks(film: Path) -> dict[str, Path]:
+    return {folder: _beside(film, f"ManualMask/{folder}") for folder in _SIDES}
+
+
+def _beside(film: Path, folder: str) -> Path:
+    return film.parent.parent / folder / film.name
+
+
+def _labels(path: Path, label: str, reading: re.Match[str] | None) -> tuple[Label, ...]:
+    state, evidence = State.PRESENT, path.name
+    if reading is not None:
+        if int(reading["age"]) < _ADULT:
+            return ()
+        evidence = f"{path.stem}.txt"
+        normal = reading["text"].strip().casefold() == "normal"
+        if normal != (label == "0"):
+            state = State.UNKNOWN
+    return (Label(field="tuberculosis", value=label, state=state, evidence=evidence),)
+
+
+def _facts(reading: re.Match[str] | None) -> tuple[tuple[str, str], ...]:
+    if reading is None:
+        return ()
+    sex = () if reading["sex"] == "O" else (("sex", reading["sex"]),)
+    return (*sex, ("age", str(int(reading["age"]))))

@@ -1,0 +1,51 @@
+"""A few synthetic films with a mask for each lung, and the copy that merges the masks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources.phantoms import picture, write_lines, write_picture
+
+_FILMS = {
+    "MCUCXR_0001_0": ("F", 27, "normal"),
+    "MCUCXR_0052_0": ("M", 49, "normal"),
+    "MCUCXR_0080_0": ("M", 5, "normal"),
+    "MCUCXR_0085_0": ("M", 33, "Cavitary infiltrate in the right upper lobe"),
+    "MCUCXR_0162_1": ("F", 61, "infiltrates in both upper lobes\nand a cavity at the left"),
+    "MCUCXR_0170_1": ("F", 61, "NO REPORT (same pt as MCUCXR_0162_1)"),
+    "MCUCXR_0399_1": ("O", 40, "left apical scars, cultures negative"),
+}
+_HEIGHT, _WIDTH = 150, 180
+_LUNGS = {"leftMask": 0.31, "rightMask": 0.69}
+"""Centre of each lung, as a share of the width."""
+
+
+def build(root: Path, layout: str) -> None:
+    """Write films and masks; ``nlm`` adds readings, ``mixed`` films of another hospital."""
+    top = root / ("MontgomerySet" if layout == "nlm" else "Lung Segmentation")
+    for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
+        lungs = {folder: _lung(centre) for folder, centre in _LUNGS.items()}
+        both = np.logical_or(*lungs.values())
+        parts = np.where(both, 2, 0)
+        pixels = picture(_HEIGHT, _WIDTH, seed=seed, parts=parts)
+        write_picture(top / "CXR_png" / f"{name}.png", pixels)
+        if layout == "mixed":
+            write_picture(top / "masks" / f"{name}.png", 255 * both)
+            continue
+        for folder, lung in lungs.items():
+            write_picture(top / "ManualMask" / folder / f"{name}.png", 255 * lung)
+        lines = [f"Patient's Sex: {sex} ", f"Patient's Age: {age:03}Y ", text]
+        write_lines(top / "ClinicalReadings" / f"{name}.txt", lines, newline="\r\n")
+    if layout == "mixed":
+        write_picture(top / "CXR_png" / "CHNCXR_0001_0.png", picture(_HEIGHT, _WIDTH, seed=90))
+        write_picture(top / "masks" / "CHNCXR_0001_0_mask.png", 255 * _lung(0.31))
+
+
+def _lung(centre: float) -> NDArray[np.bool_]:
+    rows, columns = np.mgrid[0:_HEIGHT, 0:_WIDTH]
+    tall, wide = (rows / _HEIGHT - 0.5) / 0.3, (columns / _WIDTH - centre) / 0.13
+    inside: NDArray[np.bool_] = tall**2 + wide**2 < 1
+    return inside

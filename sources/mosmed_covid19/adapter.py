@@ -1,0 +1,118 @@
+"""MosMed: the folder is the grade of the study; fifty studies have a mask of their lesions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.nifti_masks import load_labels
+from medrcube.sources.spreadsheets import read_cells
+
+SHEET = "MosMedData COVID19_1110"
+GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
+AERATED = (-950, -400)
+"""HU of lung that holds air; the air around the patient lies below."""
+
+_STUDY = re.compile(r"(study_\d{4})\.nii(\.gz)?")
+_CITED = re.compile(r"study_\d{4}")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield every study, and once more where its lesions are marked.
+
+    Raises:
+        SourceError: the registry contradicts the folders, or this is the small teaching edition.
+    """
+    del layout
+    if any(root.rglob("CT-23")):
+        raise SourceError(
+            f"{root}: holds a folder CT-23, so this is the small teaching edition in which two "
+            "grades are merged; expected COVID19_1110 with the folders CT-0 to CT-4"
+        )
+    masks = {path.name[:10]: path for path in sorted(root.rglob("masks/study_*_mask.nii*"))}
+    grades = _registry(root)
+    seen: set[str] = set()
+    # An unpacked .nii goes before its .nii.gz; the volumes are the same.
+    for path in sorted(root.rglob("CT-?/study_*.nii*"), key=lambda path: (path.name, str(path))):
+        name = _STUDY.fullmatch(path.name)
+        if name is None or name[1] in seen:
+            reason = "not named study_NNNN" if name is None else "another copy of a study"
+            yield Skip(key=path.relative_to(root).as_posix(), reason=reason, paths=(path,))
+            continue
+        seen.add(name[1])
+        grade = path.parent.name
+        if grades.get(name[1]) != grade:
+            raise SourceError(
+                f"{path}: the registry says {grades.get(name[1], 'nothing')} of {name[1]}, the "
+                f"folder says {grade}; expected them to agree: is this a re-sorted copy?"
+            )
+        yield _graded(name[1], path, grade)
+        if name[1] in masks:
+            yield _marked(name[1], path, grade, masks[name[1]])
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The slice with the largest mask, or, for a grade, the one with the most aerated lung."""
+    for region in case.regions:
+        if isinstance(region.shape, MaskFile):
+            return [load_labels(region.shape.paths[0]).marked().largest("axial")]
+    slope, intercept = volume.greys.slope, volume.greys.intercept
+    aerated = []
+    for k in range(volume.slices.shape[0]):
+        units = volume.slices[k] * slope + intercept
+        aerated.append(int(((units > AERATED[0]) & (units < AERATED[1])).sum()))
+    return [aerated.index(max(aerated))]
+
+
+def _graded(study: str, path: Path, grade: str) -> Case:
+    evidence = f"folder {grade}"
+    labels = [Label(field="grade", value=grade, evidence=evidence)]
+    if grade == "CT-0":
+        labels.append(Label(field="opacity", value="CT-0", evidence=evidence))
+    if grade != "CT-1":  # mild disease may spare this slice
+        labels.append(Label(field="diagnosis", value=grade, evidence=evidence))
+    image = ImageRef(paths=(path,))
+    return Case(key=study, images=(image,), patient=study, labels=tuple(labels))
+
+
+def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
+    return Case(
+        key=f"{study}-lesion",
+        images=(ImageRef(paths=(path,)),),
+        patient=study,
+        labels=(
+            Label(field="opacity", value="mask", evidence=mask.name),
+            Label(field="diagnosis", value=grade, evidence=f"folder {grade}"),
+        ),
+        regions=(
+            Region(
+                field="opacity",
+                value="mask",
+                shape=MaskFile(paths=(mask,)),
+                evidence=mask.name,
+            ),
+        ),
+    )
+
+
+def _registry(root: Path) -> dict[str, str]:
+    """Grade of each study; only the place of the column with the grade is verified."""
+    path = next(iter(sorted(root.rglob("dataset_registry.xlsx"))), root / "dataset_registry.xlsx")
+    grades: dict[str, str] = {}
+    for line, row in enumerate(read_cells(path, sheet=SHEET)[1:], 2):
+        studies = {name for cell in row for name in _CITED.findall(cell)}
+        if not studies:
+            continue
+        grade = row[1].strip() if len(row) > 1 else ""
+        if len(studies) != 1 or grade not in GRADES:
+            raise SourceError(
+                f"{path}:{line}: expected one study_NNNN and its grade in the second column, "
+                f"found {sorted(studies)} and {grade!r}; the card's assumption about the columns "
+                "(unverified) does not hold: report this copy"
+            )
+        grades[studies.pop()] = grade
+    return grades

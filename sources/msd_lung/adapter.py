@@ -1,0 +1,42 @@
+"""MSD lung: three planes through the tumour of each training volume."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.decathlon import check_classes
+
+PLANES = ("axial", "coronal", "sagittal")
+_NAME = re.compile(r"(?P<key>lung_\d{3})(_0000)?\.nii(\.gz)?")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for each plane of each labelled volume."""
+    del layout  # the names tell; nnU-Net adds the number of the channel
+    check_classes(root, {"cancer": 1})
+    for path in sorted(root.rglob("imagesTr/lung_*.nii*")):
+        name = _NAME.fullmatch(path.name)
+        if name is None:
+            yield Skip(key=path.stem, reason="is not named lung_NNN", paths=(path,))
+            continue
+        suffix = path.name.removeprefix(name["key"]).removeprefix("_0000")
+        truth = path.parent.parent / "labelsTr" / f"{name['key']}{suffix}"
+        shape = MaskFile(paths=(truth,), values=(1,))
+        region = Region(field="tumor", value="cancer", shape=shape, evidence=f"{truth.name}=1")
+        for plane in PLANES:
+            evidence = f"{plane} cut of {path.name}"
+            yield Case(
+                key=f"{name['key']}-{plane}",
+                images=(ImageRef(paths=(path,)),),
+                patient=name["key"],
+                labels=(
+                    Label(field="plane", value=plane, evidence=evidence),
+                    Label(field="tumor", value="cancer", evidence=region.evidence),
+                ),
+                regions=(region,),
+                split="train",
+                plane=plane,
+            )

@@ -1,0 +1,140 @@
+"""Where a NIfTI mask lies, for adapters whose slices follow from it: the ``frames`` hook.
+
+Voxels are turned to right, anterior, superior by the affine; slices are counted in the order in
+which the build shows a plane.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.errors import ReadError
+
+# Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
+# superior, anterior to posterior, right to left.
+_NORMALS = {"axial": (2, False), "coronal": (1, True), "sagittal": (0, True)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marked:
+    """Marked voxels.
+
+    Attributes:
+        voxels: ``(right, anterior, superior)``.
+        affine: 4 x 4, index to RAS+ mm.
+    """
+
+    voxels: NDArray[np.bool_]
+    affine: NDArray[np.float64]
+
+    def areas(self, plane: str) -> NDArray[np.int64]:
+        """Number of marked voxels on every slice of a plane, in display order."""
+        axis, reverse = _NORMALS[plane]
+        across = tuple(other for other in range(3) if other != axis)
+        areas: NDArray[np.int64] = np.asarray(self.voxels.sum(axis=across, dtype=np.int64))
+        return areas[::-1] if reverse else areas
+
+    def largest(self, plane: str, *, least: int = 1) -> int:
+        """Slice with the most marked voxels, the first of equals, in display order.
+
+        Raises:
+            ReadError: code ``no-slice`` when no slice has at least ``least``.
+        """
+        areas = self.areas(plane)
+        best = int(areas.argmax())
+        if areas[best] < least:
+            raise ReadError(
+                f"the largest {plane} slice of the mask has {areas[best]} marked voxels; expected "
+                f"at least {least}, fewer cannot be seen",
+                code="no-slice",
+            )
+        return best
+
+    def centre(self) -> NDArray[np.float64]:
+        """Mean place of the marked voxels in RAS+ mm.
+
+        Raises:
+            ReadError: code ``empty-mask`` when nothing is marked.
+        """
+        places = np.argwhere(self.voxels)
+        if not len(places):
+            raise ReadError("the mask marks no voxel", code="empty-mask")
+        return np.asarray(self.affine[:3, :3] @ places.mean(axis=0) + self.affine[:3, 3])
+
+    def centre_of_slice(self, plane: str, index: int) -> NDArray[np.float64]:
+        """Place in RAS+ mm of the middle of one slice, counted in display order."""
+        axis, reverse = _NORMALS[plane]
+        place = (np.asarray(self.voxels.shape, np.float64) - 1) / 2
+        place[axis] = self.voxels.shape[axis] - 1 - index if reverse else index
+        return np.asarray(self.affine[:3, :3] @ place + self.affine[:3, 3])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A label volume: every voxel names what it belongs to.
+
+    Attributes:
+        values: ``(right, anterior, superior)`` as stored.
+        affine: 4 x 4, index to RAS+ mm.
+    """
+
+    values: NDArray[Any]
+    affine: NDArray[np.float64]
+
+    def marked(self, *values: int) -> Marked:
+        """Voxels of some values; without any, every voxel above one half."""
+        whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
+        voxels = np.isin(whole, values) if values else self.values > 0.5
+        return Marked(voxels=voxels, affine=self.affine)
+
+
+def load_labels(path: Path) -> Labels:
+    """Read a label volume or a mask.
+
+    Raises:
+        ReadError: code ``unreadable`` when the file is damaged or no single volume.
+    """
+    import nibabel  # noqa: PLC0415
+
+    library: Any = nibabel
+    try:
+        image = library.as_closest_canonical(library.load(path))
+        values = np.asarray(image.dataobj)
+    except (OSError, EOFError, ValueError, zlib.error, library.filebasedimages.ImageFileError) as e:
+        raise ReadError(
+            f"{path.name}: cannot be read as a mask ({type(e).__name__}); get the file again",
+            code="unreadable",
+        ) from e
+    if values.ndim != 3:
+        raise ReadError(
+            f"{path.name}: the mask has {values.ndim} dimensions; expected 3", code="unreadable"
+        )
+    return Labels(values=values, affine=np.asarray(image.affine, np.float64))
+
+
+def slice_at(volume: Any, place: NDArray[np.float64]) -> int:
+    """Slice of a displayed volume that lies nearest to a place in RAS+ mm.
+
+    Args:
+        volume: what the ``frames`` hook is given: its ``affine`` leads from (slice, row, column)
+            to mm.
+        place: a point.
+
+    Raises:
+        ReadError: code ``no-affine`` when the file does not say where its axes point.
+    """
+    count = volume.slices.shape[0]
+    if volume.affine is None:
+        raise ReadError(
+            "the file does not say where its axes point (neither sform nor qform), so no plane "
+            "can be cut; is this another edition of the volume?",
+            code="no-affine",
+        )
+    index = np.linalg.inv(volume.affine) @ np.append(place, 1.0)
+    return int(np.clip(round(float(index[0])), 0, count - 1))

@@ -1,0 +1,133 @@
+"""NSCLC-Radiomics: tumour and organs drawn on planning CT, as SEG or else as RTSTRUCT."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.dicom_headers import (
+    read_header,
+    referenced_series,
+    rois_of,
+    segments_of,
+    series_in,
+)
+from medrcube.sources.layout import walk
+from medrcube.sources.tables import Row, read_csv
+
+PICTURES = {
+    "tumor": ("GTV-1",),
+    "lungs": ("Lung-Left", "Lung-Right", "Lungs-Total"),
+    "heart": ("Heart", "Esophagus", "Spinal-Cord"),
+}
+"""Structures that share a picture; its slice is the one where they are largest."""
+
+_PATIENT = re.compile(r"LUNG1-\d{3}")
+_FACTS = {"age": "age", "sex": "gender", "histology": "Histology", "stage": "Overall.Stage"}
+Series = Mapping[str, tuple[Path, ...]]
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield up to three pictures a patient; series are told apart by their headers."""
+    del layout
+    clinical = _clinical(root)
+    for folder in sorted(root.rglob("LUNG1-???")):
+        if folder.is_dir() and _PATIENT.fullmatch(folder.name):
+            try:
+                yield from list(_patient(folder, clinical.get(folder.name)))
+            except ReadError as error:  # one damaged header must not stop all other patients
+                paths = tuple(folder / name for name in walk(folder))
+                yield Skip(key=folder.name, reason=str(error), paths=paths)
+
+
+def _patient(folder: Path, row: Row | None) -> Iterator[Case | Skip]:
+    kinds: dict[str, dict[str, tuple[Path, ...]]] = {}
+    for uid, files in series_in(folder).items():
+        header = read_header(files[0], ("Modality", "PatientID"))
+        if header.get("PatientID") != folder.name:
+            reason = "its header names another patient than its folder; expected them to agree"
+            yield Skip(key=f"{folder.name}/{files[0].parent.name}", reason=reason, paths=files)
+            continue
+        kinds.setdefault(header.get("Modality", ""), {})[uid] = files
+    scans = kinds.get("CT", {})
+    drawings = [files[0] for kind in ("SEG", "RTSTRUCT") for files in kinds.get(kind, {}).values()]
+    chosen = _chosen(scans, drawings)
+    used: set[Path] = set(scans.get(chosen, ()))
+    for case in _pictures(folder.name, scans.get(chosen, ()), chosen, drawings, row):
+        used.update(case.files() if isinstance(case, Case) else ())
+        yield case
+    for series in (files for kind in kinds.values() for files in kind.values()):
+        if used.isdisjoint(series):
+            reason = "another series of the patient; a segmentation goes before a structure set"
+            yield Skip(key=f"{folder.name}/{series[0].parent.name}", reason=reason, paths=series)
+
+
+def _chosen(scans: Series, drawings: list[Path]) -> str:
+    """The CT that was drawn on, or else the one with the most files."""
+    for drawing in drawings:
+        for uid in referenced_series(drawing):
+            if uid in scans:
+                return uid
+    return max(sorted(scans), key=lambda uid: len(scans[uid]), default="")
+
+
+def _pictures(
+    patient: str, scan: tuple[Path, ...], uid: str, drawings: list[Path], row: Row | None
+) -> Iterator[Case | Skip]:
+    drawn: dict[str, Region] = {}
+    for path in drawings:
+        if uid in (referenced_series(path) or (uid,)):
+            for region in _regions(path):
+                drawn.setdefault(region.value, region)
+    for name, structures in PICTURES.items():
+        regions = tuple(drawn[structure] for structure in structures if structure in drawn)
+        key = f"{patient}-{name}"
+        if not scan or not regions:
+            what = "CT series" if not scan else f"{' or '.join(structures)} in SEG or RTSTRUCT"
+            yield Skip(key=key, reason=f"the copy holds no {what} of this patient")
+            continue
+        yield Case(
+            key=key,
+            images=(ImageRef(paths=scan),),
+            patient=patient,
+            labels=tuple(_labels(name, regions[0].evidence)),
+            regions=regions,
+            facts=_facts(row),
+        )
+
+
+def _regions(path: Path) -> Iterator[Region]:
+    """What one file draws, by the names that are known."""
+    segments = {name: number for number, name in segments_of(path).items()}
+    names = {
+        name: "tumor" if name == "GTV-1" else "organ" for part in PICTURES.values() for name in part
+    }
+    for name in (*segments, *rois_of(path)):
+        if name in names:
+            values = (segments[name],) if name in segments else ()
+            shape = MaskFile(paths=(path,), values=values, member=None if values else name)
+            evidence = f"{'SEG' if values else 'RTSTRUCT'} {name}"
+            yield Region(field=names[name], value=name, shape=shape, evidence=evidence)
+
+
+def _labels(name: str, evidence: str) -> Iterator[Label]:
+    if name == "tumor":
+        yield Label(field="tumor", value="GTV-1", evidence=evidence)
+        yield Label(field="diagnosis", value="NSCLC", evidence="description of the collection")
+
+
+def _clinical(root: Path) -> dict[str, Row]:
+    paths = sorted(root.rglob("NSCLC?Radiomics?Lung1.clinical*.csv"))
+    if not paths:
+        return {}
+    return {
+        row["PatientID"]: row for row in read_csv(paths[0], columns=("PatientID", *_FACTS.values()))
+    }
+
+
+def _facts(row: Row | None) -> tuple[tuple[str, str], ...]:
+    found = row.facts(**_FACTS) if row is not None else ()
+    return tuple((name, value) for name, value in found if value != "NA")

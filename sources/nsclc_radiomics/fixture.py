@@ -1,0 +1,53 @@
+"""Planning CT of a few synthetic patients, with every combination of drawings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medrcube.sources.phantom_ct import chest, organ, tumour
+from medrcube.sources.phantom_dicom import (
+    Series,
+    write_segmentation,
+    write_series,
+    write_structures,
+)
+from medrcube.sources.phantoms import write_lines
+
+HEAD = (
+    "PatientID,age,clinical.T.Stage,Clinical.N.Stage,Clinical.M.Stage,Overall.Stage,"
+    "Histology,gender,Survival.time,deadstatus.event"
+)
+ORGANS = {
+    "Lung-Left": "left lung",
+    "Lung-Right": "right lung",
+    "Heart": "heart",
+    "Esophagus": "esophagus",
+    "Spinal-Cord": "spinal cord",
+}
+
+
+def build(root: Path, layout: str) -> None:
+    """Write patients with SEG and RTSTRUCT, with RTSTRUCT alone, and one that is dropped."""
+    base = root / "manifest-1603198545583" / "NSCLC-Radiomics"
+    classic = layout == "classic"
+    rows = [HEAD]
+    for number in (1, 2, 128):
+        patient = f"LUNG1-{number:03}"
+        mass = tumour(seed=number)
+        scan = Series(name=f"{patient} CT", patient=patient, volume=chest(seed=number, tumour=mass))
+        masks = {"GTV-1": mass} | {name: organ(part) for name, part in ORGANS.items()}
+        if number == 2:
+            total = masks.pop("Lung-Left") | masks.pop("Lung-Right")
+            masks["Lungs-Total"] = total
+        study = base / patient / "01-01-2014-StudyID-NA-85095"
+        pattern = "{:06}.dcm" if classic else "1-{:03}.dcm"
+        write_series(study / "1.000000-NA-61228", scan, pattern=pattern)
+        single = "000000.dcm" if classic else "1-1.dcm"
+        # A line cannot run round both lungs at once.
+        lines = {name: mask for name, mask in masks.items() if "Total" not in name}
+        write_structures(study / "4.000000-NA-45931" / single, scan, lines)
+        if not classic:
+            path = study / "300.000000-Segmentation-5.421" / single
+            write_segmentation(path, scan, masks)
+        rows.append(f"{patient},78.75,2,3,0,IIIb,large cell,male,2165,NA")
+    write_lines(root / "NSCLC Radiomics Lung1.clinical-version3-Oct 2019.csv", rows)

@@ -1,0 +1,94 @@
+"""PadChest: one case per film, labels of the report where a physician gave them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
+from medrcube.sources.tables import Row, find_table, index_names, iter_csv
+
+_TABLE = "PADCHEST_chest_x_ray_images_labels_160K_01.02.19"
+_COLUMNS = (
+    *("ImageID", "ImageDir", "StudyDate_DICOM", "PatientID", "PatientBirth", "Projection"),
+    *("MethodProjection", "Pediatric", "PhotometricInterpretation_DICOM", "MethodLabel", "Labels"),
+)
+_DISEASES = {
+    *("pneumonia", "atypical pneumonia", "tuberculosis", "tuberculosis sequelae", "COPD signs"),
+    *("emphysema", "bullas", "aortic aneurysm", "heart insufficiency", "lung metastasis"),
+    *("lymphangitis carcinomatosa", "pulmonary hypertension", "pulmonary artery hypertension"),
+    *("pulmonary venous hypertension",),
+}
+# Each leaves open whether what the card names for it is there.
+_HINTS = {
+    *("volume loss", "pseudonodule", "mass", "cyst", "fissure thickening", "hilar congestion"),
+    *("major fissure thickening", "minor fissure thickening", "kerley lines", "fibrotic band"),
+    *("vascular redistribution", "central vascular redistribution", "asbestosis signs"),
+    *("post radiotherapy changes", "hyperinflated lung", "flattened diaphragm", "bullas"),
+    *("tuberculosis sequelae", "lymphangitis carcinomatosa"),
+}
+_NO_FILM = {"exclude", "suboptimal study"}
+_ADULT = 18
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
+    """Yield a case or a reason for every row of the label table, in its order."""
+    files = index_names(root, ".png")
+    for row in iter_csv(find_table(root, _TABLE), columns=_COLUMNS):
+        name = row["ImageID"]
+        path = files.get(name, root / row["ImageDir"] / name)
+        names = _names(row)
+        reason = _unsuited(row, names)
+        if reason:
+            yield Skip(key=name.removesuffix(".png"), reason=reason, paths=(path,))
+            continue
+        manual = row["MethodProjection"] == "Manual review of DICOM fields"
+        state = State.PRESENT if manual else State.UNKNOWN
+        yield Case(
+            key=name.removesuffix(".png"),
+            images=(ImageRef(paths=(path,)),),
+            patient=row["PatientID"],
+            labels=(row.label("Projection", field="view", state=state), *_labels(row, names)),
+            shows=Scope.IMAGE if row["Projection"] == "L" else Scope.STUDY,
+            facts=row.facts(sex="PatientSex_DICOM"),
+        )
+
+
+def _names(row: Row) -> list[str]:
+    """Items of a list such as ``['normal', ' pneumonia', '']``, cleaned and each once."""
+    text = row["Labels"]
+    if text in {"", "nan"}:
+        return []
+    try:
+        items = ast.literal_eval(text)
+        return list(dict.fromkeys(item.strip() for item in items if item.strip()))
+    except (AttributeError, SyntaxError, TypeError, ValueError):
+        raise SourceError(f"{row.cite('Labels')}: expected a list of texts in brackets") from None
+
+
+def _unsuited(row: Row, names: list[str]) -> str:
+    """Why a film is set aside, or nothing."""
+    year, birth = row["StudyDate_DICOM"][:4], row["PatientBirth"].partition(".")[0]
+    young = year.isdigit() and birth.isdigit() and int(year) - int(birth) < _ADULT
+    if row["Projection"] in {"COSTAL", "EXCLUDE"}:
+        return f"the projection is {row['Projection']}, not one of the chest"
+    if not _NO_FILM.isdisjoint(names):
+        return "its readers call the film unfit"
+    if row["PhotometricInterpretation_DICOM"] == "MONOCHROME1":
+        return "the film was stored inverted; whether its picture was turned back is not documented"
+    if row["Pediatric"] == "PED" or young:
+        return "a film of a child"
+    return ""
+
+
+def _labels(row: Row, names: list[str]) -> Iterator[Label]:
+    """Statements of the report; what a network predicted from its text stays unknown."""
+    read = row["MethodLabel"] == "Physician"
+    for name in names:
+        if name == "normal" and len(names) > 1:
+            continue
+        state = State.PRESENT if read and name not in _HINTS else State.UNKNOWN
+        field = "disease" if name in _DISEASES else "finding"
+        yield row.label("Labels", field=field, value=name, state=state)

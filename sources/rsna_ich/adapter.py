@@ -1,0 +1,164 @@
+"""RSNA intracranial hemorrhage: six rows a slice; headers tell patients, exams and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medrcube.errors import ReadError, SourceError
+from medrcube.records import Case, ImageRef, Label, Skip, State
+from medrcube.sources.dicom_headers import distance_along_normal, read_header
+from medrcube.sources.tables import find_table, iter_csv
+
+_TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
+_NAMES = (*_TYPES, "any")
+_TABLES = {"stage-2": "stage_2_train", "stage-1": "stage_1_train"}
+_PLACE = ("ImagePositionPatient", "ImageOrientationPatient")
+_IDS = ("PatientID", "StudyInstanceUID", "SeriesInstanceUID")
+# Slices of air, of the vertex and of the skull base show too little soft tissue (0 to 80 HU).
+_SOFT_TISSUE, _LEAST_SHARE = (0.0, 80.0), 0.1
+
+Types = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Slice:
+    """One file; in order of exam, series and place."""
+
+    patient: str
+    study: str
+    series: str
+    place: float
+    path: Path
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one slice for each patient, and what is set aside with its reason."""
+    table = find_table(root, _TABLES[layout])
+    labels = _labels(table)
+    slices: list[_Slice] = []
+    for path in sorted(root.glob(f"**/{_TABLES[layout]}*/ID_*.dcm")):
+        types = labels.get(path.stem)
+        try:
+            if isinstance(types, frozenset):
+                slices.append(_slice(path))
+                continue
+            reason = types or f"{table.name} has no rows for it"
+        except ReadError as error:
+            reason = str(error)
+        yield Skip(key=path.stem, reason=reason, paths=(path,))
+    known = {name: types for name, types in labels.items() if isinstance(types, frozenset)}
+    for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
+        own = list(group)
+        chosen = _choose(own, known)
+        rest = tuple(entry.path for entry in own if entry is not chosen)
+        if chosen is not None:
+            yield _case(chosen, patient, known[chosen.path.stem], table.name)
+            reason = f"one slice a patient: {chosen.path.stem} stands for this one"
+        else:
+            reason = "every bleeding slice of this patient shows several types"
+        if rest:
+            yield Skip(key=f"{rest[0].stem} and others", reason=reason, paths=rest)
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The only slice, where it shows enough of the head.
+
+    Raises:
+        ReadError: code ``little-tissue`` when it does not.
+    """
+    del case
+    units = volume.slices[0] * volume.greys.slope + volume.greys.intercept
+    low, high = _SOFT_TISSUE
+    share = float(np.mean((units >= low) & (units <= high)))
+    if share < _LEAST_SHARE:
+        raise ReadError(
+            f"{share:.1%} of the slice have the density of soft tissue (0 to 80 HU); expected at "
+            f"least {_LEAST_SHARE:.0%}, less shows next to nothing of the brain",
+            code="little-tissue",
+        )
+    return [0]
+
+
+def _labels(table: Path) -> dict[str, Types | str]:
+    """Types of bleeding by image, or a reason why its rows cannot be used.
+
+    Four images have all their rows twice, which changes nothing.
+    """
+    marks: dict[str, dict[str, bool]] = {}
+    for row in iter_csv(table, columns=("ID", "Label")):
+        image, _, name = row["ID"].rpartition("_")
+        if name not in _NAMES or row["Label"] not in {"0", "1"}:
+            known = ", ".join(_NAMES)
+            raise SourceError(f"{row.cite('ID')}: expected one of {known}, and a label 0 or 1")
+        marked = row["Label"] == "1"
+        if marks.setdefault(image, {}).setdefault(name, marked) != marked:
+            raise SourceError(f"{row.cite('Label')}: another row of {row['ID']} says otherwise")
+    return {image: _types(own) for image, own in marks.items()}
+
+
+def _types(marks: dict[str, bool]) -> Types | str:
+    if len(marks) != len(_NAMES):
+        return f"the table has {len(marks)} rows for it; expected one each of {', '.join(_NAMES)}"
+    types = frozenset(name for name in _TYPES if marks[name])
+    if bool(types) != marks["any"]:
+        return "the table contradicts itself: `any` must be 1 exactly when a type is"
+    return types
+
+
+def _slice(path: Path) -> _Slice:
+    header = read_header(path, (*_IDS, *_PLACE))
+    missing = [name for name in (*_IDS, *_PLACE) if name not in header]
+    if missing:
+        raise ReadError(f"{path.name}: the header lacks {', '.join(missing)}", code="no-position")
+    position, rows = ([float(part) for part in header[name].split("\\")] for name in _PLACE)
+    patient, study, series = (header[name] for name in _IDS)
+    return _Slice(patient, study, series, round(distance_along_normal(position, rows), 3), path)
+
+
+def _choose(slices: Sequence[_Slice], labels: dict[str, Types]) -> _Slice | None:
+    """The slice that stands for a patient.
+
+    The middle of the longest run of neighbours that show one and the same single type; else the
+    middle slice of a series of an exam without any bleeding slice.
+    """
+    best: list[_Slice] = []
+    quiet: list[_Slice] = []
+    for _, exam in groupby(slices, key=lambda entry: entry.study):
+        stacks = [list(group) for _, group in groupby(exam, key=lambda entry: entry.series)]
+        for stack in stacks:
+            for types, group in groupby(stack, key=lambda entry: labels[entry.path.stem]):
+                run = list(group)
+                if len(types) == 1 and len(run) > len(best):
+                    best = run
+        if not quiet and not any(labels[entry.path.stem] for stack in stacks for entry in stack):
+            quiet = stacks[0]
+    found = best or quiet
+    return found[len(found) // 2] if found else None
+
+
+def _case(chosen: _Slice, patient: str, types: Types, table: str) -> Case:
+    name = chosen.path.stem
+    subtypes = tuple(
+        Label(
+            field="subtype",
+            value=value,
+            state=State.PRESENT if value in types else State.ABSENT,
+            evidence=f"{table} {name}_{value}={int(value in types)}",
+        )
+        for value in _TYPES
+    )
+    evidence = f"{table} {name}_any={int(bool(types))}"
+    presence = Label(field="hemorrhage", value="any" if types else "none", evidence=evidence)
+    return Case(
+        key=name,
+        images=(ImageRef(paths=(chosen.path,)),),
+        patient=patient,
+        labels=(*subtypes, presence),
+        split="train",
+    )

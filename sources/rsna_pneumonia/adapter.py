@@ -1,0 +1,184 @@
+"""RSNA pneumonia: one class a film, boxes around opacities, patients through the mapping."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReadError, SourceError
+from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.tables import find_table, index_names, read_csv
+
+Box = tuple[float, float, float, float]
+
+_OPACITY = "Lung Opacity"
+_CLASSES = (_OPACITY, "Normal", "No Lung Opacity / Not Normal")
+_SUFFIX = {"kaggle": ".dcm", "mdai": ".dcm", "jpg": ".jpg", "png": ".png"}
+_BOX = ("x", "y", "width", "height")
+_HEADER = ("ViewPosition", "PatientSex", "PatientAge")
+_MAPPING = "pneumonia-challenge-dataset-mappings_2018.json"
+_ANNOTATIONS = "pneumonia-challenge-annotations-adjudicated-kaggle_2018.json"
+# Marks of the work on the labels, which say nothing of the film.
+_WORKFLOW = re.compile(r"Question|Question Addressed|Adjudicate|QA|Flag|Flag \d+")
+_OLDEST = 100  # five films state more, up to 155 years
+
+
+@dataclass(slots=True)
+class _Film:
+    """What the readers say of one film; ``problem`` tells why it cannot be used."""
+
+    label: str
+    evidence: str
+    boxes: list[Box] = field(default_factory=list)
+    problem: str = ""
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every film that the tables name, in their order."""
+    suffix = _SUFFIX[layout]
+    files = index_names(root, suffix)
+    people = _people(root)
+    for name, film in _READERS[layout](root).items():
+        path = files.get(f"{name}{suffix}", root / f"{name}{suffix}")
+        header: dict[str, str] = {}
+        try:
+            if suffix == ".dcm" and path.name in files and not film.problem:
+                header = dict(read_header(path, _HEADER))
+        except ReadError as error:
+            film.problem = str(error)
+        if film.problem:
+            yield Skip(key=name, reason=film.problem, paths=(path,))
+            continue
+        yield Case(
+            key=name,
+            images=(ImageRef(paths=(path,)),),
+            patient=people.get(name),
+            labels=tuple(_labels(film, header)),
+            regions=tuple(
+                Region(
+                    field="film",
+                    value=_OPACITY,
+                    shape=Rectangle(xyxy=(x, y, x + width, y + height), frame=(1024, 1024)),
+                    evidence=film.evidence,
+                )
+                for x, y, width, height in film.boxes
+            ),
+            split="train",
+            facts=_facts(header),
+        )
+
+
+def _labels(film: _Film, header: dict[str, str]) -> Iterator[Label]:
+    if "ViewPosition" in header:
+        yield Label(field="view", value=header["ViewPosition"], evidence="ViewPosition")
+    for name in ("film", "suspicion"):
+        yield Label(field=name, value=film.label, evidence=film.evidence)
+        if film.label not in (_OPACITY, "Normal"):
+            state = State.ABSENT
+            yield Label(field=name, value=_OPACITY, state=state, evidence=film.evidence)
+
+
+def _facts(header: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    sex, age = header.get("PatientSex", ""), header.get("PatientAge", "").rstrip("Y")
+    known = age.isdecimal() and int(age) <= _OLDEST
+    return ((("sex", sex),) if sex else ()) + ((("age", str(int(age))),) if known else ())
+
+
+def _from_tables(root: Path) -> dict[str, _Film]:
+    """Two tables, both with one row a box: the class of each film and its boxes."""
+    films: dict[str, _Film] = {}
+    table = find_table(root, "stage_2_detailed_class_info")
+    for row in read_csv(table, columns=("patientId", "class")):
+        film = films.setdefault(row["patientId"], _Film(row["class"], row.cite("class")))
+        if film.label != row["class"]:
+            raise SourceError(f"{row.cite('class')}: another row says {film.label!r} of this film")
+    table = find_table(root, "stage_2_train_labels")
+    for row in read_csv(table, columns=("patientId", *_BOX, "Target")):
+        known = films.get(row["patientId"])
+        if known is None or (known.label == _OPACITY) != (row["Target"] == "1"):
+            raise SourceError(
+                f"{row.cite('Target')}: expected 1 exactly for films of the class {_OPACITY!r}; "
+                "are the tables of one stage?"
+            )
+        if row["x"]:
+            known.boxes.append(_box(row))
+    return films
+
+
+def _from_metadata(root: Path) -> dict[str, _Film]:
+    """The table of the PNG copy; its boxes are not verified and stay out."""
+    table = find_table(root, "stage2_train_metadata")
+    rows = read_csv(table, columns=("patientId", "class"))
+    return {row["patientId"]: _Film(row["class"], row.cite("class")) for row in rows}
+
+
+def _from_annotations(root: Path) -> dict[str, _Film]:
+    """The annotation file: labels by image, or by study where they concern the whole film."""
+    path = index_names(root, _ANNOTATIONS)[_ANNOTATIONS]
+    marks: dict[str, list[tuple[str, Any]]] = {}
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        names = {
+            label["id"]: label["name"].strip()
+            for group in data["labelGroups"]
+            for label in group["labels"]
+        }
+        for mark in data["datasets"][0]["annotations"]:
+            uid = mark.get("SOPInstanceUID") or mark["StudyInstanceUID"]
+            marks.setdefault(uid, []).append((names[mark["labelId"]], mark.get("data")))
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise SourceError(
+            f"{path.name}: expected labelGroups with labels, and datasets with annotations that "
+            f"name one of them ({type(error).__name__}: {error}); the card assumes this form of "
+            "the MD.ai export (unverified)"
+        ) from error
+    # Folders are named after study and series, files after the image.
+    return {
+        file.stem: _film([*marks.get(file.stem, ()), *marks.get(file.parent.parent.name, ())])
+        for file in sorted(root.glob("**/mdai_rsna_project_*/*/*/*.dcm"))
+    }
+
+
+def _film(marks: list[tuple[str, Any]]) -> _Film:
+    stated = [(name, data) for name, data in marks if not _WORKFLOW.fullmatch(name)]
+    # Opacities also come as `Lung Opacity (High Prob)`, with Med or Low.
+    labels = {_OPACITY if name.startswith(_OPACITY) else name for name, _ in stated}
+    if len(labels) != 1 or not labels <= set(_CLASSES):
+        reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
+        return _Film("", _ANNOTATIONS, problem=reason)
+    boxes = [_box(data) for _, data in stated if data]
+    return _Film(labels.pop(), _ANNOTATIONS, boxes)
+
+
+def _box(values: Any) -> Box:
+    x, y, width, height = (float(values[name]) for name in _BOX)
+    return (x, y, width, height)
+
+
+def _people(root: Path) -> dict[str, str]:
+    """NIH patient of each film, by both names that a film has."""
+    path = index_names(root, _MAPPING).get(_MAPPING)
+    people: dict[str, str] = {}
+    for entry in json.loads(path.read_text("utf-8")) if path else ():
+        original = re.match(r"(\d{8})_\d{3}", entry.get("img_id", ""))
+        if original is None:
+            raise SourceError(
+                f"{_MAPPING}: an entry has no NIH file name; the card assumes (unverified) that "
+                f"it stands under 'img_id' (found: {', '.join(entry)})"
+            )
+        for name in {"subset_img_id", "SOPInstanceUID"} & entry.keys():
+            people[entry[name]] = original[1]
+    return people
+
+
+_READERS: dict[str, Callable[[Path], dict[str, _Film]]] = {
+    "kaggle": _from_tables,
+    "mdai": _from_annotations,
+    "jpg": _from_tables,
+    "png": _from_metadata,
+}

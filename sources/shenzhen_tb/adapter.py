@@ -1,0 +1,113 @@
+"""Shenzhen: the name is the label, the reading confirms it, lung masks come from third parties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources.tables import index_names, read_csv
+
+_FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.png")
+_MASK_FOLDERS = ("mask", "masks")
+# Written by hand: `femal 32yrs`, `female24yrs`, `male , 29yrs`, `male 16month`, `male 42`.
+_PERSON = re.compile(r"(?P<sex>fe?male?|male)\D*(?P<age>\d+)\s*(?P<unit>[ymd])?", re.IGNORECASE)
+_ADULT = 18
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the reader wrote on one film; the age in years where that is the unit."""
+
+    person: re.Match[str] | None
+    text: str
+    evidence: str
+
+    def is_child(self) -> bool:
+        if self.person is None:
+            return False
+        unit = (self.person["unit"] or "").lower()
+        return unit in {"m", "d"} or (unit == "y" and int(self.person["age"]) < _ADULT)
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        if self.person is None:
+            return ()
+        sex = (("sex", "F" if self.person["sex"][0] in "fF" else "M"),)
+        known = (self.person["unit"] or "").lower() == "y"
+        return (*sex, ("age", self.person["age"])) if known else sex
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every film, in order of name."""
+    films: dict[str, Path] = {}
+    masks: dict[str, Path] = {}
+    # Some copies hold a folder twice, one inside the other: the first file of a name counts.
+    for path in sorted(root.rglob("CHNCXR_*.png")):
+        name = _FILE.fullmatch(path.name)
+        if name is not None:
+            mask = name["mask"] or path.parent.name in _MASK_FOLDERS
+            (masks if mask else films).setdefault(name["film"], path)
+    readings = _READERS[layout](root)
+    for film, path in sorted(films.items()):
+        reading = readings.get(film)
+        if reading is None and layout != "masked":
+            reason = "no reading of this film is in this copy, so its label cannot be confirmed"
+            yield Skip(key=film, reason=reason, paths=(path,))
+            continue
+        _, number, label = film.split("_")
+        yield Case(
+            key=film,
+            images=(ImageRef(paths=(path,)),),
+            patient=number,
+            labels=_labels(path.name, label, reading),
+            regions=_regions(masks.get(film)),
+            facts=reading.facts() if reading else (),
+        )
+
+
+def _labels(name: str, label: str, reading: _Reading | None) -> tuple[Label, ...]:
+    if reading is None:
+        return (Label(field="tuberculosis", value=label, evidence=name),)
+    if reading.is_child():
+        return ()
+    # Some readings are said to stand in the file of another film.
+    agree = (reading.text.casefold() == "normal") == (label == "0")
+    state = State.PRESENT if agree else State.UNKNOWN
+    return (Label(field="tuberculosis", value=label, state=state, evidence=reading.evidence),)
+
+
+def _regions(mask: Path | None) -> tuple[Region, ...]:
+    if mask is None:
+        return ()
+    shape = MaskFile(paths=(mask,))
+    return (Region(field="lungs", value="lungs", shape=shape, evidence=mask.name),)
+
+
+def _texts(root: Path) -> dict[str, _Reading]:
+    """Files of two or three lines: sex and age, then the reading."""
+    readings: dict[str, _Reading] = {}
+    for name, path in index_names(root, ".txt").items():
+        lines = [line.strip() for line in path.read_text("latin-1").splitlines() if line.strip()]
+        if name.startswith("CHNCXR_") and lines:
+            text = " ".join(lines[1:])
+            readings[path.stem] = _Reading(_PERSON.match(lines[0]), text, name)
+    return readings
+
+
+def _table(root: Path) -> dict[str, _Reading]:
+    table = index_names(root)["shenzhen_metadata.csv"]
+    readings: dict[str, _Reading] = {}
+    for row in read_csv(table, columns=("study_id", "sex", "age", "findings")):
+        person = _PERSON.match(f"{row['sex']} {row['age']}")
+        film = row["study_id"].removesuffix(".png")
+        readings[film] = _Reading(person, row["findings"], row.cite("findings"))
+    return readings
+
+
+_READERS: dict[str, Callable[[Path], dict[str, _Reading]]] = {
+    "nlm": _texts,
+    "raddar": _table,
+    "masked": lambda _: {},
+}

@@ -1,0 +1,92 @@
+"""SIIM-ACR pneumothorax: run-length codes of each drawn region, relative and down the columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
+from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.runs import relative_runs
+from medrcube.sources.tables import Row, find_table, natural, read_csv
+
+_TABLES = {"stage-2": "stage_2_train", "stage-1": "train-rle"}
+_NONE = "-1"
+_PNG = re.compile(r"\d+_(?:train|test)_(?P<label>[01])_\.png")
+
+
+def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+    """Yield one case for every film that the table names; others are set aside."""
+    if layout == "png":
+        yield from _pictures(root)
+        return
+    files = {path.stem: path for path in sorted(root.glob("**/dicom-images-*/*/*/*.dcm"))}
+    films: dict[str, list[Row]] = {}
+    table = find_table(root, _TABLES[layout])
+    for row in read_csv(table, columns=("ImageId", "EncodedPixels")):
+        films.setdefault(row["ImageId"], []).append(row)
+    for name, rows in films.items():
+        path = files.pop(name, root / "dicom-images-train" / f"{name}.dcm")
+        try:
+            yield _film(name, path, rows)
+        except ReadError as error:
+            yield Skip(key=name, reason=str(error), paths=(path,))
+    for name, path in files.items():
+        yield Skip(key=name, reason=f"{table.name} has no row for it", paths=(path,))
+
+
+def _film(name: str, path: Path, rows: list[Row]) -> Case | Skip:
+    codes = [row["EncodedPixels"] for row in rows]
+    if _NONE in codes and len(rows) > 1:
+        reason = f"{rows[0].table}:{rows[0].line} says both that nothing is marked and what is"
+        return Skip(key=name, reason=reason, paths=(path,))
+    header: Mapping[str, str] = {}
+    if path.exists():
+        header = read_header(path, ("ViewPosition", "PatientSex", "PatientAge"))
+    view = header.get("ViewPosition")
+    views = (Label(field="view", value=view, evidence="ViewPosition"),) if view else ()
+    marked = [row for row in rows if row["EncodedPixels"] != _NONE]
+    named = (("sex", "PatientSex"), ("age", "PatientAge"))
+    return Case(
+        key=name,
+        images=(ImageRef(paths=(path,)),),
+        labels=(*views, *_labels("1" if marked else "0", f"{rows[0].table}:{rows[0].line}")),
+        regions=tuple(_region(row) for row in marked),
+        split="train",
+        facts=tuple((fact, header[keyword]) for fact, keyword in named if keyword in header),
+    )
+
+
+def _region(row: Row) -> Region:
+    runs = relative_runs(row["EncodedPixels"])
+    shape = Runs(runs=runs, size=(1024, 1024), down=True)
+    return Region(field="film", value="1", shape=shape, evidence=f"{row.table}:{row.line}")
+
+
+def _pictures(root: Path) -> Iterator[Case]:
+    """The PNG edition: the last digit of the name is the class."""
+    for path in sorted(root.glob("**/png_images/*.png"), key=natural):
+        name = _PNG.fullmatch(path.name)
+        if name is None:
+            continue
+        mask = path.parent.with_name("png_masks") / path.name
+        region = Region(
+            field="film",
+            value="1",
+            shape=MaskFile(paths=(mask,)),
+            evidence=f"png_masks/{mask.name}",
+        )
+        yield Case(
+            key=path.stem,
+            images=(ImageRef(paths=(path,)),),
+            labels=_labels(name["label"], path.name),
+            regions=(region,) if name["label"] == "1" else (),
+            split="train",
+        )
+
+
+def _labels(value: str, evidence: str) -> tuple[Label, ...]:
+    names = ("film", "diagnosis")
+    return tuple(Label(field=name, value=value, evidence=evidence) for name in names)

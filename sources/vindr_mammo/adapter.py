@@ -1,0 +1,100 @@
+"""VinDr-Mammo: one table row for every boxed finding, and one for a picture without any."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
+from medrcube.sources.tables import Row, index_names, read_csv
+
+TABLE = "finding_annotations.csv"
+CORNERS = ("xmin", "ymin", "xmax", "ymax")
+COLUMNS = (
+    *("study_id", "image_id", "view_position", "height", "width", "breast_birads"),
+    *("breast_density", "finding_categories", "finding_birads", *CORNERS, "split"),
+)
+SIGNS = ("Skin Thickening", "Skin Retraction", "Nipple Retraction", "Suspicious Lymph Node")
+LESIONS = (
+    *("Mass", "Suspicious Calcification", "Asymmetry", "Focal Asymmetry", "Global Asymmetry"),
+    "Architectural Distortion",
+)
+NONE = "No Finding"
+
+
+def cases(root: Path, layout: str) -> Iterator[Case]:
+    """Yield one case for every picture, in the order of its first row."""
+    del layout
+    files = index_names(root)
+    pictures: dict[str, list[Row]] = {}
+    for row in read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS):
+        pictures.setdefault(row["image_id"], []).append(row)
+    for image, rows in pictures.items():
+        first, file = rows[0], f"{image}.dicom"
+        path = files.get(file, root / "images" / first["study_id"] / file)
+        yield Case(
+            key=image,
+            images=(ImageRef(paths=(path,)),),
+            patient=first["study_id"],
+            labels=(
+                first.label("view_position", field="view"),
+                first.label("breast_density", field="density"),
+                first.label("breast_birads", field="birads", state=_grade_state(rows)),
+                *_findings(rows),
+            ),
+            regions=tuple(region for row in rows for region in _regions(row)),
+            split=first["split"],
+        )
+
+
+def _grade_state(rows: Sequence[Row]) -> State:
+    """Open where the finding that made the grade may be on the other view only."""
+    grade = rows[0]["breast_birads"]
+    shown = grade in {"BI-RADS 1", "BI-RADS 2"} or grade in {row["finding_birads"] for row in rows}
+    return State.PRESENT if shown else State.UNKNOWN
+
+
+def _findings(rows: Sequence[Row]) -> Iterator[Label]:
+    """What is boxed; in a breast of BI-RADS 1 nothing is there, in others it may be unmarked."""
+    normal = rows[0]["breast_birads"] == "BI-RADS 1"
+    for row in rows:
+        for name in _categories(row):
+            clear = name == NONE and not normal
+            ungraded = name in LESIONS and not row["finding_birads"]
+            state = State.UNKNOWN if clear or ungraded else State.PRESENT
+            yield row.label("finding_categories", field=_field(name), value=name, state=state)
+    if normal:
+        for name in (*LESIONS, *SIGNS):
+            yield rows[0].label("breast_birads", field=_field(name), value=name, state=State.ABSENT)
+
+
+def _regions(row: Row) -> Iterator[Region]:
+    if not row["xmin"]:
+        return
+    width, height = row.integer("width"), row.integer("height")
+    x0, y0, x1, y1 = (float(row[corner]) for corner in CORNERS)
+    box = (max(x0, 0.0), max(y0, 0.0), min(x1, float(width)), min(y1, float(height)))
+    for name in _categories(row):
+        yield Region(
+            field=_field(name),
+            value=name,
+            shape=Rectangle(xyxy=box, frame=(width, height)),
+            evidence=row.cite("finding_categories"),
+        )
+
+
+def _categories(row: Row) -> list[str]:
+    """The names in a cell such as ``['Mass', 'Asymmetry']``."""
+    try:
+        names = ast.literal_eval(row["finding_categories"])
+    except (ValueError, SyntaxError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SourceError(f"{row.cite('finding_categories')}: expected a list of names")
+    return names
+
+
+def _field(name: str) -> str:
+    return "sign" if name in SIGNS else "lesion"

@@ -1,0 +1,79 @@
+"""Synthetic four-view studies: normal, benign, boxed, boxed twice, half of them MONOCHROME1."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from medrcube.sources.phantoms import bounds, lesion, picture, write_dicom, write_lines
+
+Names = tuple[str, ...]
+
+HEADER = (
+    "study_id,series_id,image_id,laterality,view_position,height,width,breast_birads,"
+    "breast_density,finding_categories,finding_birads,xmin,ymin,xmax,ymax,split"
+)
+HEIGHT, WIDTH = 176, 140
+# For each study: density, and for each side the grade and what is boxed on CC and on MLO.
+STUDIES: tuple[tuple[str, dict[str, tuple[int, Names, Names]]], ...] = (
+    ("A", {"L": (1, (), ()), "R": (2, (), ())}),
+    ("B", {"L": (4, ("Mass",), ("Mass",)), "R": (3, ("Focal Asymmetry",), ())}),
+    ("C", {"L": (5, ("Mass', 'Skin Retraction",), ("Nipple Retraction",)), "R": (1, (), ())}),
+    ("D", {"L": (4, ("Suspicious Calcification",), ("Asymmetry", "Mass")), "R": (1, (), ())}),
+    ("B", {"L": (4, ("Architectural Distortion",), ("Global Asymmetry",)), "R": (1, (), ())}),
+    ("C", {"L": (5, ("Suspicious Lymph Node",), ("Skin Thickening",)), "R": (2, (), ())}),
+)
+UNGRADED = ("Skin Thickening", "Nipple Retraction", "Suspicious Lymph Node")
+
+
+def build(root: Path, layout: str) -> None:
+    """Write 12-bit pictures with a window and the table of findings."""
+    del layout
+    rows = [HEADER]
+    for study, (density, sides) in enumerate(STUDIES):
+        for side, (grade, cc, mlo) in sides.items():
+            for view, boxed in (("CC", cc), ("MLO", mlo)):
+                seed = len(rows)
+                names = [_id("study", study), _id("series", study), _id("image", seed)]
+                _write(root / "images" / names[0] / f"{names[2]}.dicom", seed, lesions=len(boxed))
+                cells = [*names, side, view, str(HEIGHT), str(WIDTH)]
+                cells += [f"BI-RADS {grade}", f"DENSITY {density}"]
+                split = "test" if study % 2 else "training"
+                if not boxed:
+                    rows.append(",".join([*cells, "['No Finding']", *[""] * 5, split]))
+                for which, name in enumerate(boxed):
+                    birads = "" if name in UNGRADED else f"BI-RADS {grade}"
+                    text = f"\"['{name}']\"" if "," in name else f"['{name}']"
+                    box = map(str, _box(seed, which))
+                    rows.append(",".join([*cells, text, birads, *box, split]))
+    write_lines(root / "finding_annotations.csv", rows)
+
+
+def _write(path: Path, seed: int, *, lesions: int) -> None:
+    parts = lesion(HEIGHT, WIDTH, seed=seed) * np.uint8(lesions > 0)
+    pixels = picture(HEIGHT, WIDTH, seed=seed, maximum=4095, parts=parts)
+    bright = seed % 2
+    write_dicom(
+        path,
+        pixels if bright else 4095 - pixels,
+        BitsStored=12,
+        HighBit=11,
+        PhotometricInterpretation=f"MONOCHROME{1 + bright}",
+        RescaleSlope=1,
+        RescaleIntercept=0,
+        WindowCenter=2048,
+        WindowWidth=4096,
+    )
+
+
+def _box(seed: int, which: int) -> tuple[float, ...]:
+    """Around the lesion; the second one sticks out of the picture at the left."""
+    if which:
+        return (-6.5, 140.25, 24.0, 165.0)
+    return tuple(corner + 0.25 for corner in bounds(lesion(HEIGHT, WIDTH, seed=seed)))
+
+
+def _id(kind: str, number: int) -> str:
+    return hashlib.md5(f"{kind} {number}".encode(), usedforsecurity=False).hexdigest()

@@ -1,0 +1,444 @@
+"""Second readings: trees and truths written from the evidence cards by someone else.
+
+Each module of ``independent/`` holds ``write``, which makes a tiny raw tree, and ``EXPECTED``,
+what a right reading of it says; ``VARIANTS`` holds further pairs of both. Nothing of them was
+derived from an adapter or from its fixture. What a fact may hold:
+
+present, single     concepts that some case of the image states; ``single``: a case of it alone
+never, never_single concepts that no case of the image (of it alone) states
+absent, open        concepts that are absent with grade A or B; that are neither
+patient, split      words that are equal where the source's values must be
+regions, no_grounding  concept -> boxes in the displayed picture; no box may be asked about
+shows, frame        the displayed picture; first and last slice that may be shown
+"""
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.ground import ground_of
+from medrcube.build.items import items_from_frame
+from medrcube.build.overlay import bounding_box
+from medrcube.build.pipeline import build
+from medrcube.build.plan import plan
+from medrcube.build.scan import scan
+from medrcube.build.tiles import choose, open_tiles
+from medrcube.console import Reporter
+from medrcube.errors import SourceError
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Grade, State
+from medrcube.sources.contract import concept_of
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+HELPERS = {"paint", "dicoms", "sheets"}
+MODULES = sorted(
+    path.stem
+    for path in (Path(__file__).parent / "independent").glob("*.py")
+    if path.stem not in HELPERS
+)
+
+
+def _trees():
+    for name in MODULES:
+        module = import_module(f"independent.{name}")
+        yield name, module.write, module.EXPECTED
+        for variant, (write, expected) in getattr(module, "VARIANTS", {}).items():
+            yield f"{name}:{variant}", write, expected
+
+
+TREES = {name: (write, expected) for name, write, expected in _trees()}
+SOURCES = find_sources()
+TERMS = load_terms()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the adapter and the build made of a tree."""
+
+    root: Path
+    images: Path
+    source: object
+    error: str
+    scan: object
+    samples: pd.DataFrame
+    items: tuple
+    quarantine: pd.DataFrame
+
+    def cases(self, file):
+        """Every case that shows the file."""
+        wanted = self.root / file
+        return [
+            case
+            for case in self.scan.cases
+            if any(wanted in (*image.paths, *image.parts) for image in case.images)
+        ]
+
+    def alone(self, file):
+        """The cases that show nothing else."""
+        return [case for case in self.cases(file) if len(case.images) == 1]
+
+    def ground(self, case):
+        return ground_of(self.source.card, case, TERMS)
+
+    def clean(self, case):
+        rows = self.samples
+        return rows[(rows["case"] == case.key) & (rows["artefact"] == "clean")]
+
+
+@pytest.fixture(scope="session")
+def reading(tmp_path_factory):
+    made = {}
+
+    def read(name):
+        if name not in made:
+            made[name] = _read(name, tmp_path_factory.mktemp("independent"))
+        return made[name]
+
+    return read
+
+
+def _read(name, folder):
+    root = (folder / "raw").resolve()
+    root.mkdir()
+    TREES[name][0](root)
+    source = SOURCES[name.split(":")[0].replace("_", "-")]
+    workspace = Workspace(
+        root=folder / "workspace",
+        settings=BuildSettings(items_per_cell=0, quarantine_gate=1.0),
+        sources={source.id: root},
+    )
+    (workspace.root / "cache").mkdir(parents=True)
+    (workspace.root / "cache" / "patient.key").write_bytes(b"k" * 32)
+    error, found, samples, items = "", None, pd.DataFrame(), ()
+    quarantine = pd.DataFrame(columns=["case", "stage", "code", "message"])
+    try:
+        build(workspace, {source.id: source}, LocalEngine(1), Reporter(quiet=True))
+    except SourceError as refused:
+        error = str(refused)
+    else:
+        found = scan(source, root, b"k" * 32)
+        samples = pd.read_parquet(workspace.samples)
+        items = tuple(items_from_frame(pd.read_parquet(workspace.items)))
+        quarantine = pd.read_parquet(workspace.quarantine)
+    return Reading(
+        root=root,
+        images=workspace.root,
+        source=source,
+        error=error,
+        scan=found,
+        samples=samples,
+        items=items,
+        quarantine=quarantine,
+    )
+
+
+def _each(aspect):
+    """One test for every image of which the evidence card demands this."""
+    return [
+        pytest.param(name, file, id=f"{name}-{file}")
+        for name, (_, expected) in TREES.items()
+        for file, fact in expected["cases"].items()
+        if any(fact.get(part) for part in aspect.split())
+    ]
+
+
+def _all(aspect):
+    return [name for name, (_, expected) in TREES.items() if expected.get(aspect)]
+
+
+def _expected(name, file):
+    return TREES[name][1]["cases"][file]
+
+
+@pytest.mark.parametrize("name", [n for n in TREES if "refused_or" not in TREES[n][1]])
+def test_the_tree_of_the_card_is_recognised_and_built(name, reading):
+    assert reading(name).error == ""
+
+
+@pytest.mark.parametrize("name", _all("refused_or"))
+def test_what_the_card_does_not_know_stops_the_build_or_gives_no_picture(name, reading):
+    seen = reading(name)
+    files = TREES[name][1]["refused_or"]["no_picture"]
+    shown = [] if seen.error else [f for f in files for c in seen.cases(f) if len(seen.clean(c))]
+    assert shown == []
+
+
+@pytest.mark.parametrize(("name", "file"), _each("present single"))
+def test_what_is_true_is_stated(name, file, reading):
+    seen, fact = reading(name), _expected(name, file)
+    assert seen.cases(file), "no case shows this image"
+    stated = {c for case in seen.cases(file) for c in seen.ground(case).present}
+    alone = {c for case in seen.alone(file) for c in seen.ground(case).present}
+    lacking = [c for c in fact.get("present", []) if c not in stated]
+    if seen.alone(file):
+        lacking += [c for c in fact.get("single", []) if c not in alone]
+    assert lacking == []
+
+
+@pytest.mark.parametrize(("name", "file"), _each("never never_single"))
+def test_what_is_not_true_is_never_stated(name, file, reading):
+    seen, fact = reading(name), _expected(name, file)
+    stated = {c for case in seen.cases(file) for c in seen.ground(case).present}
+    alone = {c for case in seen.alone(file) for c in seen.ground(case).present}
+    wrong = stated & set(fact.get("never", [])) | alone & set(fact.get("never_single", []))
+    assert wrong == set()
+
+
+@pytest.mark.parametrize(("name", "file"), _each("absent"))
+def test_what_was_read_as_absent_is_absent(name, file, reading):
+    seen = reading(name)
+    assert seen.cases(file), "no case shows this image"
+    absent = {
+        concept
+        for case in seen.cases(file)
+        for concept, mark in seen.ground(case).absent.items()
+        if mark.grade <= Grade.B
+    }
+    said = {
+        concept_of(seen.source.card, label)
+        for case in seen.cases(file)
+        for label in case.labels
+        if label.state is State.ABSENT
+    }
+    assert [c for c in _expected(name, file)["absent"] if c not in absent | said] == []
+
+
+@pytest.mark.parametrize(("name", "file"), _each("open"))
+def test_what_nobody_knows_is_neither_present_nor_absent(name, file, reading):
+    seen = reading(name)
+    assert seen.cases(file), "no case shows this image"
+    for case in seen.cases(file):
+        ground = seen.ground(case)
+        absent = {c for c, mark in ground.absent.items() if mark.grade <= Grade.B}
+        assert (absent | set(ground.present)) & set(_expected(name, file)["open"]) == set()
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_patients_are_told_apart_as_the_source_does(name, reading):
+    seen = reading(name)
+    pairs = [
+        (fact["patient"], case.patient or f"none:{case.key}")
+        for file, fact in TREES[name][1]["cases"].items()
+        if fact.get("patient")
+        for case in seen.cases(file)
+    ]
+    assert _one_to_one(pairs) == []
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_splits_are_those_of_the_source(name, reading):
+    seen = reading(name)
+    pairs = [
+        (fact["split"], case.split or "none")
+        for file, fact in TREES[name][1]["cases"].items()
+        if fact.get("split")
+        for case in seen.cases(file)
+    ]
+    assert _one_to_one(pairs) == []
+
+
+def _one_to_one(pairs):
+    """Pairs that stop the first words from naming the same groups as the second."""
+    pairs = sorted(set(pairs))
+    firsts, seconds = zip(*pairs, strict=True) if pairs else ((), ())
+    return [p for p in pairs if firsts.count(p[0]) > 1 or seconds.count(p[1]) > 1]
+
+
+@pytest.mark.parametrize(("name", "file"), _each("redistribute"))
+def test_a_free_image_may_be_passed_on(name, file, reading):
+    seen = reading(name)
+    card = seen.source.card.access.redistribute
+    cases = seen.cases(file)
+    assert [c.redistribute if c.redistribute is not None else card for c in cases] == [True] * len(
+        cases
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        pytest.param(name, file, id=f"{name}-{file}")
+        for name, (_, expected) in TREES.items()
+        for file, fact in expected["cases"].items()
+        if fact.get("redistribute") is False
+    ],
+)
+def test_an_image_without_a_free_licence_is_not_passed_on(name, file, reading):
+    seen = reading(name)
+    card = seen.source.card.access.redistribute
+    for case in seen.cases(file):
+        assert (case.redistribute if case.redistribute is not None else card) is False
+
+
+def _masks(seen, case):
+    """Boxes of the regions on the slice that is shown, by concept, and the picture's size."""
+    (job,) = plan(seen.source, seen.root, [case])
+    tiles = open_tiles(job)
+    choice = choose(job, tiles)[0]
+    boxes = {}
+    for number, mask in tiles[0].masks_on(choice.index).items():
+        boxes.setdefault(job.concepts[number], []).append(bounding_box(mask))
+    return boxes, tiles[0].picture(choice.index).shape
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        pytest.param(name, file, id=f"{name}-{file}")
+        for name, (_, expected) in TREES.items()
+        for file, fact in expected["cases"].items()
+        if "regions" in fact
+    ],
+)
+def test_regions_lie_where_they_belong(name, file, reading):
+    seen, fact = reading(name), _expected(name, file)
+    assert seen.alone(file), "no case shows this image alone"
+    found, scale = {}, 1.0
+    for case in seen.alone(file):
+        boxes, shape = _masks(seen, case)
+        scale = shape[1] / np.shape(fact["shows"])[1]
+        for concept, these in boxes.items():
+            key = "*" if "*" in fact["regions"] else concept
+            found.setdefault(key, []).extend(these)
+    wanted = fact["regions"]
+    assert {k: len(v) for k, v in found.items()} == {k: len(v) for k, v in wanted.items()}
+    for concept, boxes in wanted.items():
+        actual = np.array(sorted(found[concept])) / scale
+        np.testing.assert_allclose(actual, sorted(boxes), atol=fact.get("tolerance", 1), rtol=0)
+
+
+@pytest.mark.parametrize(("name", "file"), _each("no_grounding"))
+def test_unsure_contours_are_no_truth_for_boxes(name, file, reading):
+    seen = reading(name)
+    keys = {case.key for case in seen.cases(file)}
+    rows = seen.samples[seen.samples["case"].isin(keys)]
+    asked = [i.task for i in seen.items if i.sample in set(rows["id"]) and "ROI" in i.task]
+    assert asked == []
+
+
+@pytest.mark.parametrize(("name", "file"), _each("frame"))
+def test_a_good_slice_is_shown(name, file, reading):
+    seen = reading(name)
+    first, last = _expected(name, file)["frame"]
+    for case in seen.cases(file):
+        for frames in seen.clean(case)["frames"]:
+            assert all(first <= int(frame) <= last for frame in frames.split("+"))
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        pytest.param(name, file, id=f"{name}-{file}")
+        for name, (_, expected) in TREES.items()
+        for file, fact in expected["cases"].items()
+        if "shows" in fact
+    ],
+)
+def test_the_picture_shows_the_body_as_it_should(name, file, reading):
+    seen, fact = reading(name), _expected(name, file)
+    assert seen.cases(file), "no case shows this image"
+    for case in seen.alone(file):
+        rows = seen.clean(case)
+        assert len(rows) == 1
+        row = rows.iloc[0]
+        wanted = fact["shows"]
+        if fact.get("shows_by_frame"):
+            wanted = fact["shows_by_frame"][int(row["frames"])]
+        picture = np.asarray(Image.open(seen.images / "images" / row["image"]).convert("L")) if (
+            seen.images / "images" / row["image"]
+        ).is_file() else np.asarray(Image.open(seen.images / row["image"]).convert("L"))
+        height, width = wanted.shape
+        assert picture.shape[1] / picture.shape[0] == pytest.approx(width / height, rel=0.02)
+        likeness = {turn: _likeness(picture, turned) for turn, turned in _turns(wanted)}
+        assert max(likeness, key=likeness.get) == "upright"
+        assert likeness["upright"] > 0.95
+
+
+def _turns(picture):
+    yield "upright", picture
+    yield "mirrored", picture[:, ::-1]
+    yield "upside down", picture[::-1]
+    yield "half turn", picture[::-1, ::-1]
+    yield "transposed", picture.T
+    yield "quarter turn", np.rot90(picture)
+    yield "three quarter turn", np.rot90(picture, 3)
+    yield "other diagonal", picture[::-1, ::-1].T
+    yield "inverted", -picture
+
+
+def _likeness(picture, wanted):
+    size = (picture.shape[1], picture.shape[0])
+    resized = Image.fromarray(wanted.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
+    return float(np.corrcoef(picture.ravel(), np.asarray(resized).ravel())[0, 1])
+
+
+@pytest.mark.parametrize("name", _all("never"))
+def test_what_is_no_picture_of_the_dataset_becomes_no_case(name, reading):
+    seen = reading(name)
+    assert seen.error == ""
+    assert [file for file in TREES[name][1]["never"] if seen.cases(file)] == []
+
+
+@pytest.mark.parametrize("name", _all("no_picture"))
+def test_a_broken_file_gives_no_picture_and_is_named(name, reading):
+    seen = reading(name)
+    for file in TREES[name][1]["no_picture"]:
+        assert [c.key for c in seen.cases(file) if len(seen.clean(c))] == []
+        assert _is_named(seen, file)
+
+
+@pytest.mark.parametrize("name", _all("reported"))
+def test_what_is_left_out_is_named_in_the_quarantine(name, reading):
+    seen = reading(name)
+    assert [file for file in TREES[name][1]["reported"] if not _is_named(seen, file)] == []
+
+
+def _is_named(seen, file):
+    stem = file.rsplit("/", 1)[-1].split(".")[0].lower()
+    return any(stem in f"{case} {text}".lower() for case, text in zip(
+        seen.quarantine["case"], seen.quarantine["message"], strict=True
+    ))
+
+
+@pytest.mark.parametrize("name", _all("undiagnosed"))
+def test_an_unsure_label_is_no_diagnosis(name, reading):
+    seen, expected = reading(name), TREES[name][1]
+    for file in expected["undiagnosed"]:
+        for case in seen.cases(file):
+            assert set(seen.ground(case).present) & set(expected["diagnoses"]) == set()
+
+
+@pytest.mark.parametrize("name", _all("unlabelled"))
+def test_an_image_that_nobody_read_states_no_absence(name, reading):
+    seen = reading(name)
+    for file in TREES[name][1]["unlabelled"]:
+        for case in seen.cases(file):
+            absent = [c for c, m in seen.ground(case).absent.items() if m.grade <= Grade.B]
+            assert absent == []
+
+
+@pytest.mark.parametrize("name", _all("never_asked"))
+def test_what_is_no_answer_stands_in_no_item(name, reading):
+    seen = reading(name)
+    words = set(TREES[name][1]["never_asked"])
+    options = {o.concept for i in seen.items for o in i.options} | {i.concept for i in seen.items}
+    assert options & words == set()
+
+
+@pytest.mark.parametrize("name", _all("pairs_only"))
+def test_what_one_frame_cannot_show_is_asked_of_pairs_only(name, reading):
+    seen = reading(name)
+    words = set(TREES[name][1]["pairs_only"])
+    frames = dict(zip(seen.samples["id"], seen.samples["frames"], strict=True))
+    asked = [item for item in seen.items if item.concept in words]
+    assert [item.id for item in asked if "+" not in frames[item.sample]] == []

@@ -1,0 +1,103 @@
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.build.geometry import display
+from medrcube.build.readers.nifti import read
+from medrcube.errors import ReadError
+from medrcube.sources.nifti_masks import load_labels, slice_at
+
+PLANES = ["axial", "coronal", "sagittal"]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write the same block of voxels in another axis order, with other directions."""
+
+    def write(axes=(0, 1, 2), signs=(1, 1, 1), dtype=np.uint8, block=None, *, offset=5.0):
+        block = _block() if block is None else block
+        stored = block.transpose(axes)
+        affine = np.zeros((4, 4))
+        affine[3, 3] = 1
+        for new, old in enumerate(axes):
+            affine[old, new] = 2.0 * signs[old]
+            affine[old, 3] = offset if signs[old] > 0 else offset + 2.0 * (block.shape[old] - 1)
+        flips = tuple(slice(None, None, signs[old]) for old in axes)
+        path = tmp_path / "mask.nii.gz"
+        nibabel.save(nibabel.Nifti1Image(stored[flips].astype(dtype), affine), path)
+        return path
+
+    return write
+
+
+def _block():
+    """``(right, anterior, superior)`` with one largest slice in every plane."""
+    block = np.zeros((8, 10, 12))
+    block[1:4, 6:8, 2:5] = 1
+    block[1:5, 7, 3] = 1
+    block[6, 2, 9] = 4
+    return block
+
+
+@pytest.mark.parametrize("plane", PLANES)
+@pytest.mark.parametrize("signs", [(1, 1, 1), (-1, -1, 1), (1, -1, -1)])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
+def test_slices_are_counted_as_the_build_shows_them(write, axes, signs, plane):
+    path = write(axes, signs)
+    shown = display(read(path), plane)
+    areas = (np.asarray(shown.slices) > 0).sum(axis=(1, 2))
+    marked = load_labels(path).marked()
+    assert marked.areas(plane).tolist() == areas.tolist()
+    assert marked.largest(plane) == int(areas.argmax())
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_slice_is_found_again_on_a_grid_of_other_spacing(write, tmp_path, plane):
+    marked = load_labels(write()).marked()
+    place = marked.centre_of_slice(plane, marked.largest(plane))
+    fine = nibabel.Nifti1Image(np.zeros((16, 20, 24), np.uint8), np.diag([-1.0, -1, 1, 1]))
+    fine.affine[:3, 3] = (4.5 + 15, 4.5 + 19, 4.5)
+    path = tmp_path / "fine.nii"
+    nibabel.save(nibabel.Nifti1Image(fine.dataobj, fine.affine), path)
+    shown = display(read(path), plane)
+    index = slice_at(shown, place)
+    back = shown.affine @ [index, *((np.asarray(shown.slices.shape[1:]) - 1) / 2), 1]
+    axis = {"axial": 2, "coronal": 1, "sagittal": 0}[plane]
+    assert back[axis] == pytest.approx(place[axis], abs=0.51)
+
+
+def test_the_centre_is_in_millimetres_to_the_right_front_and_top(write):
+    marked = load_labels(write((2, 0, 1), (-1, 1, -1))).marked(4)
+    assert marked.centre().tolist() == [5 + 2 * 6, 5 + 2 * 2, 5 + 2 * 9]
+
+
+def test_labels_stored_as_fractions_are_rounded(write):
+    labels = load_labels(write(dtype=np.float32, block=_block() * 0.9999))
+    assert int(labels.marked(4).voxels.sum()) == 1
+
+
+def test_an_empty_mask_has_no_slice(write):
+    marked = load_labels(write()).marked(7)
+    with pytest.raises(ReadError, match="0 marked voxels; expected at least 1") as raised:
+        marked.largest("axial")
+    assert raised.value.code == "no-slice"
+    with pytest.raises(ReadError, match="no voxel"):
+        marked.centre()
+
+
+def test_a_cut_file_is_named(write):
+    path = write()
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(ReadError, match=r"mask\.nii\.gz: cannot be read") as raised:
+        load_labels(path)
+    assert raised.value.code == "unreadable"
+
+
+def test_a_volume_without_directions_is_refused(tmp_path):
+    image = nibabel.Nifti1Image(np.zeros((4, 4, 4), np.uint8), np.eye(4))
+    image.set_sform(None, 0)
+    image.set_qform(None, 0)
+    path = tmp_path / "volume.nii"
+    nibabel.save(image, path)
+    with pytest.raises(ReadError, match="neither sform nor qform"):
+        slice_at(read(path), np.zeros(3))

@@ -1,0 +1,54 @@
+"""Marks of OsiriX property lists in the two shapes that INbreast has."""
+
+import plistlib
+
+import pytest
+
+from medrcube.errors import SourceError
+from medrcube.sources.osirix import read_marks
+
+ROI = {"Name": " Mass ", "NumberOfPoints": 2, "Point_px": ["(10.5, 20)", "(30, 40.25)"]}
+
+
+@pytest.fixture
+def marks_of(tmp_path):
+    def read(content):
+        path = tmp_path / "20586908.xml"
+        path.write_bytes(content if isinstance(content, bytes) else plistlib.dumps(content))
+        return read_marks(path)
+
+    return read
+
+
+def test_marks_below_images_keep_column_and_row(marks_of):
+    (mark,) = marks_of({"Images": [{"ImageIndex": 0, "ROIs": [ROI]}]})
+    assert mark.points == ((10.5, 20.0), (30.0, 40.25))
+
+
+def test_a_mark_at_the_top_beside_a_data_summary_is_found(marks_of):
+    (mark,) = marks_of({"DataSummary": {"x": 1}, **ROI})
+    assert mark.points[0] == (10.5, 20.0)
+
+
+def test_names_are_stripped_and_in_lower_case(marks_of):
+    (mark,) = marks_of({"Images": [{"ROIs": [ROI]}]})
+    assert mark.name == "mass"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"<plist><dict>", id="cut off"),
+        pytest.param(b"\0" * 40, id="zeros"),
+        pytest.param({"Images": []}, id="no mark"),
+        pytest.param({"Point_px": ["(1; 2)"]}, id="other point syntax"),
+    ],
+)
+def test_a_file_that_holds_no_readable_mark_is_named(marks_of, content):
+    with pytest.raises(SourceError, match=r"20586908\.xml"):
+        marks_of(content)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(SourceError, match="is missing"):
+        read_marks(tmp_path / "1.xml")

@@ -1,0 +1,236 @@
+import ast
+import tomllib
+
+import nibabel
+import numpy as np
+import pandas as pd
+import pytest
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.console import Reporter
+from medrcube.errors import MedrcubeError, SourceError
+from medrcube.records import Case, Skip, State
+from medrcube.sources.contract import load_source
+from medrcube.sources.layout import verify
+from medrcube.sources.phantom_files import write_example, write_example_mask
+from medrcube.sources.phantoms import CANARY, write_lines
+from medrcube.sources.scaffold import new_source
+from medrcube.sources.survey import survey
+from medrcube.workspace import Workspace
+
+NAMES = ["Ada Example", "Bea Example", "Cyd Example"]
+
+
+def _table(root):
+    rows = ["Patient Name;patient_id;file;Effusion;Grade;split"]
+    for number in range(6):
+        write_example(root / f"films/f{number}.png", seed=number)
+        flag, grade = number % 2, ("mild", "severe")[number % 2]
+        split = ("train", "test")[number // 3]
+        rows.append(f"{NAMES[number // 2]};P{number // 2};f{number};{flag};{grade};{split}")
+    rows.append(f"{NAMES[0]};P0;f99;0;mild;test")
+    write_lines(root / "labels.csv", rows)
+
+
+def _classes(root):
+    for name in ("benign", "no tumour"):
+        for number in range(3):
+            write_example(root / f"set [1]/{name}/{name} ({number}).png", seed=number)
+            write_example_mask(root / f"set [1]/{name}/{name} ({number})_mask.png", seed=number)
+
+
+def _series(root):
+    for patient in ("a", "b"):
+        for seed in range(3):
+            write_example(root / f"{patient}/IM{seed}", seed=seed)
+    write_lines(root / "readme.txt", ["text"])
+
+
+def _volumes(root):
+    for number in range(2):
+        write_example(root / f"imagesTr/v_{number}.nii.gz", seed=number)
+        write_example_mask(root / f"labelsTr/v_{number}.nii.gz", seed=number)
+
+
+TREES = {"table": _table, "classes": _classes, "series": _series, "volumes": _volumes}
+each_tree = pytest.mark.parametrize("tree", TREES)
+
+
+@pytest.fixture
+def made(tmp_path, tree):
+    root = tmp_path / "raw"
+    TREES[tree](root)
+    return load_source(new_source("my-source", root, tmp_path / "sources")), root
+
+
+@each_tree
+def test_the_layout_fits_the_tree_that_it_was_made_of(made):
+    source, root = made
+    report = verify(source.card, root)
+    assert report.complete
+    assert source.folder.name == "my_source"
+
+
+@each_tree
+def test_every_picture_of_the_tree_becomes_a_case(made, tree):
+    source, root = made
+    found = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
+    expected = {"table": 6, "classes": 6, "series": 2, "volumes": 2}
+    assert len(found) == expected[tree]
+    assert all(path.exists() for case in found for path in case.files())
+
+
+@each_tree
+def test_the_fixture_builds_into_pictures_and_items(made, tmp_path):
+    source, _ = made
+    raw = tmp_path / "fixture"
+    source.build_fixture(raw, "files")
+    workspace = Workspace(root=tmp_path / "workspace", sources={"my-source": raw})
+    workspace.root.mkdir()
+    report = build(workspace, {"my-source": source}, LocalEngine(1), Reporter(quiet=True))
+    cases = [case for case in source.scan(raw, "files") if isinstance(case, Case)]
+    assert cases
+    assert len(set(pd.read_parquet(workspace.samples)["case"])) == len(cases)
+    assert set(pd.read_parquet(workspace.items)["task"]) == {"Modality Recognition"}
+    assert not report.failures
+
+
+@each_tree
+def test_what_a_person_must_decide_is_marked(made):
+    source, _ = made
+    card = (source.folder / "card.toml").read_text(encoding="utf-8")
+    for key in ("anatomy", "licence", "redistribute", "homepage", "steps", "evidence", "tasks"):
+        assert "TODO" in next(line for line in card.splitlines() if line.startswith(key)), key
+    for file in ("adapter.py", "fixture.py"):
+        text = (source.folder / file).read_text(encoding="utf-8")
+        ast.parse(text)
+        assert "TODO" in text
+
+
+@pytest.mark.parametrize("tree", ["table"])
+def test_values_of_a_column_about_persons_are_written_nowhere(made):
+    source, _ = made
+    text = "".join(path.read_text(encoding="utf-8") for path in source.folder.glob("*.*"))
+    assert not any(name in text for name in NAMES)
+    assert "P1" not in text
+    assert CANARY in (source.folder / "fixture.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("tree", ["table"])
+def test_a_zero_is_not_taken_for_absence(made):
+    source, root = made
+    cases = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
+    states = {label.state for case in cases for label in case.labels if label.field == "finding"}
+    assert states == {State.PRESENT, State.UNKNOWN}
+
+
+@pytest.mark.parametrize("tree", ["table"])
+def test_columns_become_fields_patient_and_split(made):
+    source, root = made
+    *cases, last = source.scan(root, "files")
+    assert source.card.patient == "known"
+    assert {label.field: label.value for label in cases[1].labels} == {
+        "finding": "Effusion",
+        "grade": "severe",
+    }
+    assert (cases[5].patient, cases[5].split) == ("P2", "test")
+    assert isinstance(last, Skip)
+    assert "not in this copy" in last.reason
+
+
+@pytest.mark.parametrize("tree", ["classes"])
+def test_folders_become_values_and_masks_regions(made):
+    source, root = made
+    assert list(source.card.fields["folder"].values) == ["benign", "no tumour"]
+    case = next(iter(source.scan(root, "files")))
+    assert case.labels[0].value == "benign"
+    assert case.regions[0].shape.paths[0].name == "benign (0)_mask.png"
+
+
+@pytest.mark.parametrize("tree", ["volumes"])
+def test_masks_in_a_folder_of_their_own_are_found_and_no_pictures(made):
+    source, root = made
+    case = next(iter(source.scan(root, "files")))
+    assert case.images[0].paths[0].parent.name == "imagesTr"
+    assert case.regions[0].shape.paths[0].parent.name == "labelsTr"
+
+
+@pytest.mark.parametrize("tree", ["volumes"])
+def test_headers_of_volumes_are_shown_to_the_person(made):
+    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+    assert "shape 140 x 120 x 6, mm 1 x 1 x 3, axes to LPS, stored as int16" in card
+
+
+@pytest.mark.parametrize("tree", ["series"])
+def test_of_dicom_headers_only_listed_elements_are_shown(made):
+    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+    assert "Modality OT, PhotometricInterpretation MONOCHROME2, Rows 120, Columns 140" in card
+    assert CANARY not in card
+
+
+def test_masks_of_equal_names_in_several_folders_stay_with_their_picture(tmp_path):
+    for name in ("a", "b"):
+        for number in range(2):
+            write_example(tmp_path / f"raw/{name}/{number}.png", seed=number)
+            write_example_mask(tmp_path / f"raw/{name}/{number}_mask.png", seed=number)
+    folder = new_source("twice", tmp_path / "raw", tmp_path)
+    for case in load_source(folder).scan(tmp_path / "raw", "files"):
+        assert case.regions[0].shape.paths[0].parent == case.images[0].paths[0].parent
+
+
+def test_masks_that_names_do_not_tell_apart_are_left_to_the_person(tmp_path):
+    for name in ("a", "b"):
+        for number in range(2):
+            write_example(tmp_path / f"raw/{name}/{number}.png", seed=number)
+            write_example_mask(tmp_path / f"raw/{name}/masks/{number}.png", seed=number)
+    folder = new_source("twice", tmp_path / "raw", tmp_path)
+    found = list(load_source(folder).scan(tmp_path / "raw", "files"))
+    assert len(found) == 4
+    assert not any(case.regions for case in found)
+    assert "TODO: the regions" in (folder / "adapter.py").read_text(encoding="utf-8")
+
+
+def test_a_value_with_quotes_and_line_breaks_stays_one_value(tmp_path):
+    rows = ['file,"a ""b"" \\c"']
+    for number in range(4):
+        write_example(tmp_path / f"raw/p{number}.png", seed=number)
+        rows.append(f'p{number}.png,"x ""y""\n\\z"')
+    write_lines(tmp_path / "raw/t.csv", rows)
+    folder = new_source("odd", tmp_path / "raw", tmp_path)
+    card = tomllib.loads((folder / "card.toml").read_text(encoding="utf-8"))
+    assert list(card["field"][0]["values"]) == ['x "y"\n\\z']
+    case = next(iter(load_source(folder).scan(tmp_path / "raw", "files")))
+    assert case.labels[0].value == 'x "y"\n\\z'
+
+
+def test_nothing_is_left_behind_when_the_tree_holds_no_picture(tmp_path):
+    write_lines(tmp_path / "raw/notes.txt", ["text"])
+    with pytest.raises(SourceError, match=r"holds no picture \(suffixes found: \.txt\)"):
+        new_source("empty", tmp_path / "raw", tmp_path / "sources")
+    assert not (tmp_path / "sources").exists()
+
+
+def test_an_existing_source_is_not_written_over(tmp_path):
+    _volumes(tmp_path / "raw")
+    folder = new_source("mine", tmp_path / "raw", tmp_path)
+    (folder / "card.toml").write_text("edited")
+    with pytest.raises(MedrcubeError, match="exists already"):
+        new_source("mine", tmp_path / "raw", tmp_path)
+    assert (folder / "card.toml").read_text() == "edited"
+
+
+@pytest.mark.parametrize("name", ["My Source", "9lives", "a_b", "../x"])
+def test_an_id_that_makes_no_folder_name_is_refused(tmp_path, name):
+    with pytest.raises(MedrcubeError, match="cannot be the id"):
+        new_source(name, tmp_path, tmp_path)
+
+
+def test_a_survey_says_what_of_the_raw_tree_it_cannot_read(tmp_path):
+    write_example(tmp_path / "a.png", seed=1)
+    (tmp_path / "b.png").write_bytes(b"rubbish")
+    nibabel.save(nibabel.Nifti1Image(np.zeros((2, 3, 4), np.int16), np.eye(4)), tmp_path / "c.nii")
+    found = survey(tmp_path)
+    assert found.globs == {"*.nii": 1, "*.png": 2}
+    assert found.suffixes == {".nii": 1, ".png": 2}
+    assert any("cannot be read" in note for note in found.notes)

@@ -1,0 +1,137 @@
+"""Rules of single adapters that choose slices and refuse what their cards assume."""
+
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.build.geometry import display
+from medrcube.build.readers.nifti import read
+from medrcube.errors import ReadError, SourceError
+from medrcube.records import Case, Skip
+from medrcube.sources.nifti_masks import load_labels
+from medrcube.sources.registry import find_sources
+
+SOURCES = find_sources()
+
+
+@pytest.fixture
+def scanned(tmp_path):
+    """The cases of a source's first fixture, by key."""
+
+    def scan(name, change=lambda _: None):
+        source = SOURCES[name]
+        layout = source.card.layouts[0].name
+        source.build_fixture(tmp_path, layout)
+        change(tmp_path)
+        return {entry.key: entry for entry in source.scan(tmp_path, layout)}
+
+    return scan
+
+
+def _chosen(name, case):
+    volume = display(read(case.images[0].paths[0]), case.plane or "axial")
+    return SOURCES[name].hook("frames")(case, volume)
+
+
+def test_echonet_sets_aside_what_its_tracings_cannot_bear(scanned):
+    found = scanned("echonet-dynamic")
+    reasons = {key: entry.reason for key, entry in found.items() if isinstance(entry, Skip)}
+    assert reasons == {
+        "0X7A": "0 frames are traced; expected two",
+        "0X8B": "768 x 768 pixels; tracings belong to 112",
+        "0X9C": "the outline of frame 1 crosses itself",
+    }
+
+
+def test_echonet_takes_the_larger_outline_for_diastole_whatever_the_order(scanned):
+    found = scanned("echonet-dynamic")
+    frames = {name: found[f"{name}-ED"].images[0].frame for name in ("0X1A", "0X2B")}
+    assert frames == {"0X1A": 4, "0X2B": 1}
+    assert [image.frame for image in found["0X1A-ED-ES"].images] == [4, 1]
+
+
+def test_echonet_refuses_the_tracings_of_a_sister_set(scanned):
+    def add_column(root):
+        table = next(root.rglob("VolumeTracings.csv"))
+        lines = table.read_text().splitlines()
+        table.write_text("\n".join(f"{line},extra" for line in lines))
+
+    with pytest.raises(SourceError, match="is this EchoNet-LVH or EchoNet-Pediatric"):
+        scanned("echonet-dynamic", add_column)
+
+
+def test_isles_calls_a_slice_free_only_far_from_every_marked_voxel(scanned):
+    found = scanned("isles2022")
+    for number in (1, 4, 9):
+        case = found[f"sub-strokecase{number:04}-dwi-clear"]
+        areas = load_labels(case.images[0].parts[0]).marked().areas("axial")
+        (index,) = _chosen("isles2022", case)
+        assert not areas[index - 2 : index + 3].any()
+
+
+def test_isles_shows_flair_at_the_height_of_the_lesion(scanned):
+    found = scanned("isles2022")
+    (dwi,) = _chosen("isles2022", found["sub-strokecase0004-dwi"])
+    (flair,) = _chosen("isles2022", found["sub-strokecase0004-flair"])
+    assert (dwi, flair) == (12, round(12 * 5 / 6))
+
+
+def test_isles_calls_nothing_healthy_when_the_mask_is_empty(scanned):
+    with pytest.raises(ReadError, match="nothing is marked"):
+        _chosen("isles2022", scanned("isles2022")["sub-strokecase0120-dwi-clear"])
+
+
+def test_brats_shows_all_sequences_of_a_patient_at_one_place(scanned):
+    found = scanned("brats2021")
+    chosen = {
+        tuple(_chosen("brats2021", found[f"BraTS2021_00003-{sequence}-axial"]))
+        for sequence in ("t1", "t1ce", "t2", "flair")
+    }
+    assert len(chosen) == 1
+
+
+def test_brats_marks_nothing_on_plain_t1_and_no_edema_after_contrast(scanned):
+    marked = {
+        case.labels[1].value: {region.value for region in case.regions}
+        for case in scanned("brats2021").values()
+        if isinstance(case, Case)
+    }
+    assert marked == {
+        "t1": set(),
+        "t1ce": {"1", "4", "1+4"},
+        "t2": {"2", "1+2+4"},
+        "flair": {"2", "1+2+4"},
+    }
+
+
+def test_mmwhs_refuses_a_label_whose_directions_are_wrong(scanned):
+    case = scanned("mmwhs")["ct_train_1001-axial"]
+    label = case.files()[-1]
+    stored = nibabel.load(label)
+    turned = np.diag([-1, 1, 1, 1]) @ stored.affine
+    nibabel.save(nibabel.Nifti1Image(np.asarray(stored.dataobj), turned), label)
+    with pytest.raises(ReadError, match="its directions are wrong"):
+        _chosen("mmwhs", case)
+
+
+def test_mmwhs_refuses_a_ct_that_is_not_in_hounsfield_units(scanned):
+    case = scanned("mmwhs")["ct_train_1001-axial"]
+    path = case.images[0].paths[0]
+    stored = nibabel.load(path)
+    moved = (np.asarray(stored.dataobj) + 1024).astype(np.int16)
+    nibabel.save(nibabel.Nifti1Image(moved, stored.affine), path)
+    with pytest.raises(ReadError, match="expects air below -800 HU") as raised:
+        SOURCES["mmwhs"].hook("read")(case.images[0])
+    assert raised.value.code == "not-hounsfield"
+
+
+def test_ixi_keeps_no_age_where_two_rows_of_a_subject_disagree(scanned):
+    found = scanned("ixi")
+    facts = {case.patient: dict(case.facts) for case in found.values()}
+    assert facts["IXI002"] == {
+        "site": "Guys",
+        "tesla": "1.5",
+        "sex": "female",
+        "age": "35.800137",
+    }
+    assert facts["IXI219"] == {"site": "IOP", "tesla": "1.5"}

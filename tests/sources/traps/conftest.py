@@ -1,0 +1,170 @@
+"""Fixtures of the trap tests: a source's synthetic tree as it is, built, or changed by hand."""
+
+import functools
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.items import items_from_frame
+from medrcube.build.pipeline import build
+from medrcube.build.samples import samples_from_frame
+from medrcube.build.scan import scan
+from medrcube.console import Reporter
+from medrcube.records import Case, Grade, Skip
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+SOURCES = find_sources()
+KEY = b"k" * 32
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an adapter says of a tree, by key."""
+
+    entries: list
+
+    @property
+    def cases(self):
+        return {found.key: found for found in self.entries if isinstance(found, Case)}
+
+    @property
+    def skips(self):
+        return {found.key: found.reason for found in self.entries if isinstance(found, Skip)}
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build made of a tree, silence accepted as evidence."""
+
+    root: Path
+    samples: list
+    items: list
+    quarantine: pd.DataFrame
+
+    def sample(self, case, artefact="clean", marked=""):
+        """The one picture of a case; ``marked`` is a concept."""
+        (sample,) = (
+            sample
+            for sample in self.samples
+            if (sample.case, sample.artefact) == (case, artefact)
+            and (not marked or sample.marked == marked)
+        )
+        return sample
+
+    def pixels(self, sample):
+        with Image.open(self.root / sample.image) as picture:
+            return np.asarray(picture)
+
+    def items_of(self, case, task=None):
+        mine = {sample.id for sample in self.samples if sample.case == case}
+        return [
+            item
+            for item in self.items
+            if item.sample in mine and (task is None or item.task == task)
+        ]
+
+    def codes(self):
+        """Case or file -> code, of everything in the quarantine."""
+        return dict(zip(self.quarantine["case"], self.quarantine["code"], strict=True))
+
+
+@pytest.fixture(scope="session")
+def fixture_tree(tmp_path_factory):
+    """``(source_id, layout)`` -> root of the synthetic tree, made once: never change it."""
+
+    @functools.cache
+    def make(source_id, layout):
+        root = tmp_path_factory.mktemp(source_id) / "raw"
+        SOURCES[source_id].build_fixture(root, layout)
+        return root
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def scan_fixture(fixture_tree):
+    """``(source_id, layout)`` -> what the adapter finds in the synthetic tree."""
+
+    @functools.cache
+    def make(source_id, layout):
+        return _scan_tree(source_id, layout, fixture_tree(source_id, layout))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def scan_tree():
+    """``(source_id, layout, root)`` -> what the adapter finds in a tree changed by hand."""
+    return _scan_tree
+
+
+@pytest.fixture(scope="session")
+def survey():
+    """``(source_id, root)`` -> ``Scan`` of ``build/scan.py``: cases, absent files, problems."""
+
+    def make(source_id, root):
+        return scan(SOURCES[source_id], root, KEY)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def build_fixture(tmp_path_factory, fixture_tree):
+    """``(source_id, layout)`` -> what a build makes of the synthetic tree."""
+
+    @functools.cache
+    def make(source_id, layout):
+        raw = fixture_tree(source_id, layout)
+        return _build_tree(source_id, raw, tmp_path_factory.mktemp(f"{source_id}-built"))
+
+    return make
+
+
+@pytest.fixture
+def build_tree(tmp_path):
+    """``(source_id, root)`` -> what a build makes of a tree changed by hand."""
+
+    def make(source_id, raw):
+        folder = tmp_path / "workspace"
+        folder.mkdir()
+        return _build_tree(source_id, raw, folder)
+
+    return make
+
+
+@pytest.fixture
+def changed(tmp_path, fixture_tree):
+    """``(source_id, layout, edit)`` -> root of a copy after ``edit(root)``."""
+
+    def make(source_id, layout, edit):
+        root = tmp_path / "raw"
+        shutil.copytree(fixture_tree(source_id, layout), root)
+        edit(root)
+        return root
+
+    return make
+
+
+def _scan_tree(source_id, layout, root):
+    return Found(list(SOURCES[source_id].scan(root, layout)))
+
+
+def _build_tree(source_id, raw, folder):
+    settings = BuildSettings(evidence=Grade.C, items_per_cell=0)
+    workspace = Workspace(root=folder, settings=settings, sources={source_id: raw})
+    workspace.cache.parent.mkdir()
+    (workspace.cache.parent / "patient.key").write_bytes(KEY)
+    build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
+    return Built(
+        root=folder,
+        samples=samples_from_frame(pd.read_parquet(workspace.samples)),
+        items=items_from_frame(pd.read_parquet(workspace.items)),
+        quarantine=pd.read_parquet(workspace.quarantine),
+    )

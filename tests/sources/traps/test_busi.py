@@ -1,0 +1,172 @@
+"""Traps of the evidence card `busi`."""
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.build import readers
+from medrcube.build.regions import rasterise
+from medrcube.records import Label, State
+from medrcube.sources.contract import quirk_of
+from medrcube.sources.layout import verify
+from medrcube.sources.phantoms import lesion
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "near-duplicates-inside-a-class": "180 pairs are known by a measure, not by name",
+    "axilla-pictures-without-breast-tissue": "the paper counts them but names none",
+    "calipers-and-texts-burnt-in": "no list of files; advice to reviewers, noted as a quirk",
+    "licence-tag-of-the-kaggle-copy": "unverified, needs the page",
+}
+SOURCE, LAYOUT = "busi", "original"
+CARD = find_sources()[SOURCE].card
+TWO_LABELS = (
+    *("benign (433)", "malignant (145)", "benign (131)", "benign (42)", "malignant (51)"),
+    *("benign (399)", "malignant (93)", "benign (406)", "malignant (94)", "benign (85)"),
+    *("malignant (52)", "benign (269)", "normal (1)", "benign (437)", "normal (34)"),
+)
+HIGH = ("Abnormity Diagnosis", "Abnormality Diagnosis", "Disease Diagnosis")
+
+
+def _marked(case, which=0):
+    return rasterise(case.regions[which].shape, readers.read(case.images[0]))[0]
+
+
+def test_the_folder_is_the_label(scan_fixture):
+    for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
+        stated = [label.value for label in case.labels if label.field == "diagnosis"]
+        assert stated == [key.split(" ")[0]]
+
+
+def test_a_file_named_for_another_folder_is_set_aside(changed, scan_tree):
+    def misfile(root):
+        shutil.move(root / "benign/benign (1).png", root / "malignant/benign (1).png")
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, misfile))
+    assert "benign (1)" not in found.cases
+    assert "filed under 'malignant'" in found.skips["malignant/benign (1)"]
+
+
+def test_a_name_without_the_blank_before_the_bracket_is_reported(changed, survey):
+    def respell(root):
+        shutil.move(root / "normal/normal (2).png", root / "normal/normal(2).png")
+
+    found = survey(SOURCE, changed(SOURCE, LAYOUT, respell))
+    assert ("normal/normal(2).png", "unclaimed") in {(p.case, p.code) for p in found.problems}
+
+
+def test_numbers_sort_as_numbers(scan_fixture):
+    keys = list(scan_fixture(SOURCE, LAYOUT).cases)
+    assert keys.index("normal (2)") < keys.index("normal (10)")
+
+
+def test_every_mask_file_marks_a_lesion_of_its_own(changed, scan_tree):
+    def third(root):
+        shutil.copy(root / "benign/benign (4)_mask.png", root / "benign/benign (4)_mask_2.png")
+
+    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, third)).cases
+    assert [region.evidence for region in cases["benign (4)"].regions] == [
+        "benign (4)_mask.png",
+        "benign (4)_mask_1.png",
+        "benign (4)_mask_2.png",
+    ]
+
+
+def test_a_picture_with_several_lesions_is_not_asked_for_the_one_place(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.codes()["benign (4)"] == "no-grounding"
+    assert built.items_of("benign (4)", "ROI Grounding") == []
+    assert len(built.items_of("benign (1)", "ROI Grounding")) == 1
+
+
+def test_mask_of_one_bit_marks_only_the_lesion(scan_fixture):
+    marked = _marked(scan_fixture(SOURCE, LAYOUT).cases["benign (1)"])
+    assert (marked == lesion(*marked.shape, seed=0)).all()
+
+
+def test_mask_with_opaque_alpha_marks_only_the_lesion(scan_fixture):
+    case = scan_fixture(SOURCE, LAYOUT).cases["benign (4)"]
+    with Image.open(case.regions[1].shape.paths[0]) as picture:
+        assert picture.mode == "RGBA"
+    marked = _marked(case, 1)
+    assert (marked == lesion(*marked.shape, seed=1, which=1)).all()
+
+
+def test_black_mask_of_a_normal_picture_is_no_region(scan_fixture, build_fixture):
+    assert scan_fixture(SOURCE, LAYOUT).cases["normal (2)"].regions == ()
+    assert build_fixture(SOURCE, LAYOUT).codes()["normal/normal (2)_mask.png"] == "ignored-by-card"
+
+
+def test_mask_of_another_size_is_refused(changed, build_tree):
+    def shrink(root):
+        path = root / "benign/benign (1)_mask.png"
+        with Image.open(path) as picture:
+            picture.resize((90, 75)).save(path)
+
+    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink)).codes()["benign (1)"] == "mask-size"
+
+
+def test_coloured_picture_keeps_its_colour_and_grey_rgb_becomes_grey(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    coloured = built.pixels(built.sample("benign (277)"))
+    assert np.ptp(coloured.astype(int), axis=2).max() > 100
+    assert built.pixels(built.sample("benign (1)")).ndim == 2
+
+
+def test_the_mode_of_the_scanner_the_view_and_a_grade_are_not_asked(build_fixture):
+    tasks = {item.task for item in build_fixture(SOURCE, LAYOUT).items}
+    assert tasks.isdisjoint(
+        {"Imaging Protocols Recognition", "View Recognition", "Severity Grading"}
+    )
+
+
+@pytest.mark.parametrize("key", TWO_LABELS)
+def test_picture_with_a_twin_in_another_class_is_undiagnosed(key):
+    assert quirk_of(CARD, key, "undiagnosed")
+
+
+@pytest.mark.parametrize("key", ["benign (1)", "benign (43)", "malignant (5)", "normal (3)"])
+def test_picture_without_such_a_twin_is_diagnosed(key):
+    assert quirk_of(CARD, key, "undiagnosed") is None
+
+
+def test_undiagnosed_picture_carries_no_question_of_high_level(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    for key in ("benign (433)", "malignant (145)", "normal (34)"):
+        tasks = {item.task for item in built.items_of(key)}
+        assert "Organ Recognition" in tasks
+        assert tasks.isdisjoint(HIGH)
+
+
+def test_nobody_knows_whose_pictures_these_are(scan_fixture):
+    assert {case.patient for case in scan_fixture(SOURCE, LAYOUT).cases.values()} == {None}
+
+
+def test_normal_denies_a_lesion_and_nothing_else(scan_fixture):
+    labels = scan_fixture(SOURCE, LAYOUT).cases["normal (2)"].labels
+    denied = [label for label in labels if label.state is State.ABSENT]
+    expected = Label(
+        field="lesion", value="lesion", state=State.ABSENT, evidence="folder normal"
+    )
+    assert denied == [expected]
+
+
+def test_edition_in_folders_of_images_and_masks_fits_no_layout(tmp_path):
+    for folder in ("images", "mask"):
+        path = tmp_path / folder / "benign (1).png"
+        path.parent.mkdir()
+        path.touch()
+    assert not verify(CARD, tmp_path).fits
+
+
+@pytest.mark.parametrize("side", [256, 416])
+def test_edition_saved_again_as_squares_is_refused(changed, build_tree, side):
+    def resave(root):
+        for path in root.glob("benign/benign (1)*.png"):
+            with Image.open(path) as picture:
+                picture.resize((side, side)).save(path)
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, resave))
+    assert built.codes()["benign (1)"] == "resized"

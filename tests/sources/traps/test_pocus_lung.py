@@ -1,0 +1,255 @@
+"""Traps of the evidence card `pocus-lung`."""
+
+import csv
+import shutil
+
+import pytest
+
+from medrcube.errors import SourceError
+from medrcube.records import Scope, State
+from medrcube.sources.layout import verify
+from medrcube.sources.phantoms import picture, write_picture
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "site-goes-with-class": "a bias of the collection, noted as a quirk",
+    "depth-scales-and-logos-burnt-in": "no list of files; noted as a quirk",
+    "covid-not-proved-by-pcr": "no column says which rows; noted as a quirk",
+    "opencv-fails-on-some-clips": "needs the real files; every suffix is read in the contract test",
+    "meaning-of-the-severity-score": "unverified; a value outside 0 to 3 stops the source (tested)",
+}
+SOURCE, LAYOUT = "pocus-lung", "current"
+CARD = find_sources()[SOURCE].card
+CLIP = "Cov-Atlas+(44)"
+STILL = "Reg_Avi_A-lines"
+
+
+def _set(stem, **cells):
+    """An edit that changes cells of one row; ``_`` in a name stands for a blank."""
+
+    def edit(root):
+        path = root / "data/dataset_metadata.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            table = csv.reader(file)
+            header, *rows = list(table)
+        for row in rows:
+            if row[header.index("Filename")] == stem:
+                for name, cell in cells.items():
+                    row[header.index(COLUMNS.get(name, name))] = cell
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([header, *rows])
+
+    return edit
+
+
+COLUMNS = {
+    "score": "Lung Severity Score",
+    "doctor": "Comments first medical doctor (MD1)",
+    "lines": "B-lines",
+    "source": "Source ID",
+    "patient": "Patient ID / Name",
+}
+
+
+def _states(case):
+    return {label.value: label.state for label in case.labels if label.field == "sign"}
+
+
+def _class(case):
+    (label,) = (label for label in case.labels if label.field == "class")
+    return label.value, label.state
+
+
+def test_names_with_signs_blanks_and_capital_suffixes_join_by_stem(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    names = {key: case.images[0].paths[0].name for key, case in cases.items()}
+    assert names[CLIP] == f"{CLIP}.gif"
+    assert names["Cov-Atlas-+(43)"] == "Cov-Atlas-+(43).gif"
+    assert names["Reg_Avi_lung sliding"] == "Reg_Avi_lung sliding.MP4"
+
+
+def test_table_and_file_may_differ_in_capitals(changed, scan_tree):
+    root = changed(SOURCE, LAYOUT, _set(STILL, Filename=STILL.upper()))
+    assert scan_tree(SOURCE, LAYOUT, root).cases[STILL.upper()].images[0].paths[0].exists()
+
+
+def test_name_of_two_rows_is_set_aside(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    reasons = [reason for key, reason in found.skips.items() if key.startswith("Reg-nephropocus")]
+    assert reasons == ["two rows have this name"] * 2
+    assert "Reg-nephropocus" not in found.cases
+
+
+def test_row_said_to_be_here_without_a_file_is_absent(survey, fixture_tree):
+    assert "Cov_looksREG_vid15" in survey(SOURCE, fixture_tree(SOURCE, LAYOUT)).absent
+
+
+def test_quoted_line_breaks_and_the_column_without_a_name_shift_nothing(scan_fixture):
+    for layout in ("current", "capital"):
+        states = _states(scan_fixture(SOURCE, layout).cases["Pneu_northumbria_0409_set6_vid8"])
+        present = {sign for sign, state in states.items() if state is State.PRESENT}
+        assert present == {"Effusion", "Consolidations"}
+
+
+def test_column_of_the_score_stands_in_the_newer_table_only(scan_fixture):
+    for layout, scores in (("current", ["2"]), ("capital", [])):
+        case = scan_fixture(SOURCE, layout).cases[CLIP]
+        assert [label.value for label in case.labels if label.field == "score"] == scores
+
+
+def test_score_beyond_the_assumed_scale_stops_the_source(changed, scan_tree):
+    with pytest.raises(SourceError, match="value '4'"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(CLIP, score="4")))
+
+
+def test_folder_of_uncertain_labels_is_never_used(scan_fixture):
+    assert "uncertain" in scan_fixture(SOURCE, LAYOUT).skips["Cov_unsure_clip"]
+
+
+def test_pictures_with_arrows_are_no_cases(build_fixture):
+    codes = build_fixture(SOURCE, LAYOUT).codes()
+    assert codes["data/data_with_artifacts/Cov_marked.png"] == "ignored-by-card"
+
+
+def test_folders_with_capitals_are_the_older_commits(fixture_tree, scan_fixture):
+    assert verify(CARD, fixture_tree(SOURCE, "capital")).layout == "capital"
+    assert scan_fixture(SOURCE, "capital").cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys()
+
+
+def test_frames_cut_by_third_parties_are_no_cases(build_fixture):
+    codes = build_fixture(SOURCE, "capital").codes()
+    frame = "data/pocus_images/Convex/covid/Cov-Atlas+(44)_frame0.jpg"
+    assert codes[frame] == "ignored-by-card"
+
+
+def test_export_of_folds_fits_no_layout(tmp_path):
+    write_picture(tmp_path / "cross_validation/split0/covid/Cov_1_frame0.jpg", picture(8, 8, seed=0))
+    assert not verify(CARD, tmp_path).fits
+
+
+@pytest.mark.parametrize("name", ["Reg_Avi_lung sliding", "Reg_pat4Image_140705"])
+def test_regular_in_either_spelling_is_healthy(build_fixture, name):
+    (item,) = build_fixture(SOURCE, LAYOUT).items_of(name, "Disease Diagnosis")
+    assert item.concept == "healthy lung"
+
+
+def test_image_in_either_spelling_is_a_still(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    assert cases["Cov_paper2"].shows is cases["Cov_Oliviera_Fig4A"].shows is Scope.VOLUME
+    assert cases[CLIP].shows is Scope.IMAGE
+
+
+def test_row_of_zeros_says_nothing(scan_fixture):
+    assert _states(scan_fixture(SOURCE, LAYOUT).cases["Vir_liftl_H1N1_case2_clip1"]) == {}
+
+
+def test_row_of_blanks_says_nothing(scan_fixture):
+    assert _states(scan_fixture(SOURCE, LAYOUT).cases["Reg_Avi_lung sliding"]) == {}
+
+
+@pytest.mark.parametrize("name", [CLIP, "Reg_pat4Image_140705"])
+def test_zero_is_an_absence_beside_a_one_or_a_healthy_lung(scan_fixture, name):
+    assert _states(scan_fixture(SOURCE, LAYOUT).cases[name])["Effusion"] is State.ABSENT
+
+
+def test_zero_is_never_read_as_proven():
+    assert CARD.fields["sign"].stated == "B"
+
+
+def test_clean_clip_of_a_sick_person_is_not_asked_the_disease(scan_fixture, build_fixture):
+    case = scan_fixture(SOURCE, LAYOUT).cases["Cov_smooth_linear"]
+    assert _class(case) == ("COVID-19", State.UNKNOWN)
+    assert build_fixture(SOURCE, LAYOUT).items_of(case.key, "Disease Diagnosis") == []
+
+
+def test_pneumonia_with_effusion_that_is_called_healthy_is_set_aside(scan_fixture):
+    assert "called healthy" in scan_fixture(SOURCE, LAYOUT).skips["Pneu_both"]
+
+
+def test_healthy_lung_with_a_few_b_lines_is_kept(changed, scan_tree):
+    case = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(STILL, lines="1"))).cases[STILL]
+    assert _class(case) == ("regular", State.PRESENT)
+    assert _states(case)["B-lines"] is State.PRESENT
+
+
+@pytest.mark.parametrize("licence", ["None", "", "CC BY-NC-ND 4.0", "all rights reserved"])
+def test_row_without_a_usable_licence_is_set_aside(changed, scan_tree, licence):
+    root = changed(SOURCE, LAYOUT, _set(CLIP, License=licence))
+    assert "does not allow" in scan_tree(SOURCE, LAYOUT, root).skips[CLIP]
+
+
+def test_emergency_licence_allows_use_but_not_passing_on(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    assert (cases["Cov_smooth_linear"].redistribute, cases[CLIP].redistribute) == (False, True)
+
+
+@pytest.mark.parametrize("here", ["No", "Np"])
+def test_file_from_elsewhere_is_not_passed_on(changed, scan_tree, here):
+    root = changed(SOURCE, LAYOUT, _set(CLIP, InThisRepo=here))
+    assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].redistribute is False
+
+
+@pytest.mark.parametrize(
+    "comment", ["Do not use", "this is the liver, 95% sure", "no lung to be seen"]
+)
+def test_clip_that_a_doctor_advises_against_is_set_aside(changed, scan_tree, comment):
+    for column in ("doctor", "MD2", "MD3"):
+        root = changed(SOURCE, LAYOUT, _set(CLIP, **{column: comment}))
+        assert "doctor" in scan_tree(SOURCE, LAYOUT, root).skips[CLIP]
+        shutil.rmtree(root)
+
+
+def test_clip_that_shows_the_liver_beside_the_lung_is_kept(changed, scan_tree):
+    root = changed(SOURCE, LAYOUT, _set(CLIP, doctor="liver at the edge"))
+    assert CLIP in scan_tree(SOURCE, LAYOUT, root).cases
+
+
+def test_prefix_that_contradicts_the_label_drops_the_file(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert "the table 'COVID-19'" in found.skips["Reg_clash"]
+    assert "prefix" in found.skips["recommendations_blines_mov2"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name"), [("pneu", "pneu-radiopaeda"), ("Pneu", "Pneu-radiopaeda")]
+)
+def test_prefix_counts_in_any_case_and_with_either_mark(changed, scan_tree, prefix, name):
+    old = "Pneu_Avi_effusion"
+    root = changed(SOURCE, LAYOUT, _set(old, Filename=name))
+    assert name.startswith(prefix)
+    assert _class(scan_tree(SOURCE, LAYOUT, root).cases[name])[1] is State.PRESENT
+
+
+def test_patient_numbers_hold_within_their_source_only(changed, scan_tree):
+    root = changed(SOURCE, LAYOUT, _set(CLIP, source="7", patient="1"))
+    assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].patient == "7/1"
+
+
+@pytest.mark.parametrize("patient", ["", "n/A"])
+def test_patient_without_a_number_is_unknown(changed, scan_tree, patient):
+    root = changed(SOURCE, LAYOUT, _set(CLIP, source="7", patient=patient))
+    assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].patient is None
+
+
+@pytest.mark.parametrize("age", ["n/A", "nd"])
+def test_age_that_is_no_number_is_no_fact(changed, scan_tree, age):
+    root = changed(SOURCE, LAYOUT, _set(CLIP, Age=age, Gender="nd"))
+    assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].facts == ()
+
+
+def test_one_frame_from_the_middle_of_a_clip_is_shown(build_fixture):
+    assert build_fixture(SOURCE, LAYOUT).sample(CLIP).frames == "2"
+
+
+def test_signs_and_scores_of_a_clip_are_not_asked_of_its_frame(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    asked = {item.task for item in built.items_of(CLIP)}
+    assert asked.isdisjoint({"Abnormality Diagnosis", "Severity Grading"})
+    assert "Abnormality Diagnosis" in {item.task for item in built.items_of(STILL)}
+
+
+def test_the_probe_stays_at_the_top(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    pixels = built.pixels(built.sample(STILL))[..., :1]
+    height, width = pixels.shape[:2]
+    assert pixels[height // 10, width // 8] > 2 * pixels[-height // 10, width // 8]
