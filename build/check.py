@@ -93,13 +93,12 @@ def _concepts_exist(trial: _Trial) -> Iterator[str]:
 
 
 def _values_are_used(trial: _Trial) -> Iterator[str]:
-    used = {
-        (statement.field, statement.value)
-        for name, root in trial.raw.items()
-        for found in trial.source.scan(root, name)
-        if isinstance(found, Case)
-        for statement in (*found.labels, *found.regions)
-    }
+    used: set[tuple[str, str]] = set()
+    for name, root in trial.raw.items():
+        for found in trial.source.scan(root, name):
+            if isinstance(found, Case):
+                used |= {(label.field, label.value) for label in found.labels}
+                used |= {(region.field, region.value) for region in found.regions}
     for field in trial.source.card.fields.values():
         for value in dict(field.values):
             if (field.name, value) not in used:
