@@ -78,20 +78,25 @@ class LocalEngine:
             try:
                 return pool.submit(render_job, job, images).result()
             except BrokenProcessPool:
-                problem = Problem(
-                    source=job.source,
-                    case=job.case.key,
-                    stage="render",
-                    code="worker-died",
-                    message="the process that decoded this case was killed, by a fault in a "
-                    "decoder or for lack of memory; look at its raw files",
-                )
-                return Rendered(case=job.case.key, problems=(problem,))
+                return worker_died(job)
 
     @staticmethod
     def _pool(workers: int) -> ProcessPoolExecutor:
         # Forking a process that has threads (ITK, Arrow) can hang; a fresh start never does.
         return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def worker_died(job: Job) -> Rendered:
+    """What becomes of a job that takes its worker down with it."""
+    problem = Problem(
+        source=job.source,
+        case=job.case.key,
+        stage="render",
+        code="worker-died",
+        message="the process that decoded this case was killed, by a fault in a decoder or for "
+        "lack of memory; look at its raw files",
+    )
+    return Rendered(case=job.case.key, problems=(problem,))
 
 
 def usable_cores() -> int:

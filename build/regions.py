@@ -134,7 +134,7 @@ def _consensus(shape: Consensus, volume: Volume) -> NDArray[np.bool_]:
     votes = np.zeros(volume.slices.shape[:3], np.uint8)
     for reading in shape.readings:
         votes += rasterise(reading, volume)
-    # Shares such as 1/3 are no exact numbers: two of six must reach one third.
+    # Shares are no exact numbers: 0.28 of 25 is a little above 7 and still means 7.
     needed = math.ceil(shape.share * len(shape.readings) - 1e-9)
     return votes >= max(1, needed)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from medrcube.errors import MedrcubeError, MissingExtraError
 
 if TYPE_CHECKING:
+    from medrcube.build.engine import Engine
     from medrcube.build.pipeline import BuildReport
     from medrcube.console import Reporter
     from medrcube.sources.contract import Source
@@ -35,6 +36,7 @@ EXTRA_OF = {
         ),
         "build",
     ),
+    "distributed": "dask",
     "openai": "evaluate",
     "torch": "local",
     "transformers": "local",
@@ -49,6 +51,7 @@ Roots = Annotated[
     list[str] | None,
     typer.Option("--source", metavar="ID=ROOT", help="A raw root; may be repeated."),
 ]
+EngineName = Literal["local", "dask"]
 Workers = Annotated[int, typer.Option(help="Processes; 0 takes every core.", min=0)]
 
 
@@ -100,6 +103,10 @@ def build(
     directory: Annotated[Path, typer.Argument(metavar="WORKSPACE")] = Path(),
     source: Roots = None,
     extra: Extra = None,
+    engine: Annotated[EngineName, typer.Option(help="Where pictures are rendered.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDR", help="Running dask scheduler, tcp://host:8786.")
+    ] = None,
     workers: Workers = 0,
     seed: Annotated[int | None, typer.Option(help="Replaces the seed of the workspace.")] = None,
     json_output: Json = False,
@@ -107,13 +114,13 @@ def build(
     """Turn raw data into pictures and items; the same command again goes on or does nothing."""
     from dataclasses import asdict, replace
 
-    from medrcube.build.engine import LocalEngine, usable_cores
     from medrcube.build.pipeline import build as run_build
     from medrcube.console import Reporter
     from medrcube.sources.registry import find_sources
     from medrcube.workspace import CONFIG, init_workspace, open_workspace
 
     reporter = Reporter(json_output=json_output)
+    where = _engine(engine, scheduler, workers)
     roots = {name: Path(root).absolute() for name, root in _pairs(source).items()}
     if roots and not (directory / CONFIG).exists():
         init_workspace(directory, roots)
@@ -121,8 +128,7 @@ def build(
     workspace = open_workspace(directory).with_sources(roots)
     if seed is not None:
         workspace = replace(workspace, settings=replace(workspace.settings, seed=seed))
-    engine = LocalEngine(workers or usable_cores())
-    report = run_build(workspace, find_sources(extra or ()), engine, reporter)
+    report = run_build(workspace, find_sources(extra or ()), where, reporter)
     _show_build(report, workspace.root, reporter)
     reporter.data(asdict(report))
     raise typer.Exit(1 if report.failures else 0)
@@ -404,6 +410,18 @@ def report(
 
     write_report(runs, out, benchmark)
     Reporter().result(f"wrote {out}")
+
+
+def _engine(name: str, scheduler: str | None, workers: int) -> Engine:
+    from medrcube.build.engine import LocalEngine, usable_cores
+
+    if name == "local":
+        if scheduler is not None:
+            raise MedrcubeError(f"--scheduler {scheduler} needs  --engine dask")
+        return LocalEngine(workers or usable_cores())
+    from medrcube.build.engine_dask import DaskEngine
+
+    return DaskEngine(scheduler, workers or usable_cores())
 
 
 def _pairs(values: list[str] | None) -> Mapping[str, str]:

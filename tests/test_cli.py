@@ -118,6 +118,7 @@ def test_a_failing_build_exits_with_one(run, busi, tmp_path):
         (("build", "nowhere"), "is no workspace"),
         (("build", "w", "--source", "busi"), "expected ID=ROOT"),
         (("build", "w", "--source", "a=b", "--source", "a=c"), "is given twice"),
+        (("build", "w", "--scheduler", "tcp://x:1"), "--engine dask"),
         (("sources", "show", "bussi"), "did you mean 'busi'"),
         (("sources", "fixture", "busi", "f", "--layout", "x"), "has no layout 'x'"),
         (("release", "nowhere", "out"), "is no workspace"),

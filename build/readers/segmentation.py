@@ -156,14 +156,22 @@ def _marked(
 
 def _decode(path: Path, header: Dataset, number: int) -> Array:
     # A frame of single bits that ends within a byte cannot be cut out of the file by itself.
-    packed = header.get("BitsAllocated") == 1 and int(header.Rows) * int(header.Columns) % 8 > 0
+    if header.get("BitsAllocated") == 1 and int(header.Rows) * int(header.Columns) % 8 > 0:
+        frame: Array = _all_frames(path)[number]
+        return frame
     try:
-        if not packed:
-            return pixel_array(path, index=number)
-        whole = pixel_array(path)
+        return np.asarray(pixel_array(path, index=number))
     except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
         raise broken(path, error) from None
-    return whole if whole.ndim == 2 else whole[number]
+
+
+@remember
+def _all_frames(path: Path) -> Array:
+    try:
+        whole = np.asarray(pixel_array(path))
+    except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
+        raise broken(path, error) from None
+    return whole[None] if whole.ndim == 2 else whole
 
 
 def _slice_of(path: Path, frame: _Frame, size: tuple[int, ...], volume: Volume) -> int | None:

@@ -62,14 +62,14 @@ def test_segmentation_lands_on_the_lesion_in_any_frame_order(series, tmp_path, h
     assert found[3].all()
 
 
-def test_frames_of_odd_size_are_cut_at_the_right_bit(series, tmp_path):
-    pixels = np.ascontiguousarray(PIXELS[:, :23, :31])
-    lesion = LESION[:, :23, :31]
-    write_seg(tmp_path / "seg.dcm", {"Lesion": lesion}, STACK)
-    mask = read_mask(
-        MaskFile(paths=(tmp_path / "seg.dcm",)), load(write_stack(tmp_path / "odd", pixels, STACK))
-    )
-    assert np.array_equal(mask, lesion)
+@pytest.mark.parametrize(("count", "rows", "columns"), [(5, 23, 31), (3, 5, 7), (2, 3, 3)])
+def test_frames_of_odd_size_are_cut_at_the_right_bit(tmp_path, count, rows, columns):
+    stack = replace(STACK, count=count)
+    paths = write_stack(tmp_path / "odd", PIXELS[:count, :rows, :columns], stack)
+    marked = np.random.default_rng(4).random((count, rows, columns)) < 0.5
+    write_seg(tmp_path / "seg.dcm", {"Lesion": marked}, stack)
+    mask = read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(paths))
+    assert np.array_equal(mask, marked)
 
 
 def test_segmentation_of_another_orientation_is_turned_to_its_image(series, tmp_path):

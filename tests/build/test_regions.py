@@ -224,10 +224,11 @@ def test_reading_that_marks_nothing_counts_as_a_reading():
     assert not rasterise(Consensus(readings=(one, nothing, nothing)), image()).any()
 
 
-def test_two_of_six_are_a_third():
+def test_share_that_is_no_exact_number_asks_for_no_reading_more():
+    assert 0.28 * 25 > 7
     one = Polygons(outlines=(Outline(points=SQUARE),))
-    readings = (one, one, *[Polygons(outlines=())] * 4)
-    assert rasterise(Consensus(readings=readings, share=1 / 3), image()).any()
+    readings = (*[one] * 7, *[Polygons(outlines=())] * 18)
+    assert rasterise(Consensus(readings=readings, share=0.28), image()).any()
 
 
 def test_consensus_of_nobody_is_refused():
