@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from medrcube.records import Case, ImageRef, Label, Scope, Skip
 from medrcube.sources.tables import label_map, natural, parts_of, read_key_values
@@ -27,9 +31,20 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
         yield Skip(key=f"TED-{name}", reason=reason, paths=tuple(files))
 
 
+def read(image: ImageRef) -> Any:
+    """Read a frame; greys from 0 to 255 that are stored as floats become 8 bit without loss."""
+    from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
+
+    volume = readers.read(image)
+    stored = np.asarray(volume.slices)
+    whole = ((stored >= 0) & (stored <= 255) & (stored == np.rint(stored))).all()
+    return replace(volume, slices=stored.astype(np.uint8)) if whole else volume
+
+
 def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case]:
     info = read_key_values(file, keys=("ED", "ES"))
-    facts = info.facts(sex="Sex", age="Age", quality="ImageQuality")
+    known = info.facts(sex="Sex", age="Age", quality="ImageQuality")
+    facts = tuple(fact for fact in known if fact[1].lower() != "nan")
     view = file.stem.removeprefix("Info_")
     labels = [Label(field="view", value=view, evidence=f"{file.parent.name}/{file.name}")]
     if "ImageQuality" in info:

@@ -98,6 +98,7 @@ def _case(row: Row, file: Path) -> Case:
         labels.append(row.label("Lung Severity Score", field="score"))
     known = row[SOURCE] and row[PATIENT] not in {"", "n/A"}
     still = row["Type"].lower() == "image"
+    facts = row.facts(sex="Gender", age="Age", area="Area according to DEGUM")
     return Case(
         key=row["Filename"],
         images=(ImageRef(paths=(file,)),),
@@ -106,7 +107,8 @@ def _case(row: Row, file: Path) -> Case:
         shows=Scope.VOLUME if still else Scope.IMAGE,
         licence=row["License"],
         redistribute=row["InThisRepo"] == "Yes" and may_redistribute(row["License"]),
-        facts=row.facts(sex="Gender", age="Age", area="Area according to DEGUM"),
+        # Cells without a value hold words such as `n/A` and `nd`.
+        facts=tuple(fact for fact in facts if fact[1].isdecimal() or fact[1] in {"m", "w"}),
     )
 
 

@@ -32,6 +32,12 @@ _RARE = (
     *("Mediastinal shift", "Rib fracture"),
 )
 
+# Readers use these words for one spot: with one of them true, none of the others is surely false.
+_OPACITIES = (
+    *("Consolidation", "ILD", "Infiltration", "Lung Opacity", "Nodule/Mass"),
+    "Pulmonary fibrosis",
+)
+
 
 @dataclass(slots=True)
 class _Reading:
@@ -141,6 +147,9 @@ def _cases(
             name: _state(reading, name, split) if stated.get(name, True) else State.UNKNOWN
             for name in dict.fromkeys((*stated, *reading.marked))
         }
+        if State.PRESENT in {states[name] for name in _OPACITIES}:
+            doubtful = (name for name in _OPACITIES if states[name] is State.ABSENT)
+            states |= dict.fromkeys(doubtful, State.UNKNOWN)
         file = f"{image}.dicom"
         yield Case(
             key=image,

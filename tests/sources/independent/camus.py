@@ -2,7 +2,7 @@
 
 import nibabel as nib
 import numpy as np
-import SimpleITK as sitk
+import SimpleITK
 from independent.paint import scene
 
 ACROSS, DEEP = 40, 96
@@ -19,7 +19,8 @@ NIFTI = {
     "patient0004": ("F", "64", ("Good", "Medium"), 40, 1, 16, "training"),
     "patient0005": ("F", "44", ("Good", "Good"), 25, 1, 16, None),
 }
-EF_BAND = {54: "LVEF 40-54", 39: "LVEF 30-39", 55: "LVEF >= 55", 40: "LVEF 40-54", 25: "LVEF < 30"}
+FLOATS = {"patient0004", "patient0005"}
+"""Patients whose frames are stored as numbers from 0 to 255 with a fraction."""
 BANDS = ("LVEF >= 55", "LVEF 40-54", "LVEF 30-39", "LVEF < 30")
 
 
@@ -38,7 +39,8 @@ def write(root):
             _cfg(folder / f"Info_{view}.cfg", info)
             for phase in ("ED", "ES"):
                 stem = f"{name}_{view}_{phase}"
-                image = _stored(number, view, phase).T.astype(np.float32)
+                kind = np.float32 if name in FLOATS else np.uint8
+                image = _stored(number, view, phase).T.astype(kind)
                 labels = _labels().T.astype(np.float32)
                 if number == 3:  # a third axis of one, and labels that are not quite whole
                     image, labels = image[..., None], labels[..., None] + np.float32(1e-6)
@@ -125,31 +127,34 @@ def _nifti(path, data, *, flipped=False):
 
 
 def _mhd(path, data):
-    image = sitk.GetImageFromArray(data.astype(np.uint8))
+    image = SimpleITK.GetImageFromArray(data.astype(np.uint8))
     image.SetSpacing((0.308, 0.154, 1.0))
-    sitk.WriteImage(image, str(path))
+    SimpleITK.WriteImage(image, str(path))
 
 
-def _facts(number, view, phase, ef):
+def _facts(number, view, phase):
     a2c, a4c = "A2C", "A4C"
-    fact = {
+    return {
         "present": [a2c if view == "2CH" else a4c],
         "single": ["end-diastole" if phase == "ED" else "end-systole"],
         "never": [a4c if view == "2CH" else a2c],
         "never_single": ["end-systole" if phase == "ED" else "end-diastole"],
-        "open": [],
-        "absent": [],
         "shows": _shown(number, view, phase),
     }
+
+
+def _function(ef):
+    """What is true of the patient; one of the pictures must say it."""
     reduced = "reduced ejection fraction"
     if ef is None:
-        fact["open"] += [reduced, *BANDS]
-    elif ef < 40:
+        return {"open": [reduced, *BANDS]}
+    fact = {"present": [_band(ef)], "never": [band for band in BANDS if band != _band(ef)]}
+    if ef < 40:
         fact["present"].append(reduced)
     elif ef >= 55:
-        fact["absent"].append(reduced)
+        fact["absent"] = [reduced]
     else:
-        fact["open"].append(reduced)
+        fact["open"] = [reduced]
     return fact
 
 
@@ -166,15 +171,14 @@ def _nifti_cases():
         ef, split = row[3], row[6]
         for view, quality in zip(("2CH", "4CH"), row[2], strict=True):
             for phase in ("ED", "ES"):
-                fact = _facts(number, view, phase, ef)
-                fact["present"].append(EF_BAND[ef])
+                fact = _facts(number, view, phase)
                 fact |= {"patient": name, "split": split or "none"}
                 if quality == "Poor":
                     fact["no_grounding"] = True
                 else:
                     fact["regions"] = REGIONS
-                path = f"CAMUS_public/database_nifti/{name}/{name}_{view}_{phase}.nii.gz"
-                yield path, fact
+                yield f"CAMUS_public/database_nifti/{name}/{name}_{view}_{phase}.nii.gz", fact
+        yield _frames(f"CAMUS_public/database_nifti/{name}/{name}", "nii.gz"), _function(ef)
 
 
 def _meta_cases(part):
@@ -182,12 +186,17 @@ def _meta_cases(part):
         split, name = place.split("/")
         for view in ("2CH", "4CH"):
             for phase in ("ED", "ES"):
-                fact = _facts(10 + number, view, phase, ef)
+                fact = _facts(10 + number, view, phase)
                 fact |= {"patient": place, "split": split}
                 if ef is not None:
-                    fact["present"].append(_band(ef))
                     fact["regions"] = REGIONS
                 yield f"{part[split]}/{name}/{name}_{view}_{phase}.mhd", fact
+        yield _frames(f"{part[split]}/{name}/{name}", "mhd"), _function(ef)
+
+
+def _frames(stem, suffix):
+    """All four frames of a patient."""
+    return "|".join(f"{stem}_{v}_{p}.{suffix}" for v in ("2CH", "4CH") for p in ("ED", "ES"))
 
 
 PAIRS_ONLY = ["reduced ejection fraction", "preserved ejection fraction", *BANDS]
@@ -203,7 +212,7 @@ EXPECTED = {
 EXPECTED_META = {
     "cases": dict(_meta_cases({"training": "training", "testing": "testing"})),
     "never": ["training/patient001/patient001_4CH_sequence.mhd"],
-    "reported": ["training/patient001/patient001_4CH_sequence.mhd"],
+    "reported": ["training/patient001"],
     "pairs_only": PAIRS_ONLY,
 }
 EXPECTED_NESTED = {

@@ -10,15 +10,17 @@ from PIL import Image
 
 SIZE = 64
 FRAMES = 24
-HEADER = (
-    "Date added,Current location,Filename,URL (Video Name),Label,Lung Severity Score,License,"
-    "LinkToLicense,ChangesMade,InThisRepo,Type,Probe,DOI,Source ID,Comments from web site,Title,"
-    "Comments first medical doctor (MD1),MD2,MD3,Framerate,Resolution,Length (frames),Gender,Age,"
-    "Patient ID / Name,Lung /abdomen interface,Preconditions / Comments about patient,"
-    "Area according to DEGUM,,Effusion,Consolidations,B-lines,A-lines,"
-    "Pleural line irregularities,Air bronchogram,Healthy,Fever,Cough,Respiratory problems,"
-    "Headache,Loss of smell/taste,Fatigue,Sore throat,Asymptomatic,Other"
-).split(",")
+_HEADER = (
+    "Date added,Current location,Filename,URL (Video Name),Label,Lung Severity Score,"
+    "License,LinkToLicense,ChangesMade,InThisRepo,Type,Probe,DOI,Source ID,"
+    "Comments from web site,Title,Comments first medical doctor (MD1),MD2,MD3,Framerate,"
+    "Resolution,Length (frames),Gender,Age,Patient ID / Name,Lung /abdomen interface,"
+    "Preconditions / Comments about patient,Area according to DEGUM,,Effusion,"
+    "Consolidations,B-lines,A-lines,Pleural line irregularities,Air bronchogram,Healthy,"
+    "Fever,Cough,Respiratory problems,Headache,Loss of smell/taste,Fatigue,Sore throat,"
+    "Asymptomatic,Other"
+)
+HEADER = _HEADER.split(",")
 SIGNS = ("Effusion", "Consolidations", "B-lines", "A-lines", "Pleural line irregularities")
 SIGNS = (*SIGNS, "Air bronchogram", "Healthy")
 CONVEX, LINEAR = "data/pocus_videos/convex", "data/pocus_videos/linear"
@@ -61,8 +63,8 @@ ROWS = {
     ),
     f"{CONVEX}/Reg-nephropocus.MP4": _row("Reg-nephropocus", "Regular", "0001001", Source_ID="D"),
     f"{CONVEX}/Cov-early.mp4": _row("Cov-early", "COVID-19", "0001001", Source_ID="E"),
-    f"{STILL}/Pneu liver.JPG": _row(
-        "Pneu liver", "Bacterial pneumonia", "0100010", Type="Image", Source_ID="F"
+    f"{STILL}/Pneu-base (left) +1.JPG": _row(
+        "Pneu-base (left) +1", "Bacterial pneumonia", "0100010", Type="Image", Source_ID="F"
     ),
     f"{CONVEX}/Reg-emergency.mp4": _row(
         "Reg-emergency", "regular", "0001001", License="COVID-19 emergency licence", Source_ID="H"
@@ -78,9 +80,7 @@ REFUSED = {
     f"{CONVEX}/Reg-nolung.mp4": _row(
         "Reg-nolung", "regular", "0000001", **{"Comments first medical doctor (MD1)": "no lung"}
     ),
-    f"{STILL}/pneu-contra.jpg": _row(
-        "pneu-contra", "Bacterial pneumonia", "1100001", Type="image"
-    ),
+    f"{STILL}/pneu-contra.jpg": _row("pneu-contra", "Bacterial pneumonia", "1100001", Type="image"),
 }
 UNSURE = f"{LINEAR}/label_uncertain/Cov-unsure.mp4"
 ORPHAN = f"{CONVEX}/Cov-orphan.mp4"
@@ -182,15 +182,17 @@ _FACTS = [
         patient="A4",
     ),
     _fact(f"{LINEAR}/Vir_liftl_H1N1_case2_clip1.mp4", VIRAL, unsaid=_ALL),
-    _fact(f"{CONVEX}/Reg-nephropocus.MP4", HEALTHY, [_A]),
-    _fact(f"{CONVEX}/Cov-early.mp4", COVID, [_A]),
-    _fact(f"{STILL}/Pneu liver.JPG", BACTERIAL, [_CONSOLIDATION, _AIR], [_EFFUSION, _B, _A]),
+    None,
+    None,
+    _fact(
+        f"{STILL}/Pneu-base (left) +1.JPG", BACTERIAL, [_CONSOLIDATION, _AIR], [_EFFUSION, _B, _A]
+    ),
     _fact(f"{CONVEX}/Reg-emergency.mp4", HEALTHY, [_A], redistribute=False),
 ]
 EXPECTED = {
-    "cases": dict(zip(ROWS, _FACTS, strict=True)),
+    "cases": {file: fact for file, fact in zip(ROWS, _FACTS, strict=True) if fact},
     "never": [*REFUSED, STAINED, ORPHAN],
     "reported": [*REFUSED, STAINED, ORPHAN],
-    "undiagnosed": [UNSURE],
-    "diagnoses": list(DISEASES),
+    # Healthy = 1 beside a disease: an early case, or a clean clip; it is no healthy lung.
+    "undiagnosed": {UNSURE: DISEASES, f"{CONVEX}/Cov-early.mp4": [HEALTHY]},
 }

@@ -11,12 +11,15 @@ import pytest
 from PIL import Image
 
 from medrcube.build.engine import LocalEngine
+from medrcube.build.ground import ground_of
 from medrcube.build.items import items_from_frame
 from medrcube.build.pipeline import build
 from medrcube.build.samples import samples_from_frame
 from medrcube.build.scan import scan
 from medrcube.console import Reporter
-from medrcube.records import Case, Grade, Skip
+from medrcube.ontologies.safety import Request, Rules, judge
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Case, Grade, ImageRef, Label, Skip
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
@@ -37,6 +40,12 @@ class Found:
     @property
     def skips(self):
         return {found.key: found.reason for found in self.entries if isinstance(found, Skip)}
+
+    def states(self, key, field):
+        """Raw value -> state, of what a case says in one field."""
+        return {
+            label.value: label.state for label in self.cases[key].labels if label.field == field
+        }
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,23 @@ class Built:
             for item in self.items
             if item.sample in mine and (task is None or item.task == task)
         ]
+
+    def tasks_of(self, case):
+        """Names of the tasks that ask about a case."""
+        return {item.task for item in self.items_of(case)}
+
+    def right_of(self, case, task):
+        """Concepts of the right answers to a task."""
+        return {item.options[item.key].concept for item in self.items_of(case, task)}
+
+    def wrong_of(self, case, task=None):
+        """Concepts of the wrong options of a case."""
+        return {
+            option.concept
+            for item in self.items_of(case, task)
+            for option in item.options
+            if option.strategy != "key"
+        }
 
     def codes(self):
         """Case or file -> code, of everything in the quarantine."""
@@ -116,6 +142,31 @@ def survey():
 
 
 @pytest.fixture(scope="session")
+def rivals():
+    """``(source_id, field, raw)`` -> concepts that may be wrong options where only ``raw`` is said.
+
+    Silence counts as evidence, so that nothing but the tables of concepts keeps them apart.
+    """
+
+    def make(source_id, name, raw):
+        card = SOURCES[source_id].card
+        field = card.fields[name]
+        labels = (Label(field=name, value=raw, evidence="made up"),)
+        case = Case(key="made up", images=(ImageRef(paths=(Path("x.png"),)),), labels=labels)
+        request = Request(
+            key=field.concept(raw),
+            ground=ground_of(card, case, load_terms()),
+            scope=field.scope,
+            group=field.group,
+            pool=field.concepts(),
+        )
+        rules = Rules(evidence=Grade.C)
+        return {other for other in field.concepts() if judge(other, request, rules).allowed}
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def build_fixture(tmp_path_factory, fixture_tree):
     """``(source_id, layout)`` -> what a build makes of the synthetic tree."""
 
@@ -148,6 +199,22 @@ def changed(tmp_path, fixture_tree):
         shutil.copytree(fixture_tree(source_id, layout), root)
         edit(root)
         return root
+
+    return make
+
+
+@pytest.fixture
+def replacing():
+    """``(name, old, new)`` -> edit that replaces a text, which must be there, in one file."""
+
+    def make(name, old, new):
+        def edit(root):
+            path = root / name
+            data = path.read_bytes()
+            assert old.encode() in data
+            path.write_bytes(data.replace(old.encode(), new.encode()))
+
+        return edit
 
     return make
 

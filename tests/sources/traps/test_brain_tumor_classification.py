@@ -30,7 +30,11 @@ CLASHES = (
 )
 NO_CLASHES = (
     *(f"Testing-pituitary_tumor-image({n})" for n in (7, 8, 74, 75, 80, 83, 84, 87)),
-    *("Testing-glioma_tumor-image", "Testing-meningioma_tumor-image", "Testing-glioma_tumor-image(4)"),
+    *(
+        "Testing-glioma_tumor-image",
+        "Testing-meningioma_tumor-image",
+        "Testing-glioma_tumor-image(4)",
+    ),
     *("Training-meningioma_tumor-m1(11)", "Training-pituitary_tumor-p (13)"),
 )
 
@@ -99,7 +103,9 @@ def test_merge_of_other_folders_fits_no_layout(tmp_path):
 
 def test_equal_files_on_both_sides_of_the_split_are_named_by_the_audit(changed, build_tree):
     def twin(root):
-        shutil.copy(root / "Training/glioma_tumor/gg (1).jpg", root / "Testing/glioma_tumor/image(1).jpg")
+        shutil.copy(
+            root / "Training/glioma_tumor/gg (1).jpg", root / "Testing/glioma_tumor/image(1).jpg"
+        )
 
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, twin))
     (row,) = json.loads((built.root / "audit.json").read_text())["duplicate_pictures"]

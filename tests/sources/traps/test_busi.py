@@ -147,9 +147,7 @@ def test_nobody_knows_whose_pictures_these_are(scan_fixture):
 def test_normal_denies_a_lesion_and_nothing_else(scan_fixture):
     labels = scan_fixture(SOURCE, LAYOUT).cases["normal (2)"].labels
     denied = [label for label in labels if label.state is State.ABSENT]
-    expected = Label(
-        field="lesion", value="lesion", state=State.ABSENT, evidence="folder normal"
-    )
+    expected = Label(field="lesion", value="lesion", state=State.ABSENT, evidence="folder normal")
     assert denied == [expected]
 
 

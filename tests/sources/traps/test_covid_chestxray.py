@@ -72,16 +72,21 @@ def test_quoted_line_breaks_of_the_notes_do_not_part_a_row(scan_fixture):
 
 
 @pytest.mark.parametrize(
-    ("layout", "name", "parts"),
+    ("layout", "name", "parts", "syndromes"),
     [
-        ("scored", "000001-5.jpg", {"Influenza", "H1N1"}),
-        ("scored", "000003-1.jpg", {"Pneumocystis"}),
-        ("early", "ryct.2020200034.fig2.jpeg", {"COVID-19"}),
-        ("early", "pneumocystis-jiroveci-pneumonia-1.jpg", {"Pneumocystis"}),
+        ("scored", "000001-5.jpg", {"Influenza", "H1N1"}, set()),
+        ("scored", "000003-1.jpg", {"Pneumocystis"}, set()),
+        ("scored", "000004-2.jpg", set(), {"Pneumonia"}),
+        ("early", "ryct.2020200034.fig2.jpeg", {"COVID-19"}, {"ARDS"}),
+        ("early", "pneumocystis-jiroveci-pneumonia-1.jpg", {"Pneumocystis"}, set()),
     ],
 )
-def test_finding_is_a_path_in_one_edition_and_a_list_in_another(scan_fixture, layout, name, parts):
-    assert _stated(scan_fixture(SOURCE, layout).cases[name], "cause") == parts
+def test_finding_is_a_path_in_one_edition_and_a_list_in_another(
+    scan_fixture, layout, name, parts, syndromes
+):
+    case = scan_fixture(SOURCE, layout).cases[name]
+    assert _stated(case, "cause") == parts
+    assert _stated(case, "syndrome") == syndromes
 
 
 def test_trailing_blank_of_a_finding_does_not_matter(scan_fixture):

@@ -25,7 +25,7 @@ STILL = "Reg_Avi_A-lines"
 
 
 def _set(stem, **cells):
-    """An edit that changes cells of one row; ``_`` in a name stands for a blank."""
+    """An edit that changes cells of one row, by column or its short name in ``COLUMNS``."""
 
     def edit(root):
         path = root / "data/dataset_metadata.csv"
@@ -123,7 +123,9 @@ def test_frames_cut_by_third_parties_are_no_cases(build_fixture):
 
 
 def test_export_of_folds_fits_no_layout(tmp_path):
-    write_picture(tmp_path / "cross_validation/split0/covid/Cov_1_frame0.jpg", picture(8, 8, seed=0))
+    write_picture(
+        tmp_path / "cross_validation/split0/covid/Cov_1_frame0.jpg", picture(8, 8, seed=0)
+    )
     assert not verify(CARD, tmp_path).fits
 
 
@@ -210,13 +212,9 @@ def test_prefix_that_contradicts_the_label_drops_the_file(scan_fixture):
     assert "prefix" in found.skips["recommendations_blines_mov2"]
 
 
-@pytest.mark.parametrize(
-    ("prefix", "name"), [("pneu", "pneu-radiopaeda"), ("Pneu", "Pneu-radiopaeda")]
-)
-def test_prefix_counts_in_any_case_and_with_either_mark(changed, scan_tree, prefix, name):
-    old = "Pneu_Avi_effusion"
-    root = changed(SOURCE, LAYOUT, _set(old, Filename=name))
-    assert name.startswith(prefix)
+@pytest.mark.parametrize("name", ["pneu-radiopaeda", "Pneu_radiopaeda"])
+def test_prefix_counts_in_any_case_and_with_either_mark(changed, scan_tree, name):
+    root = changed(SOURCE, LAYOUT, _set("Pneu_Avi_effusion", Filename=name))
     assert _class(scan_tree(SOURCE, LAYOUT, root).cases[name])[1] is State.PRESENT
 
 
@@ -250,6 +248,6 @@ def test_signs_and_scores_of_a_clip_are_not_asked_of_its_frame(build_fixture):
 
 def test_the_probe_stays_at_the_top(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(STILL))[..., :1]
+    pixels = built.pixels(built.sample(STILL)).astype(int)
     height, width = pixels.shape[:2]
     assert pixels[height // 10, width // 8] > 2 * pixels[-height // 10, width // 8]

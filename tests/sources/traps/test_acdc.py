@@ -1,0 +1,245 @@
+"""Traps of the evidence card `acdc`."""
+
+import shutil
+
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.errors import SourceError
+from medrcube.records import Scope
+from medrcube.sources.layout import verify
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "papillary-muscles-count-as-cavity": "a convention of the contours, needs real pictures",
+    "training-patients-in-blocks-of-a-group": "the batch draws by lot, no order is used",
+    "patients-shared-with-emidec": "unverified, and EMIDEC is no source here",
+    "cropped-fields-of-view": "a property of the real volumes",
+    "affine-of-every-file": "one sample seen; the affine is not used (tested)",
+}
+SOURCE, LAYOUT = "acdc", "database"
+CARD = find_sources()[SOURCE].card
+ED = "patient001-ED"
+
+
+def _folder(root, name="patient001"):
+    return root / "database/training" / name
+
+
+def _info(text):
+    def edit(root):
+        (_folder(root) / "Info.cfg").write_text(text)
+
+    return edit
+
+
+def _rewrite(edit):
+    """An edit that changes the volume and the truth of ``patient001`` at ED."""
+
+    def change(root):
+        for end in ("", "_gt"):
+            path = _folder(root) / f"patient001_frame01{end}.nii.gz"
+            image = nibabel.load(path)
+            nibabel.save(edit(image), path)
+
+    return change
+
+
+def test_phase_follows_the_info_file_and_not_the_order_of_frames(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    frames = {key: cases[key].images[0].paths[0].name for key in ("patient090-ED", "patient090-ES")}
+    assert frames == {
+        "patient090-ED": "patient090_frame11.nii.gz",
+        "patient090-ES": "patient090_frame04.nii.gz",
+    }
+
+
+def test_frame_numbers_count_from_one_and_have_two_digits(scan_fixture):
+    paths = scan_fixture(SOURCE, LAYOUT).cases[ED].images[0].paths
+    assert paths[0].name == "patient001_frame01.nii.gz"
+
+
+def test_patient_whose_phase_is_disputed_is_dropped(build_fixture):
+    codes = build_fixture(SOURCE, LAYOUT).codes()
+    for end in ("ED", "ES", "ED-ES"):
+        assert codes[f"patient090-{end}"] == "dropped-by-card"
+
+
+def test_labels_run_from_the_right_ventricle_to_the_left(scan_fixture):
+    case = scan_fixture(SOURCE, LAYOUT).cases[ED]
+    stated = {
+        region.shape.values: CARD.fields["structure"].concept(region.value)
+        for region in case.regions
+    }
+    assert stated == {(1,): "RV (structure)", (2,): "MYO", (3,): "LV"}
+
+
+def test_group_named_rv_is_a_disease_and_no_structure(scan_fixture):
+    case = scan_fixture(SOURCE, LAYOUT).cases["patient091-ED-ES"]
+    (label,) = (label for label in case.labels if label.field == "diagnosis")
+    assert CARD.fields["diagnosis"].concept(label.value) == "RV"
+    assert CARD.fields["structure"].concept("1") != "RV"
+
+
+def test_volume_is_shown_as_stored_whatever_its_affine_says(changed, build_tree, build_fixture):
+    def other(image):
+        turned = np.diag([1.5625, -1.5625, 10, 1])
+        return nibabel.Nifti1Image(np.asarray(image.dataobj), turned)
+
+    expected = build_fixture(SOURCE, LAYOUT)
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(other)))
+    assert (built.pixels(built.sample(ED)) == expected.pixels(expected.sample(ED))).all()
+
+
+def test_picture_is_neither_turned_nor_mirrored(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    pixels = built.pixels(built.sample(ED)).astype(int)
+    assert pixels.shape == (96, 120)
+    corners = [pixels[10, 15], pixels[10, -15], pixels[-10, 15], pixels[-10, -15]]
+    assert corners[0] > 200
+    assert max(corners[1:]) < 50
+
+
+def test_right_ventricle_lies_left_of_the_left_one_in_the_picture(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    columns = {}
+    for name in ("RV (structure)", "LV"):
+        pixels = built.pixels(built.sample(ED, "outline", name)).astype(int)
+        red = (pixels[..., 0] - pixels[..., 1]) > 100
+        columns[name] = np.nonzero(red)[1].mean()
+    assert columns["RV (structure)"] < columns["LV"]
+
+
+def test_slice_shows_all_three_structures(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.sample(ED).frames in {"2", "3"}
+    for name in ("RV (structure)", "MYO", "LV"):
+        assert built.sample(ED, "outline", name).area > 0
+
+
+def test_both_phases_of_the_pair_show_one_slice(build_fixture):
+    first, second = build_fixture(SOURCE, LAYOUT).sample("patient001-ED-ES").frames.split("+")
+    assert first == second
+
+
+def test_pair_keeps_to_one_slice_where_the_phases_are_labelled_differently(changed, build_tree):
+    def shorten(root):
+        path = _folder(root) / "patient001_frame12_gt.nii.gz"
+        image = nibabel.load(path)
+        voxels = np.asarray(image.dataobj).copy()
+        voxels[:, :, 3:] = 0
+        nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shorten))
+    assert built.sample("patient001-ED-ES").frames == "2+2"
+
+
+def test_group_is_asked_of_both_phases_side_by_side_and_never_of_one(build_fixture, scan_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    shown = {sample.id: sample.case for sample in built.samples}
+    asked = {shown[item.sample] for item in built.items if item.task == "Disease Diagnosis"}
+    assert asked
+    assert all(case.endswith("-ED-ES") for case in asked)
+    assert scan_fixture(SOURCE, LAYOUT).cases["patient001-ED-ES"].shows is Scope.PATIENT
+
+
+def test_groups_are_set_against_groups_of_this_set_only(build_fixture):
+    groups = set(CARD.fields["diagnosis"].concepts())
+    for item in build_fixture(SOURCE, LAYOUT).items:
+        if item.task == "Disease Diagnosis":
+            assert {option.concept for option in item.options} <= groups
+
+
+def test_group_spelled_as_in_papers_stops_the_source(changed, scan_tree):
+    root = changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\nGroup: ARV\n"))
+    with pytest.raises(SourceError, match="value 'ARV'"):
+        scan_tree(SOURCE, LAYOUT, root)
+
+
+def test_patient_without_a_group_has_no_pair(changed, scan_tree):
+    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\n"))).cases
+    assert ED in cases
+    assert "patient001-ED-ES" not in cases
+
+
+def test_info_without_a_phase_stops_the_source(changed, scan_tree):
+    with pytest.raises(SourceError, match="'ES'"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info("ED: 1\nGroup: DCM\n")))
+
+
+def test_older_test_copy_without_truth_is_set_aside(scan_fixture):
+    reasons = scan_fixture(SOURCE, LAYOUT).skips
+    assert reasons == {"database/testing/testing/patient102": "no ground truth"}
+
+
+def test_of_two_test_copies_that_with_truth_is_used(changed, scan_tree):
+    def both(root):
+        old = root / "database/testing/testing/patient101"
+        shutil.copytree(root / "database/testing/patient101", old)
+        for path in old.glob("*_gt.nii.gz"):
+            path.unlink()
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, both))
+    assert "testing/testing" not in found.cases["patient101-ED"].images[0].paths[0].as_posix()
+    assert found.skips["database/testing/testing/patient101"] == "another copy of a patient"
+
+
+def test_kaggle_copy_has_folders_named_like_files(scan_fixture):
+    path = scan_fixture(SOURCE, "kaggle").cases[ED].images[0].paths[0]
+    assert path.as_posix().endswith("patient001_frame01.nii.gz/patient001_frame01.nii")
+
+
+def test_kaggle_folder_with_several_files_stops_the_source(changed, scan_tree):
+    def crowd(root):
+        (_folder(root) / "patient001_frame01.nii.gz/other.nii").touch()
+
+    with pytest.raises(SourceError, match="unverified"):
+        scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", crowd))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "imagesTr/patient001_frame01_0000.nii.gz",
+        "data/slices/patient001_frame01_slice_1.h5",
+    ],
+    ids=["nnunet-export", "slices-cut-for-papers"],
+)
+def test_derived_editions_fit_no_layout(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).touch()
+    assert not verify(CARD, tmp_path).fits
+
+
+def test_whole_cine_series_is_no_case(build_fixture):
+    codes = build_fixture(SOURCE, LAYOUT).codes()
+    path = "database/training/patient001/patient001_4d.nii.gz"
+    assert codes[path] == "ignored-by-card"
+
+
+def test_outliers_are_clipped_by_percentiles(changed, build_tree, build_fixture):
+    def spike(image):
+        voxels = np.asarray(image.dataobj).copy()
+        if voxels.max() > 3:
+            voxels[0, 0, 0] = 30000
+        return nibabel.Nifti1Image(voxels, image.affine)
+
+    expected = build_fixture(SOURCE, LAYOUT)
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(spike)))
+    pairs = [b.pixels(b.sample(ED)).astype(int) for b in (built, expected)]
+    assert abs(pairs[0] - pairs[1]).max() <= 1
+
+
+def test_no_grade_is_made_of_the_masks(build_fixture):
+    assert "Severity Grading" not in {item.task for item in build_fixture(SOURCE, LAYOUT).items}
+
+
+def test_split_is_the_folder_and_patient_its_name(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    assert (cases["patient101-ED"].split, cases[ED].split) == ("testing", "training")
+    assert cases[ED].patient == cases["patient001-ED-ES"].patient == "patient001"
+
+
+def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixture):
+    assert {s.redistribute for s in build_fixture(SOURCE, LAYOUT).samples} == {False}

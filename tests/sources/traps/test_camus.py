@@ -1,0 +1,245 @@
+"""Traps of the evidence card `camus`."""
+
+import shutil
+
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.build import readers
+from medrcube.build.ground import ground_of
+from medrcube.build.regions import rasterise
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Scope
+from medrcube.sources.layout import verify
+from medrcube.sources.phantoms import chambers, picture
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "spacing-of-the-nifti-edition": "unverified; it is read from each header, never assumed",
+    "phases-by-size-where-the-ecg-was-missing": "no field says for whom",
+    "share-of-poor-pictures": "unverified, and not used",
+    "two-views-of-one-patient-in-a-batch": "the quota spreads over patients, tested there",
+    "left-heart-on-the-right-of-the-picture": "needs real pictures; no flip is made (tested)",
+}
+SOURCE = "camus"
+CARD = find_sources()[SOURCE].card
+NIFTI = "CAMUS_public/database_nifti/patient0001"
+
+
+def _info(view, old, new):
+    def edit(root):
+        path = root / NIFTI / f"Info_{view}.cfg"
+        path.write_text(path.read_text().replace(old, new))
+
+    return edit
+
+
+def _arrays(change, *ends):
+    """An edit that rewrites the ED frame of the two-chamber view of patient 1."""
+
+    def edit(root):
+        for end in ends:
+            path = root / NIFTI / f"patient0001_2CH_ED{end}.nii.gz"
+            image = nibabel.load(path)
+            nibabel.save(nibabel.Nifti1Image(change(image.get_fdata()), image.affine), path)
+
+    return edit
+
+
+def _values(case, field):
+    return [label.value for label in case.labels if label.field == field]
+
+
+def test_test_patients_share_names_with_other_persons(scan_fixture):
+    cases = scan_fixture(SOURCE, "mhd").cases
+    people = {cases[f"{split}-patient0001-2CH-ED"].patient for split in ("training", "testing")}
+    assert len(people) == 2
+
+
+def test_archive_unpacked_into_a_folder_of_its_own_name_is_read(changed, scan_tree, scan_fixture):
+    def nest(root):
+        inner = root / "inner"
+        shutil.move(root / "training", inner)
+        shutil.move(inner, root / "training/training")
+
+    cases = scan_tree(SOURCE, "mhd", changed(SOURCE, "mhd", nest)).cases
+    assert cases.keys() == scan_fixture(SOURCE, "mhd").cases.keys()
+    assert cases["training-patient0001-2CH-ED"].split == "training"
+
+
+def test_patient_of_the_ted_offshoot_is_set_aside(scan_fixture):
+    assert "TED" in scan_fixture(SOURCE, "mhd").skips["TED-patient001"]
+
+
+def test_end_diastole_that_comes_last_is_still_end_diastole(scan_fixture):
+    case = scan_fixture(SOURCE, "nifti").cases["patient0002-2CH-ED"]
+    assert case.images[0].paths[0].name == "patient0002_2CH_ED.nii.gz"
+    (label,) = (label for label in case.labels if label.field == "phase")
+    assert label.value == "ED"
+    assert label.evidence.endswith("ED=21")
+
+
+def test_age_that_is_not_a_number_is_no_fact(scan_fixture):
+    cases = scan_fixture(SOURCE, "nifti").cases
+    assert dict(cases["patient0001-2CH-ED"].facts)["age"] == "56"
+    assert "age" not in dict(cases["patient0003-2CH-ED"].facts)
+
+
+def test_info_file_without_sections_keeps_the_case_of_its_keys(scan_fixture):
+    case = scan_fixture(SOURCE, "nifti").cases["patient0001-4CH-ED"]
+    assert dict(case.facts) == {"sex": "F", "age": "56", "quality": "Good"}
+
+
+def test_nifti_stored_by_columns_is_turned_upright(scan_fixture):
+    case = scan_fixture(SOURCE, "nifti").cases["patient0001-2CH-ED"]
+    expected = picture(110, 84, seed=12, parts=chambers(110, 84, seed=12))
+    assert (readers.read(case.images[0]).slices[0] == expected).all()
+
+
+def test_picture_keeps_the_probe_at_the_top(build_fixture):
+    for layout, key in (("nifti", "patient0001-2CH-ED"), ("mhd", "training-patient0001-2CH-ED")):
+        built = build_fixture(SOURCE, layout)
+        pixels = built.pixels(built.sample(key)).astype(int)
+        height, width = pixels.shape
+        assert pixels[height // 10, width // 8] > 200
+        assert pixels[-height // 10, width // 8] < 50
+        assert pixels[height // 10, -width // 8] < 50
+
+
+def test_labels_stored_as_floats_are_rounded(changed, scan_tree):
+    root = changed(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32) * 1.0001, "_gt"))
+    case = scan_tree(SOURCE, "nifti", root).cases["patient0001-2CH-ED"]
+    volume = readers.read(case.images[0])
+    truth = chambers(110, 84, seed=12)
+    for region in case.regions:
+        assert (rasterise(region.shape, volume)[0] == (truth == int(region.value))).all()
+
+
+def test_greys_stored_as_floats_look_the_same(changed, build_tree, build_fixture):
+    root = changed(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32), ""))
+    built, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
+    key = "patient0001-2CH-ED"
+    assert (built.pixels(built.sample(key)) == expected.pixels(expected.sample(key))).all()
+
+
+def test_greys_on_another_scale_are_refused(changed, build_tree):
+    root = changed(SOURCE, "nifti", _arrays(lambda a: (a / 255).astype(np.float32), ""))
+    assert build_tree(SOURCE, root).codes()["patient0001-2CH-ED"] == "not-8-bit"
+
+
+def test_third_axis_of_one_slice_is_dropped(changed, build_tree, build_fixture):
+    root = changed(SOURCE, "nifti", _arrays(lambda a: a[..., None].astype(np.uint8), "", "_gt"))
+    built, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
+    key = "patient0001-2CH-ED"
+    assert (built.pixels(built.sample(key)) == expected.pixels(expected.sample(key))).all()
+
+
+def test_pixels_that_are_not_square_are_made_so(build_fixture):
+    sample = build_fixture(SOURCE, "mhd").sample("training-patient0001-2CH-ED")
+    assert (sample.width, sample.height) == (168, 110)  # 84 columns of 0.308 mm, rows of 0.154
+
+
+def test_value_two_is_the_wall_alone(build_fixture):
+    built = build_fixture(SOURCE, "nifti")
+    truth = chambers(110, 84, seed=12)
+    areas = {
+        name: built.sample("patient0001-2CH-ED", "outline", name).area
+        for name in ("LV", "MYO", "LA")
+    }
+    expected = {"LV": 1, "MYO": 2, "LA": 3}
+    assert areas == pytest.approx({k: (truth == v).mean() for k, v in expected.items()})
+
+
+def test_ejection_is_asked_of_both_phases_and_never_of_one_frame(build_fixture, scan_fixture):
+    built = build_fixture(SOURCE, "nifti")
+    shown = {sample.id: sample.case for sample in built.samples}
+    high = {"Abnormality Diagnosis", "Severity Grading"}
+    asked = {shown[item.sample] for item in built.items if item.task in high}
+    assert asked
+    assert all(key.endswith("4CH-ED-ES") for key in asked)
+    assert scan_fixture(SOURCE, "nifti").cases["patient0001-4CH-ED-ES"].shows is Scope.PATIENT
+
+
+@pytest.mark.parametrize(
+    ("ejection", "function", "band"),
+    [
+        ("62", "preserved ejection fraction", "LVEF >= 55"),
+        ("55", "preserved ejection fraction", "LVEF >= 55"),
+        ("54", None, "LVEF 40-54"),
+        ("40", None, "LVEF 40-54"),
+        ("39.9", "reduced ejection fraction", "LVEF 30-39"),
+        ("29", "reduced ejection fraction", "LVEF < 30"),
+    ],
+)
+def test_ejection_between_reduced_and_preserved_is_neither(ejection, function, band):
+    assert CARD.fields["function"].concept(ejection) == function
+    assert CARD.fields["ejection_fraction"].concept(ejection) == band
+
+
+def test_ejection_has_another_name_in_the_older_edition(scan_fixture):
+    case = scan_fixture(SOURCE, "mhd").cases["training-patient0001-4CH-ED-ES"]
+    assert _values(case, "ejection_fraction") == ["62.1"]
+
+
+def test_patient_without_an_ejection_has_no_pair(scan_fixture):
+    cases = scan_fixture(SOURCE, "mhd").cases
+    assert "testing-patient0001-4CH-ED" in cases
+    assert "testing-patient0001-4CH-ED-ES" not in cases
+
+
+def test_contours_of_a_poor_picture_are_not_used(scan_fixture, build_fixture):
+    assert scan_fixture(SOURCE, "nifti").cases["patient0005-2CH-ED"].regions == ()
+    assert build_fixture(SOURCE, "nifti").items_of("patient0005-2CH-ED", "ROI Grounding") == []
+
+
+def test_quality_of_the_picture_is_no_grade_of_disease(build_fixture):
+    for layout in ("nifti", "mhd"):
+        assert "quality" not in {item.field for item in build_fixture(SOURCE, layout).items}
+
+
+def test_test_frames_without_contours_are_still_pictures(build_fixture, scan_fixture):
+    key = "testing-patient0001-2CH-ED"
+    assert scan_fixture(SOURCE, "mhd").cases[key].regions == ()
+    tasks = {item.task for item in build_fixture(SOURCE, "mhd").items_of(key)}
+    assert "View Recognition" in tasks
+
+
+def test_frames_between_the_two_phases_are_no_cases(build_fixture):
+    codes = build_fixture(SOURCE, "nifti").codes()
+    for end in ("half_sequence", "half_sequence_gt"):
+        assert codes[f"{NIFTI}/patient0001_2CH_{end}.nii.gz"] == "ignored-by-card"
+
+
+def test_what_is_not_contoured_is_not_denied(scan_fixture):
+    case = scan_fixture(SOURCE, "nifti").cases["patient0001-4CH-ED"]
+    ground = ground_of(CARD, case, load_terms())
+    assert {"LV", "MYO", "LA"} <= ground.present.keys()
+    assert "RV (structure)" not in ground.absent
+
+
+def test_view_follows_the_file_name(scan_fixture, build_fixture):
+    built = build_fixture(SOURCE, "nifti")
+    for view, concept in (("2CH", "A2C"), ("4CH", "A4C")):
+        (item,) = built.items_of(f"patient0001-{view}-ED", "View Recognition")
+        assert item.concept == concept
+
+
+def test_split_is_read_from_its_files(changed, scan_tree):
+    def swap(root):
+        folder = root / "CAMUS_public/database_split"
+        (folder / "subgroup_training.txt").write_text("patient0005\n")
+        (folder / "subgroup_testing.txt").write_text("patient0001\n")
+
+    cases = scan_tree(SOURCE, "nifti", changed(SOURCE, "nifti", swap)).cases
+    assert cases["patient0001-2CH-ED"].split == "testing"
+    assert cases["patient0005-2CH-ED"].split == "training"
+
+
+def test_editions_are_told_apart(fixture_tree):
+    for layout in ("nifti", "mhd"):
+        assert verify(CARD, fixture_tree(SOURCE, layout)).layout == layout
+
+
+def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixture):
+    assert {s.redistribute for s in build_fixture(SOURCE, "nifti").samples} == {False}

@@ -1,0 +1,175 @@
+"""Traps of the evidence card `fetal-planes-db`."""
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.errors import SourceError
+from medrcube.records import State
+from medrcube.sources.layout import verify
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "thalamic-and-ventricular-planes-look-alike": "a clinician must see such items; noted as a quirk",
+    "callipers-measures-and-plane-words-burnt-in": "no field says which; noted as a quirk",
+    "nearly-equal-pictures-of-one-woman": "advice for the choice of a batch, noted as a quirk",
+    "counts-of-planes-and-splits": "unverified, need the data",
+}
+SOURCE, LAYOUT = "fetal-planes-db", "zenodo"
+CARD = find_sources()[SOURCE].card
+TABLE = "FETAL_PLANES_DB_data.csv"
+THALAMIC, CEREBELLUM, NO_STANDARD = (f"Patient00003_Plane3_{n}_of_3" for n in (1, 2, 3))
+VENTRICULAR, THORAX = "Patient00004_Plane3_1_of_1", "Patient00005_Plane5_1_of_1"
+MIXED_BAG = "Patient00001_Plane1_1_of_15"
+
+
+def test_table_is_parted_by_semicolons_and_its_last_name_ends_with_a_blank(
+    fixture_tree, scan_fixture
+):
+    lines = (fixture_tree(SOURCE, LAYOUT) / TABLE).read_text().splitlines()
+    assert lines[0].endswith(";Train ")
+    assert lines[1].endswith(";1 ")
+    assert scan_fixture(SOURCE, LAYOUT).cases[VENTRICULAR].split == "train"
+
+
+def test_saved_again_table_without_the_blanks_is_read_alike(changed, scan_tree, scan_fixture):
+    def strip(root):
+        path = root / TABLE
+        lines = [line.rstrip() for line in path.read_text().splitlines()]
+        path.write_text("\n".join(lines) + "\n")
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, strip))
+    splits = {key: case.split for key, case in found.cases.items()}
+    assert splits == {k: c.split for k, c in scan_fixture(SOURCE, LAYOUT).cases.items()}
+
+
+def test_names_of_the_table_lack_the_suffix_of_the_file(scan_fixture):
+    for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
+        assert case.images[0].paths[0].name == f"{key}.png"
+        assert case.images[0].paths[0].exists()
+
+
+def test_archive_that_unpacks_into_a_folder_is_read(changed, scan_tree, scan_fixture):
+    def nest(root):
+        inner = root / "FETAL_PLANES_ZENODO"
+        inner.mkdir()
+        for name in ("Images", TABLE):
+            shutil.move(root / name, inner / name)
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, nest))
+    assert list(found.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+    assert all(path.exists() for case in found.cases.values() for path in case.files())
+
+
+def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(changed, scan_tree, replacing):
+    edit = replacing(TABLE, f"{VENTRICULAR};4;Fetal brain;Trans-ventricular", f"{VENTRICULAR};4;Fetal thorax;Not A Brain")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert found.cases[VENTRICULAR].anatomy.value == "Chest"
+
+
+@pytest.mark.parametrize("key", [THALAMIC, CEREBELLUM, THORAX])
+def test_grey_rgb_and_rgba_pictures_become_the_same_grey(scan_fixture, build_fixture, key):
+    built = build_fixture(SOURCE, LAYOUT)
+    with Image.open(scan_fixture(SOURCE, LAYOUT).cases[key].images[0].paths[0]) as stored:
+        assert (built.pixels(built.sample(key)) == np.asarray(stored.convert("L"))).all()
+
+
+def test_fixture_has_pictures_of_all_three_modes(fixture_tree):
+    modes = set()
+    for path in (fixture_tree(SOURCE, LAYOUT) / "Images").iterdir():
+        with Image.open(path) as picture:
+            modes.add(picture.mode)
+    assert modes == {"L", "RGB", "RGBA"}
+
+
+def test_coloured_marks_become_grey(changed, build_tree):
+    def paint(root):
+        pixels = np.full((112, 150, 3), 90, np.uint8)
+        pixels[10:20, 10:20] = (250, 240, 20)
+        Image.fromarray(pixels).save(root / f"Images/{THALAMIC}.png")
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, paint))
+    assert built.pixels(built.sample(THALAMIC)).ndim == 2
+
+
+def test_other_brain_plane_is_none_of_the_three_and_no_anomaly(build_fixture):
+    tasks = build_fixture(SOURCE, LAYOUT).tasks_of(NO_STANDARD)
+    assert tasks == {"Modality Recognition", "Organ Recognition"}
+
+
+def test_not_a_brain_is_no_view(build_fixture):
+    assert build_fixture(SOURCE, LAYOUT).items_of(THORAX, "View Recognition") == []
+
+
+def test_mixed_bag_is_set_aside_and_denies_no_organ(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert "outside the five anatomies" in found.skips[MIXED_BAG]
+    states = {label.state for case in found.cases.values() for label in case.labels}
+    assert states == {State.PRESENT}
+
+
+def test_other_is_never_an_option(build_fixture):
+    options = {o.text.lower() for item in build_fixture(SOURCE, LAYOUT).items for o in item.options}
+    assert not any("other" in text.split() for text in options)
+
+
+def test_the_three_planes_are_all_axial_so_no_plane_of_the_body_is_offered(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    for key in (THALAMIC, CEREBELLUM, VENTRICULAR):
+        (item,) = built.items_of(key, "View Recognition")
+        offered = {option.concept for option in item.options}
+        assert offered <= {"transthalamic plane", "transcerebellar plane", "transventricular plane"}
+
+
+@pytest.mark.parametrize("key", [THALAMIC, THORAX])
+def test_question_or_options_say_that_a_fetus_is_shown(build_fixture, key):
+    built = build_fixture(SOURCE, LAYOUT)
+    for item in built.items_of(key, "Organ Recognition") + built.items_of(key, "View Recognition"):
+        text = " ".join([item.question, *(option.text for option in item.options)])
+        assert "fetal" in text.lower() or "fetus" in text.lower()
+
+
+def test_nobody_is_called_normal_or_diseased(build_fixture):
+    tasks = {item.task for item in build_fixture(SOURCE, LAYOUT).items}
+    assert tasks == {"Modality Recognition", "Organ Recognition", "View Recognition"}
+
+
+def test_train_of_1_is_training_and_of_0_test(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    assert (cases[VENTRICULAR].split, cases[THALAMIC].split) == ("train", "test")
+
+
+def test_train_of_another_value_stops_the_source(changed, scan_tree, replacing):
+    edit = replacing(TABLE, "Voluson S10;1", "Voluson S10;2")
+    with pytest.raises(SourceError, match="Train of 0 or 1"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+
+
+def test_plane_that_the_card_does_not_know_stops_the_source(changed, scan_tree, replacing):
+    edit = replacing(TABLE, "Fetal femur", "Fetal face")
+    with pytest.raises(SourceError, match="Fetal face"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+
+
+def test_pictures_of_one_woman_share_her_number(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    assert {cases[key].patient for key in (THALAMIC, CEREBELLUM, NO_STANDARD)} == {"3"}
+
+
+def test_copy_sorted_into_class_folders_fits_no_layout(changed):
+    def sort(root):
+        for path in list((root / "Images").iterdir()):
+            target = root / "Trans-thalamic" / path.name
+            target.parent.mkdir(exist_ok=True)
+            shutil.move(path, target)
+
+    assert not verify(CARD, changed(SOURCE, LAYOUT, sort)).fits
+
+
+def test_african_set_fits_no_layout(tmp_path):
+    for name in ("Images/patient001_DZA_plane0.png", TABLE):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert not verify(CARD, tmp_path).fits

@@ -1,0 +1,219 @@
+"""Traps of the evidence card `mimic-cxr-jpg`."""
+
+import gzip
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.errors import SourceError
+from medrcube.records import Case, State
+from medrcube.sources.contract import quirk_of
+from medrcube.sources.layout import verify
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "films-on-their-side": "unverified, no list of files; noted as a quirk",
+    "black-margins-and-burnt-in-words": "no list of files; advice to reviewers",
+    "report-compares-with-earlier-films": "not visible in the tables; noted as a quirk",
+    "age-and-sex-need-another-collection": "nothing of them is in these tables",
+}
+SOURCE, LAYOUT = "mimic-cxr-jpg", "2.1.0"
+CARD = find_sources()[SOURCE].card
+HOME = "physionet.org/files/mimic-cxr-jpg/2.1.0"
+METADATA = f"{HOME}/mimic-cxr-2.0.0-metadata.csv"
+HIGH = {"Abnormality Diagnosis", "Disease Diagnosis"}
+# Numbers of films in the fixture, in the order of the table.
+ERECT, LATERAL, RECUMBENT, UNSURE, LL, READ, AXIAL, KNEE, UNNAMED, TEST = range(10)
+
+
+def _key(found, number):
+    return found.entries[number].key
+
+
+@pytest.mark.parametrize("number", [KNEE, UNNAMED])
+def test_film_of_another_region_is_set_aside_although_its_view_is_frontal(scan_fixture, number):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert "another region" in found.skips[_key(found, number)]
+
+
+@pytest.mark.parametrize(
+    "procedure",
+    ["ABDOMEN (SUPINE)", "CLAVICLE LEFT", "SCOLIOSIS SERIES", "RIB UNILAT, W/ AP CHEST RIGHT",
+     "STERNUM AND CHEST", "SHOULDER 2 VIEWS"],
+)  # fmt: skip
+def test_procedure_that_names_other_bones_is_no_chest_film(
+    changed, scan_tree, replacing, procedure
+):
+    edit = replacing(METADATA, "CHEST (PORTABLE AP)", procedure)
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert _key(found, RECUMBENT) in found.skips
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["", "LPO", "RAO", "RPO", "LAO", "AP AXIAL", "XTABLE LATERAL", "AP LLD", "PA LLD", "AP RLD",
+     "PA RLD", "SWIMMERS", "L5 S1"],
+)  # fmt: skip
+def test_view_that_is_neither_plain_frontal_nor_lateral_is_set_aside(
+    changed, scan_tree, replacing, view
+):
+    edit = replacing(METADATA, ",AP AXIAL,", f",{view},")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "the view is" in found.skips[_key(found, AXIAL)]
+
+
+def test_view_that_the_card_does_not_know_stops_the_source(changed, scan_tree, replacing):
+    root = changed(SOURCE, LAYOUT, replacing(METADATA, ",AP AXIAL,", ",OBLIQUE,"))
+    with pytest.raises(SourceError, match="'OBLIQUE'"):
+        scan_tree(SOURCE, LAYOUT, root)
+
+
+def test_ll_and_lateral_are_both_lateral(build_fixture, scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    for number in (LATERAL, LL):
+        key = _key(found, number)
+        assert build_fixture(SOURCE, LAYOUT).right_of(key, "View Recognition") == {"LATERAL"}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "8672a4e7-366801a0-26cf2395-9344335c-aac8d728",
+        "4b32608b-c2ead7c4-1fe5565f-42f7ab80-9dad30de",
+    ],
+)
+def test_film_whose_view_is_known_to_be_wrong_is_dropped(key):
+    assert quirk_of(CARD, key, "drop")
+
+
+def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture, scan_fixture):
+    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert _has_same_labels(found, UNSURE, LL)
+    assert built.tasks_of(_key(found, UNSURE)) & HIGH
+    assert not built.tasks_of(_key(found, LL)) & HIGH
+
+
+def _has_same_labels(found, one, other):
+    key, twin = _key(found, one), _key(found, other)
+    return found.states(key, "finding") == found.states(twin, "finding") != {}
+
+
+def test_finding_counts_only_where_both_labelers_agree(scan_fixture):
+    found = scan_fixture(SOURCE, "2.0.0")
+    states = found.states(_key(found, UNSURE), "finding")
+    assert states["Lung Opacity"] is State.UNKNOWN  # one says it, one is silent
+    assert states["Pneumothorax"] is State.PRESENT
+    other = found.states(_key(found, READ), "finding")
+    assert other["Lung Lesion"] is State.UNKNOWN
+
+
+def test_finding_whose_parent_is_uncertain_is_uncertain(scan_fixture):
+    found = scan_fixture(SOURCE, "2.0.0")
+    states = found.states(_key(found, UNSURE), "finding")
+    assert states["Edema"] is State.UNKNOWN  # both say it, but not the opacity
+
+
+def test_finding_whose_child_is_uncertain_is_uncertain(changed, scan_tree, replacing):
+    table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
+    edit = replacing(table, "51178377,0.0,1.0,0.0,1.0,0.0", "51178377,0.0,1.0,0.0,1.0,-1.0")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert found.states(_key(found, READ), "finding")["Cardiomegaly"] is State.UNKNOWN
+
+
+def test_zero_of_both_labelers_is_absent(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    key = _key(found, RECUMBENT)
+    assert found.states(key, "finding")["Cardiomegaly"] is State.ABSENT
+    assert found.states(key, "disease")["Pneumonia"] is State.PRESENT
+
+
+def test_row_without_any_label_is_not_normal(changed, scan_tree):
+    def blank(root):
+        for labeler in ("chexpert", "negbio"):
+            path = root / f"mimic-cxr-2.0.0-{labeler}.csv.gz"
+            lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+            lines[1] = "10000032,50414267" + "," * 14
+            path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+    found = scan_tree(SOURCE, "2.0.0", changed(SOURCE, "2.0.0", blank))
+    assert found.states(_key(found, ERECT), "finding") == {}
+
+
+def test_study_without_a_row_has_no_labels(scan_fixture):
+    found = scan_fixture(SOURCE, "2.0.0")
+    assert found.states(_key(found, TEST), "finding") == {}
+    assert found.states(_key(found, TEST), "view")
+
+
+def test_labels_of_the_radiologist_stand_before_those_of_the_labelers(scan_fixture):
+    newer, older = scan_fixture(SOURCE, LAYOUT), scan_fixture(SOURCE, "2.0.0")
+    assert older.states(_key(older, READ), "finding")["Support Devices"] is State.PRESENT
+    assert newer.states(_key(newer, READ), "finding")["Support Devices"] is State.ABSENT
+
+
+def test_airspace_opacity_of_the_radiologist_is_lung_opacity(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.states(_key(found, READ), "finding")["Lung Opacity"] is State.PRESENT
+
+
+def test_unclear_report_is_unknown(changed, scan_tree, replacing):
+    table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
+    edit = replacing(table, "52821744,0.0,1.0", "52821744,0.0,-1.0")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert found.states(_key(found, TEST), "finding")["Cardiomegaly"] is State.UNKNOWN
+
+
+def test_split_is_called_validate(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    splits = [entry.split for entry in found.entries if isinstance(entry, Case)]
+    assert splits[:3] == ["train", "validate", "test"]
+
+
+def test_tables_keep_the_older_number_in_the_newer_version(fixture_tree):
+    report = verify(CARD, fixture_tree(SOURCE, LAYOUT))
+    assert (report.layout, report.missing) == ("2.1.0", None)
+    assert verify(CARD, fixture_tree(SOURCE, "2.0.0")).layout == "2.0.0"
+
+
+def test_unpacked_tables_and_the_folders_of_wget_are_found(scan_fixture):
+    packed, unpacked = scan_fixture(SOURCE, "2.0.0"), scan_fixture(SOURCE, LAYOUT)
+    assert list(packed.cases) == list(unpacked.cases)
+    for case in unpacked.cases.values():
+        assert case.images[0].paths[0].exists()
+
+
+def test_study_without_a_folder_is_absent_and_no_failure(changed, survey):
+    def remove(root):
+        shutil.rmtree(root / HOME / "files/p10/p10001038")
+
+    found = survey(SOURCE, changed(SOURCE, LAYOUT, remove))
+    assert len(found.absent) == 1
+
+
+def test_films_of_one_patient_stay_together(scan_fixture):
+    cases = list(scan_fixture(SOURCE, LAYOUT).cases.values())
+    assert cases[0].patient == cases[1].patient != cases[2].patient
+
+
+def test_shifted_dates_are_no_facts(scan_fixture):
+    for case in scan_fixture(SOURCE, LAYOUT).cases.values():
+        assert "2180" not in str(case.facts) + str(case.labels)
+
+
+def test_equalised_film_is_shown_as_it_is_stored(build_fixture, scan_fixture):
+    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    key = _key(found, ERECT)
+    with Image.open(found.cases[key].images[0].paths[0]) as film:
+        assert np.array_equal(built.pixels(built.sample(key)), np.asarray(film))
+
+
+def test_card_warns_of_model_services_and_forbids_sharing():
+    assert not CARD.access.redistribute
+    assert any("model services" in quirk.reason for quirk in CARD.quirks)
+
+
+def test_sets_that_annotate_the_same_films_are_named():
+    names = " ".join(overlap.source for overlap in CARD.overlaps)
+    assert all(name in names for name in ("MS-CXR", "ImaGenome", "CheXmask", "CXR-LT"))

@@ -1,0 +1,213 @@
+"""Traps of the evidence card `nih-chestxray14`."""
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.build import readers
+from medrcube.build.ground import ground_of
+from medrcube.build.regions import rasterise
+from medrcube.errors import SourceError
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Absence, Grade, State
+from medrcube.sources.layout import verify
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "treated-pneumothorax-with-a-drain": "no field says so; noted with the label noise",
+    "films-turned-or-of-children": "no list of files; a blank film is refused (tested)",
+    "side-letters-burnt-in": "no list of files; noted as a quirk",
+    "names-shared-with-chestx-det": "that set has no map to these names",
+    "expert-relabels": "separate downloads with other keys, which the adapter does not read",
+}
+SOURCE = "nih-chestxray14"
+LAYOUTS = ("official", "kaggle", "sample")
+CARD = find_sources()[SOURCE].card
+BOXED = "00000005_000"
+
+
+def _table(root):
+    return next(root.rglob("*Entry*.csv"), None) or next(root.rglob("sample_labels.csv"))
+
+
+def _replace(old, new):
+    def edit(root):
+        path = _table(root)
+        path.write_text(path.read_text().replace(old, new))
+
+    return edit
+
+
+def _findings(case):
+    return {label.value for label in case.labels if label.field == "finding"}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_commas_in_the_brackets_of_the_header_shift_no_column(scan_fixture, layout):
+    case = scan_fixture(SOURCE, layout).cases["00000001_001"]
+    assert _findings(case) == {"Cardiomegaly", "Emphysema"}
+    assert case.labels[0].value == "PA"
+
+
+def test_sex_or_gender_may_head_the_column(changed, scan_tree, scan_fixture):
+    root = changed(SOURCE, "official", _replace("Patient Sex", "Patient Gender"))
+    cases = scan_tree(SOURCE, "official", root).cases
+    assert {key: case.labels for key, case in cases.items()} == {
+        key: case.labels for key, case in scan_fixture(SOURCE, "official").cases.items()
+    }
+
+
+def test_header_without_the_trailing_comma_is_read(changed, scan_tree):
+    root = changed(SOURCE, "official", _replace("[x,y],\n", "[x,y]\n"))
+    assert len(scan_tree(SOURCE, "official", root).cases) == 9
+
+
+def test_newer_of_two_label_tables_wins(changed, scan_tree):
+    def older(root):
+        text = _table(root).read_text().replace("Hernia", "Mass")
+        (root / "Data_Entry_2017.csv").write_text(text)
+
+    cases = scan_tree(SOURCE, "official", changed(SOURCE, "official", older)).cases
+    assert _findings(cases["00000003_001"]) == {"Hernia"}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_patient_number_is_padded_as_in_the_file_name(scan_fixture, layout):
+    for key, case in scan_fixture(SOURCE, layout).cases.items():
+        assert case.patient == key[:8]
+
+
+def test_follow_up_number_is_no_part_of_the_name(scan_fixture):
+    assert "00030805_003" in scan_fixture(SOURCE, "official").cases  # its row says 0
+
+
+def test_pictures_lie_in_one_folder_or_in_twelve(scan_fixture):
+    for layout, folder in (("official", "images"), ("kaggle", "images_012/images")):
+        path = scan_fixture(SOURCE, layout).cases["00030805_003"].images[0].paths[0]
+        assert path.exists()
+        assert path.parent.as_posix().endswith(folder)
+
+
+def test_copy_of_small_pictures_in_another_folder_fits_no_layout(tmp_path, fixture_tree):
+    (tmp_path / "images-224").mkdir()
+    shutil.copy(
+        next(fixture_tree(SOURCE, "official").glob("images/*.png")), tmp_path / "images-224"
+    )
+    shutil.copy(_table(fixture_tree(SOURCE, "official")), tmp_path)
+    assert not verify(CARD, tmp_path).fits
+
+
+def test_file_with_four_channels_is_grey(build_fixture, fixture_tree):
+    path = fixture_tree(SOURCE, "official") / "images/00000002_000.png"
+    with Image.open(path) as picture:
+        assert picture.mode == "RGBA"
+    built = build_fixture(SOURCE, "official")
+    assert built.pixels(built.sample("00000002_000")).ndim == 2
+
+
+def test_box_is_a_corner_with_width_and_height(scan_fixture):
+    (region,) = scan_fixture(SOURCE, "official").cases[BOXED].regions
+    assert region.shape.xyxy == pytest.approx((225.084745762712, 347.5, 411.584745762712, 497.5))
+
+
+def test_box_lies_in_the_frame_of_the_release_and_not_of_the_original(scan_fixture):
+    case = scan_fixture(SOURCE, "official").cases[BOXED]
+    marked = rasterise(case.regions[0].shape, readers.read(case.images[0]))[0]
+    rows, columns = np.nonzero(marked)
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (347, 497, 225, 411)
+
+
+def test_box_on_a_resized_copy_is_refused(changed, build_tree):
+    def shrink(root):
+        path = root / "images" / f"{BOXED}.png"
+        with Image.open(path) as picture:
+            picture.resize((512, 512)).save(path)
+
+    built = build_tree(SOURCE, changed(SOURCE, "official", shrink))
+    assert built.codes()[BOXED] == "box-frame"
+
+
+def test_infiltrate_of_the_boxes_is_the_infiltration_of_the_labels(build_fixture):
+    built = build_fixture(SOURCE, "official")
+    assert built.sample(BOXED, "boxes").marked == "Infiltration"
+    asked = {item.concept for item in built.items_of(BOXED, "Abnormality Diagnosis")}
+    assert asked == {"Infiltration", "Pneumonia"}
+
+
+def test_no_finding_states_nothing_and_denies_nothing(build_fixture, scan_fixture):
+    case = scan_fixture(SOURCE, "official").cases["00000002_000"]
+    assert not [label for label in case.labels if label.state is State.ABSENT]
+    tasks = {item.task for item in build_fixture(SOURCE, "official").items_of(case.key)}
+    assert tasks == {"Modality Recognition", "View Recognition"}
+
+
+def test_label_that_is_not_mined_is_weakest_evidence_of_absence(scan_fixture):
+    assert CARD.fields["finding"].absence is Absence.SILENT
+    case = scan_fixture(SOURCE, "official").cases["00000003_001"]
+    ground = ground_of(CARD, case, load_terms())
+    findings = [mark for mark in ground.absent.values() if mark.field == "finding"]
+    assert {mark.grade for mark in findings} == {Grade.C}
+
+
+@pytest.mark.parametrize(
+    "kin",
+    [{"Infiltration", "Consolidation", "Pneumonia", "Atelectasis"}, {"Nodule", "Mass"}],
+    ids=["opacities", "nodule-and-mass"],
+)
+def test_findings_that_mean_nearly_the_same_are_not_set_against_each_other(rivals, kin):
+    for name in kin:
+        others = rivals(SOURCE, "finding", name)
+        assert others.isdisjoint(kin)
+        assert "Cardiomegaly" in others
+
+
+def test_diseases_mined_from_reports_are_not_asked_as_diseases(build_fixture):
+    assert "Disease Diagnosis" not in {
+        item.task for item in build_fixture(SOURCE, "official").items
+    }
+
+
+@pytest.mark.parametrize("age", ["058Y", "412"])
+def test_impossible_age_is_kept_nowhere(changed, scan_tree, age):
+    root = changed(SOURCE, "official", _replace(",57,", f",{age},"))
+    assert scan_tree(SOURCE, "official", root).cases["00000001_000"].facts == ()
+
+
+def test_split_is_that_of_the_lists(scan_fixture):
+    cases = scan_fixture(SOURCE, "official").cases
+    assert (cases["00000001_000"].split, cases["00030805_003"].split) == ("train_val", "test")
+
+
+def test_lines_with_carriage_returns_leave_no_trace(scan_fixture, fixture_tree):
+    assert b"\r\n" in _table(fixture_tree(SOURCE, "sample")).read_bytes()
+    values = {
+        label.value
+        for case in scan_fixture(SOURCE, "sample").cases.values()
+        for label in case.labels
+    }
+    assert not [value for value in values if value != value.strip()]
+
+
+def test_unknown_label_stops_the_source(changed, scan_tree):
+    root = changed(SOURCE, "official", _replace("Hernia", "Fracture"))
+    with pytest.raises(SourceError, match="value 'Fracture'"):
+        scan_tree(SOURCE, "official", root)
+
+
+def test_blank_film_is_refused(changed, build_tree):
+    def blank(root):
+        path = root / "images/00000003_001.png"
+        Image.fromarray(np.zeros((256, 256), np.uint8)).save(path)
+
+    built = build_tree(SOURCE, changed(SOURCE, "official", blank))
+    assert built.codes()["00000003_001"] == "blank"
+
+
+def test_sets_made_from_these_films_are_named():
+    assert {overlap.source for overlap in CARD.overlaps} == {
+        "rsna-pneumonia",
+        "siim-acr-pneumothorax",
+        "covid19-radiography",
+    }

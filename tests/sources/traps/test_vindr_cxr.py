@@ -1,0 +1,279 @@
+"""Traps of the evidence card `vindr-cxr`."""
+
+import csv
+import shutil
+
+import pydicom
+import pytest
+
+from medrcube.errors import SourceError
+from medrcube.records import State
+from medrcube.sources.layout import verify
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "children-and-films-that-are-not-pa": "unverified and without a list; the view is not asked",
+    "transfer-syntaxes-that-need-a-decoder": "a matter of the DICOM reader, tested with it",
+    "style-goes-with-the-reader": "readers R8 to R10 made most abnormal reads; no mend exists",
+    "kaggle-test-equals-physionet-test": "unverified; the Kaggle test part is left out (tested)",
+    "global-labels-are-not-proven": "a property of the labels, noted as a quirk",
+}
+SOURCE = "vindr-cxr"
+CARD = find_sources()[SOURCE].card
+HEART, AIR, CLEAR, SPLIT, ALONE = range(5)
+"""Training pictures of the fixture, in order."""
+
+OPACITIES = {
+    *("Lung Opacity", "Infiltration", "Consolidation", "ILD", "Pulmonary fibrosis"),
+    "Nodule/Mass",
+}
+
+
+def _case(found, number):
+    return list(found.cases.values())[number]
+
+
+def _states(case):
+    return {label.value: label.state for label in case.labels}
+
+
+def _edit(name, change):
+    """An edit that rewrites the rows of a table: ``change(rows, ids)``."""
+
+    def edit(root):
+        path = next(root.rglob(name))
+        with path.open(newline="") as file:
+            table = csv.DictReader(file)
+            header, rows = table.fieldnames, list(table)
+        change(rows, list(dict.fromkeys(row["image_id"] for row in rows)))
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, header)
+            writer.writeheader()
+            writer.writerows(rows)
+
+    return edit
+
+
+@pytest.mark.parametrize("layout", ["physionet", "kaggle"])
+def test_what_one_reader_of_three_marks_is_unknown(scan_fixture, layout):
+    states = _states(_case(scan_fixture(SOURCE, layout), ALONE))
+    assert states["Nodule/Mass"] is states["Calcification"] is State.UNKNOWN
+    assert states["Cardiomegaly"] is State.ABSENT
+
+
+def test_what_two_readers_of_three_mark_is_present(scan_fixture):
+    states = _states(_case(scan_fixture(SOURCE, "physionet"), SPLIT))
+    assert states["Pleural effusion"] is states["COPD"] is State.PRESENT
+
+
+def test_disputed_finding_is_neither_key_nor_option(build_fixture, scan_fixture):
+    key = _case(scan_fixture(SOURCE, "physionet"), HEART).key  # one reader saw a wide aorta
+    for item in build_fixture(SOURCE, "physionet").items_of(key):
+        assert "Aortic enlargement" not in {option.concept for option in item.options}
+
+
+def test_no_finding_needs_all_three_readers(scan_fixture):
+    found = scan_fixture(SOURCE, "physionet")
+    assert _states(_case(found, CLEAR))["No finding"] is State.PRESENT
+    assert _states(_case(found, ALONE))["No finding"] is State.UNKNOWN
+
+
+def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
+    def doubt(rows, ids):
+        row = next(row for row in rows if row["image_id"] == ids[CLEAR])
+        row["No finding"] = "0"
+
+    root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", doubt))
+    states = _states(_case(scan_tree(SOURCE, "physionet", root), CLEAR))
+    assert states["No finding"] is State.UNKNOWN
+
+
+def test_silence_of_a_missing_reader_is_no_absence(changed, scan_tree):
+    def lose(rows, ids):
+        rows.remove(next(row for row in rows if row["image_id"] == ids[HEART]))
+
+    root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", lose))
+    states = _states(_case(scan_tree(SOURCE, "physionet", root), HEART))
+    assert states["Edema"] is State.UNKNOWN
+
+
+def test_test_part_is_one_consensus(scan_fixture):
+    case = next(c for c in scan_fixture(SOURCE, "physionet").cases.values() if c.split == "test")
+    states = _states(case)
+    assert states["Clavicle fracture"] is State.PRESENT
+    assert states["Cardiomegaly"] is State.ABSENT
+    assert len(case.regions) == 1
+
+
+def test_rest_class_of_diseases_has_two_spellings(scan_fixture):
+    cases = scan_fixture(SOURCE, "physionet").cases.values()
+    named = {case.split: set(_states(case)) for case in cases}
+    assert "Other diseases" in named["train"]
+    assert "Other disease" in named["test"]
+
+
+def test_rest_classes_are_no_answers(build_fixture):
+    built = build_fixture(SOURCE, "physionet")
+    texts = {option.text.lower() for item in built.items for option in item.options}
+    assert not [text for text in texts if "other" in text]
+
+
+@pytest.mark.parametrize("folder", ["annotations", "train", "."])
+def test_tables_may_lie_beside_the_pictures(changed, scan_tree, scan_fixture, folder):
+    def move(root):
+        for path in list(root.glob("annotations/*.csv")):
+            if folder != "annotations":
+                shutil.move(path, root / folder / path.name)
+
+    root = changed(SOURCE, "physionet", move)
+    expected = scan_fixture(SOURCE, "physionet").cases.keys()
+    assert scan_tree(SOURCE, "physionet", root).cases.keys() == expected
+
+
+def test_mark_that_is_neither_zero_nor_one_stops_the_source(changed, scan_tree):
+    def spoil(rows, ids):
+        del ids
+        rows[0]["Edema"] = "0.5"
+
+    root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", spoil))
+    with pytest.raises(SourceError, match="expected 0 or 1"):
+        scan_tree(SOURCE, "physionet", root)
+
+
+def test_rare_labels_and_diseases_that_kaggle_folds_away_are_unknown(scan_fixture):
+    states = _states(_case(scan_fixture(SOURCE, "kaggle"), HEART))
+    for name in ("Rib fracture", "Edema", "Lung cavity", "COPD", "Tuberculosis"):
+        assert states[name] is State.UNKNOWN
+
+
+def test_hidden_test_part_of_kaggle_makes_no_case(scan_fixture, build_fixture):
+    found = scan_fixture(SOURCE, "kaggle")
+    assert {case.split for case in found.cases.values()} == {"train"}
+    assert "ignored-by-card" in build_fixture(SOURCE, "kaggle").codes().values()
+
+
+def test_editions_are_told_apart_by_their_tables(fixture_tree):
+    for layout in ("physionet", "kaggle"):
+        assert verify(CARD, fixture_tree(SOURCE, layout)).layout == layout
+
+
+def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture):
+    built, found = build_fixture(SOURCE, "physionet"), scan_fixture(SOURCE, "physionet")
+    for number, stored in ((HEART, "MONOCHROME2"), (AIR, "MONOCHROME1")):
+        case = _case(found, number)
+        header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
+        assert header.PhotometricInterpretation == stored
+        pixels = built.pixels(built.sample(case.key))
+        assert pixels[16, 16] > 200  # the mark
+        assert pixels[-4, -4] < 20  # the air
+
+
+def test_window_of_the_header_is_used(changed, build_tree, scan_fixture):
+    key = _case(scan_fixture(SOURCE, "physionet"), HEART).key
+
+    def narrow(root):
+        path = root / "train" / f"{key}.dicom"
+        header = pydicom.dcmread(path)
+        header.WindowCenter, header.WindowWidth = 1000, 400
+        header.save_as(path)
+
+    built = build_tree(SOURCE, changed(SOURCE, "physionet", narrow))
+    assert (built.pixels(built.sample(key)) == 255).mean() > 0.3
+
+
+def test_boxes_of_readers_on_one_place_are_merged(scan_fixture):
+    case = _case(scan_fixture(SOURCE, "physionet"), HEART)
+    (region,) = case.regions
+    assert region.evidence == "boxes of Cardiomegaly by R10, R8, R9"
+    assert all(corner == int(corner) for corner in region.shape.xyxy)  # mean of n, n+1, n+2
+
+
+def test_box_of_one_reader_elsewhere_leaves_the_finding_without_a_place(changed, scan_tree):
+    def move(rows, ids):
+        row = next(row for row in rows if row["image_id"] == ids[HEART])
+        row.update(x_min="1", y_min="1", x_max="12", y_max="12")
+
+    root = changed(SOURCE, "physionet", _edit("annotations_train.csv", move))
+    case = _case(scan_tree(SOURCE, "physionet", root), HEART)
+    assert case.regions == ()
+    assert _states(case)["Cardiomegaly"] is State.PRESENT
+
+
+def test_two_boxes_of_one_reader_do_not_make_an_agreement(changed, scan_tree):
+    def same_reader(rows, ids):
+        mine = [row for row in rows if row["image_id"] == ids[SPLIT]]
+        boxes = [row for row in mine if row["x_min"]]
+        boxes[1]["rad_id"] = boxes[0]["rad_id"]
+
+    root = changed(SOURCE, "physionet", _edit("annotations_train.csv", same_reader))
+    assert _case(scan_tree(SOURCE, "physionet", root), SPLIT).regions == ()
+
+
+def test_rest_class_gets_no_box(scan_fixture):
+    for case in scan_fixture(SOURCE, "physionet").cases.values():
+        assert "Other lesion" not in {region.value for region in case.regions}
+
+
+def test_box_of_a_resized_copy_is_refused(changed, build_tree, scan_fixture):
+    key = _case(scan_fixture(SOURCE, "physionet"), HEART).key
+
+    def shrink(root):
+        path = root / "train" / f"{key}.dicom"
+        header = pydicom.dcmread(path)
+        pixels = header.pixel_array[::4, ::4].copy()
+        header.Rows, header.Columns = pixels.shape
+        header.PixelData = pixels.tobytes()
+        header.save_as(path)
+
+    assert build_tree(SOURCE, changed(SOURCE, "physionet", shrink)).codes()[key] == "box-outside"
+
+
+def test_copy_as_png_fits_no_layout(tmp_path):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train/000434271f63a053c4128a0ba6352c7f.png").touch()
+    (tmp_path / "train.csv").touch()
+    assert not verify(CARD, tmp_path).fits
+
+
+@pytest.mark.parametrize("name", sorted(OPACITIES))
+def test_opacity_leaves_open_whether_another_word_for_it_is_true(changed, scan_tree, name):
+    def only(rows, ids):
+        for row in rows:
+            if row["image_id"] == ids[HEART]:
+                row.update(dict.fromkeys(set(row) - {"image_id", "rad_id"}, "0"), **{name: "1"})
+
+    def no_boxes(rows, ids):
+        rows[:] = [row for row in rows if row["image_id"] != ids[HEART]]
+
+    def both(root):
+        _edit("image_labels_train.csv", only)(root)
+        _edit("annotations_train.csv", no_boxes)(root)
+
+    root = changed(SOURCE, "physionet", both)
+    states = _states(_case(scan_tree(SOURCE, "physionet", root), HEART))
+    assert {other for other in OPACITIES if states[other] is State.UNKNOWN} == OPACITIES - {name}
+    assert states[name] is State.PRESENT
+    assert states["Clavicle fracture"] is State.ABSENT
+
+
+def test_opacities_are_absent_where_readers_saw_none(scan_fixture):
+    states = _states(_case(scan_fixture(SOURCE, "physionet"), HEART))
+    assert {states[name] for name in OPACITIES} == {State.ABSENT}
+
+
+def test_view_is_not_asked_since_no_file_says_it(build_fixture):
+    assert "View Recognition" not in {i.task for i in build_fixture(SOURCE, "physionet").items}
+
+
+def test_each_picture_is_a_patient_of_its_own(scan_fixture):
+    for key, case in scan_fixture(SOURCE, "physionet").cases.items():
+        assert case.patient == key
+
+
+def test_sex_that_is_no_sex_is_kept_nowhere(scan_fixture):
+    assert {case.facts for case in scan_fixture(SOURCE, "physionet").cases.values()} == {()}
+
+
+def test_pictures_may_not_be_passed_on(build_fixture):
+    samples = build_fixture(SOURCE, "physionet").samples
+    assert {sample.redistribute for sample in samples} == {False}

@@ -1,0 +1,258 @@
+"""Traps of the evidence card `vindr-mammo`."""
+
+import csv
+import hashlib
+
+import numpy as np
+import pydicom
+import pytest
+
+from medrcube.build.ground import ground_of
+from medrcube.errors import SourceError
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Scope, State
+from medrcube.sources.layout import verify
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "letters-for-side-and-view-burnt-in": "no list of files; advice to reviewers, noted as a quirk",
+    "lookup-tables-and-compressed-files": "unverified for this source; the core reader's own tests",
+    "columns-of-metadata-csv": "unverified, so the file is not used",
+    "licence-name-and-size": "unverified, need the page",
+    "test-part-first-one-view-a-study": "advice for the choice of a batch",
+}
+SOURCE, LAYOUT = "vindr-mammo", "physionet"
+CARD = find_sources()[SOURCE].card
+TABLE = "finding_annotations.csv"
+
+
+def _rows(root):
+    with (root / TABLE).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _study(number):
+    return hashlib.md5(f"study {number}".encode(), usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture
+def image(fixture_tree):
+    """``(study, side, view)`` -> key of the picture."""
+
+    def find(study, side, view):
+        named = (_study(study), side, view)
+        rows = _rows(fixture_tree(SOURCE, LAYOUT))
+        columns = ("study_id", "laterality", "view_position")
+        return next(r["image_id"] for r in rows if tuple(r[c] for c in columns) == named)
+
+    return find
+
+
+def _set(key, **cells):
+    """An edit that changes cells of the rows of one picture."""
+
+    def edit(root):
+        rows = _rows(root)
+        for row in rows:
+            if row["image_id"] == key:
+                row.update(cells)
+        with (root / TABLE).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+
+    return edit
+
+
+def _header(key, **elements):
+    """An edit that changes elements of one DICOM file."""
+
+    def edit(root):
+        path = next(root.rglob(f"{key}.dicom"))
+        data = pydicom.dcmread(path)
+        for keyword, value in elements.items():
+            setattr(data, keyword, value)
+        data.save_as(path)
+
+    return edit
+
+
+def test_findings_of_a_cell_are_a_list_of_names(scan_fixture, image):
+    case = scan_fixture(SOURCE, LAYOUT).cases[image(2, "L", "CC")]
+    assert [region.value for region in case.regions] == ["Mass", "Skin Retraction"]
+
+
+@pytest.mark.parametrize("cell", ["__import__('os').getcwd()", "Mass", "['Mass', 3]", ""])
+def test_cell_that_is_no_list_of_names_is_read_and_never_run(changed, scan_tree, image, cell):
+    root = changed(SOURCE, LAYOUT, _set(image(1, "L", "CC"), finding_categories=cell))
+    with pytest.raises(SourceError, match="expected a list of names"):
+        scan_tree(SOURCE, LAYOUT, root)
+
+
+@pytest.mark.parametrize(
+    ("study", "side", "view", "clear"),
+    [
+        (0, "L", "CC", True),  # BI-RADS 1
+        (0, "R", "CC", False),  # BI-RADS 2: something benign is there
+        (1, "R", "MLO", False),  # the other view of a breast of BI-RADS 3
+    ],
+)
+def test_no_finding_means_normal_in_a_breast_of_bi_rads_1_only(
+    scan_fixture, image, study, side, view, clear
+):
+    found, key = scan_fixture(SOURCE, LAYOUT), image(study, side, view)
+    said = found.states(key, "lesion")
+    assert said["No Finding"] is (State.PRESENT if clear else State.UNKNOWN)
+    assert ("Mass" in said) == clear
+
+
+def test_benign_findings_are_not_boxed_so_a_mass_is_not_denied_in_bi_rads_2(scan_fixture, image):
+    case = scan_fixture(SOURCE, LAYOUT).cases[image(0, "R", "MLO")]
+    ground = ground_of(CARD, case, load_terms())
+    assert "No Finding" not in ground.present
+    # What is implied absent is the mass of BI-RADS 3 to 5, never the mass.
+    assert "breast mass" not in ground.absent
+    assert "mass BI-RADS 3-5" in ground.absent
+
+
+def test_breast_of_bi_rads_1_denies_every_finding(scan_fixture, image):
+    states = scan_fixture(SOURCE, LAYOUT).states(image(0, "L", "MLO"), "sign")
+    assert set(states.values()) == {State.ABSENT}
+    assert len(states) == 4
+
+
+def test_grade_of_the_breast_is_open_on_a_view_without_its_finding(
+    scan_fixture, build_fixture, image
+):
+    seen, unseen = image(1, "R", "CC"), image(1, "R", "MLO")
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.states(seen, "birads") == {"BI-RADS 3": State.PRESENT}
+    assert found.states(unseen, "birads") == {"BI-RADS 3": State.UNKNOWN}
+    items = build_fixture(SOURCE, LAYOUT).items_of(unseen, "Severity Grading")
+    assert {item.field for item in items} == {"density"}
+
+
+def test_grade_of_the_breast_is_open_where_all_boxes_have_a_lower_one(changed, scan_tree, image):
+    key = image(1, "L", "CC")
+    root = changed(SOURCE, LAYOUT, _set(key, finding_birads="BI-RADS 3"))
+    assert scan_tree(SOURCE, LAYOUT, root).states(key, "birads") == {"BI-RADS 4": State.UNKNOWN}
+
+
+def test_grade_belongs_to_the_breast():
+    assert CARD.fields["birads"].scope is CARD.fields["density"].scope is Scope.BREAST
+    assert CARD.shows is Scope.BREAST
+
+
+def test_lesion_in_a_box_without_a_grade_is_left_open(changed, scan_tree, image):
+    key = image(1, "L", "CC")
+    root = changed(SOURCE, LAYOUT, _set(key, finding_birads=""))
+    assert scan_tree(SOURCE, LAYOUT, root).states(key, "lesion") == {"Mass": State.UNKNOWN}
+
+
+def test_sign_in_a_box_without_a_grade_is_present(scan_fixture, image):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.states(image(5, "L", "CC"), "sign") == {"Suspicious Lymph Node": State.PRESENT}
+
+
+def test_box_that_sticks_out_is_clipped_at_the_border(scan_fixture, build_fixture, image):
+    key = image(3, "L", "MLO")
+    case = scan_fixture(SOURCE, LAYOUT).cases[key]
+    assert case.regions[1].shape.xyxy == (0.0, 140.25, 24.0, 165.0)
+    assert build_fixture(SOURCE, LAYOUT).sample(key)
+
+
+@pytest.mark.parametrize(
+    ("corner", "beyond", "place", "clipped"), [("xmax", "900", 2, 140.0), ("ymax", "900", 3, 176.0)]
+)
+def test_box_that_sticks_out_at_the_far_side_is_clipped(
+    changed, scan_tree, image, corner, beyond, place, clipped
+):
+    key = image(1, "L", "CC")
+    root = changed(SOURCE, LAYOUT, _set(key, **{corner: beyond}))
+    assert scan_tree(SOURCE, LAYOUT, root).cases[key].regions[0].shape.xyxy[place] == clipped
+
+
+def test_box_of_a_resized_copy_is_refused(changed, build_tree, image):
+    key = image(1, "L", "CC")
+    root = changed(SOURCE, LAYOUT, _set(key, height="3518", width="2800"))
+    assert build_tree(SOURCE, root).codes()[key] == "box-frame"
+
+
+def test_two_findings_in_one_box_are_not_set_against_each_other(build_fixture, image):
+    wrong = build_fixture(SOURCE, LAYOUT).wrong_of(image(2, "L", "CC"))
+    assert wrong.isdisjoint({"mass BI-RADS 3-5", "skin retraction"})
+
+
+def test_no_biopsy_stands_behind_a_grade_so_no_disease_is_asked(build_fixture):
+    tasks = {item.task for item in build_fixture(SOURCE, LAYOUT).items}
+    assert "Disease Diagnosis" not in tasks
+
+
+def test_negative_of_monochrome1_is_shown_positive(build_fixture, scan_fixture):
+    built, kinds = build_fixture(SOURCE, LAYOUT), set()
+    for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
+        header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
+        kinds.add(header.PhotometricInterpretation)
+        shown = built.pixels(built.sample(key))
+        assert shown[0, -1] < 40, key
+        assert shown[14:26, 11:24].mean() > 200, key
+    assert kinds == {"MONOCHROME1", "MONOCHROME2"}
+
+
+def test_first_of_several_windows_is_used(changed, build_tree, build_fixture, image):
+    key = image(0, "L", "CC")
+    edit = _header(key, WindowCenter=[2048, 100], WindowWidth=[4096, 10])
+    one, two = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert (one.pixels(one.sample(key)) == two.pixels(two.sample(key))).all()
+
+
+def test_rescaling_comes_before_the_window(changed, build_tree, build_fixture, image):
+    key = image(0, "L", "CC")
+    edit = _header(key, RescaleSlope=2, RescaleIntercept=-1000, WindowCenter=3096, WindowWidth=8192)
+    one, two = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    difference = one.pixels(one.sample(key)).astype(int) - two.pixels(two.sample(key))
+    assert np.abs(difference).max() <= 1
+
+
+def test_raw_data_for_processing_are_refused(changed, build_tree, image):
+    key = image(0, "L", "CC")
+    edit = _header(key, PresentationIntentType="FOR PROCESSING")
+    quarantine = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).quarantine
+    row = quarantine[quarantine["case"] == key].iloc[0]
+    assert (row["stage"], row["code"]) == ("select", "for-processing")
+
+
+def test_data_for_presentation_are_shown(changed, build_tree, image):
+    key = image(0, "L", "CC")
+    edit = _header(key, PresentationIntentType="FOR PRESENTATION")
+    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).sample(key)
+
+
+def test_study_stands_for_the_patient(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases.values()
+    assert {case.patient for case in cases} == {_study(number) for number in range(6)}
+
+
+def test_study_with_three_views_of_one_kind_keeps_them_all(changed, scan_tree, image):
+    key = image(0, "L", "MLO")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(key, view_position="CC")))
+    mine = [k for k, case in found.cases.items() if case.patient == _study(0)]
+    assert [next(iter(found.states(k, "view"))) for k in mine] == ["CC", "CC", "CC", "MLO"]
+
+
+def test_edition_of_png_pictures_fits_no_layout(changed):
+    def convert(root):
+        for path in root.rglob("*.dicom"):
+            path.rename(path.with_suffix(".png"))
+
+    assert not verify(CARD, changed(SOURCE, LAYOUT, convert)).fits
+
+
+def test_box_below_two_thousandths_of_the_frame_is_not_asked():
+    assert CARD.roi[0] == 0.002
+
+
+def test_category_that_the_card_does_not_know_stops_the_source(changed, scan_tree, image):
+    edit = _set(image(1, "L", "CC"), finding_categories="['Breast Implant']")
+    with pytest.raises(SourceError, match="Breast Implant"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
