@@ -165,6 +165,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
         "policy": portable(job.policy),
         "artefacts": portable(job.artefacts),
         "images": portable(case.images),
+        "guide": portable(case.guide),
         "regions": [
             [region.field, concept, region.image, portable(region.shape)]
             for region, concept in zip(case.regions, job.concepts, strict=True)

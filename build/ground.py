@@ -106,9 +106,13 @@ def _without(marks: dict[str, Mark], unknown: Iterable[str]) -> dict[str, Mark]:
 
 
 def _silent(card: Card, case: Case, stated: set[str]) -> Iterator[tuple[str, Field]]:
-    speaks = {label.field for label in case.labels if label.state is State.PRESENT}
+    said = [label for label in case.labels if label.state is State.PRESENT]
+    speaks = {label.field for label in said}
+    usable = {label.field for label in said if concept_of(card, label) is not None}
     for field in card.fields.values():
-        if field.constant or (field.group is not None and field.name not in speaks):
+        # "Unknown", or a number between two bands, says nothing of the other values either.
+        unusable = field.name in speaks - usable
+        if field.constant or unusable or (field.group is not None and field.name not in speaks):
             continue
         for concept in field.concepts():
             if concept not in stated:

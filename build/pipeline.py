@@ -28,6 +28,7 @@ from medrcube.build.items import Item, items_to_frame
 from medrcube.build.overlap import shared_images
 from medrcube.build.plan import Job, plan
 from medrcube.build.render import Picture, Rendered, recipe_id
+from medrcube.build.repeats import bar_repeats
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.sampling import select
 from medrcube.build.scan import Scan, scan
@@ -276,7 +277,7 @@ def _derive_all(
         for case in found.cases:
             problems.extend(results[card.id, case.key].problems)
             queries.extend(derive(card, case, by_case.get((card.id, case.key), [])))
-    return queries, problems
+    return bar_repeats(queries), problems
 
 
 def _reports(

@@ -20,7 +20,7 @@ from medrcube.build.slicing import Choice, choose_slices
 from medrcube.build.volume import Volume
 from medrcube.build.windowing import GreyScale, grey_scale
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile, Region
+from medrcube.records import ImageRef, MaskFile, Region, Shape
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
@@ -37,12 +37,14 @@ class Tile:
         greys: grey scale of the whole volume; ``None`` for colour.
         policy: how stored values become a picture.
         masks: number of a region -> ``(slices, rows, columns)`` in display order.
+        guide: masks that choose the slice in place of those of the regions.
     """
 
     volume: Volume
     greys: GreyScale | None
     policy: PixelPolicy
     masks: Mapping[int, NDArray[np.bool_]]
+    guide: tuple[NDArray[np.bool_], ...] = ()
 
     def picture(self, index: int) -> NDArray[np.uint8]:
         """One slice as an 8-bit picture with square pixels."""
@@ -80,6 +82,8 @@ def open_tiles(job: Job) -> list[Tile]:
 def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
     """Choose slices by the rule of the adapter, or else by the policy of the card.
 
+    Of images shown side by side the first decides; the others show the same slice.
+
     Raises:
         ReadError: no slice fits, or images shown side by side hold unequal numbers of slices.
     """
@@ -93,7 +97,7 @@ def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
             f"images shown side by side hold {counts} slices; expected equal numbers",
             code="uneven-montage",
         )
-    masks = [mask for tile in tiles for mask in tile.masks.values()]
+    masks = tiles[0].guide or tuple(tiles[0].masks.values())
     return choose_slices(job.policy.slice, counts[0], masks)
 
 
@@ -136,7 +140,9 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                 )
             masks[index] = orientation.apply(mask)
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
-    return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks)
+    shapes = job.case.guide if number == 0 else ()
+    guide = tuple(orientation.apply(_rasterise(shape, stored, job.policy)) for shape in shapes)
+    return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide)
 
 
 def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
@@ -152,11 +158,14 @@ def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
 
 
 def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> NDArray[np.bool_]:
-    # Where the card calls the affine a dummy, a mask is placed by index and not through it.
-    place = replace(stored, affine=None) if policy.orient == "stored" else stored
     try:
-        return rasterise(region.shape, place)
+        return _rasterise(region.shape, stored, policy)
     except ReadError as error:
         if isinstance(region.shape, MaskFile):
             raise
         raise ReadError(f"{region.evidence}: {error}", code=error.code) from error
+
+
+def _rasterise(shape: Shape, stored: Volume, policy: PixelPolicy) -> NDArray[np.bool_]:
+    # Where the card calls the affine a dummy, a mask is placed by index and not through it.
+    return rasterise(shape, replace(stored, affine=None) if policy.orient == "stored" else stored)

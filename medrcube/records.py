@@ -185,6 +185,8 @@ class Case:
         patient: the source's patient identifier, or ``None`` when the source does not say.
         labels: every statement about the case, with its state.
         regions: masks and boxes.
+        guide: shapes on the first image that choose its slice in place of the case's regions,
+            so that a companion image can show the slice that another one's masks chose.
         split: the source's own split, or ``None``.
         shows: the widest scope that the picture can show.
         anatomy: region of the body.
@@ -200,6 +202,7 @@ class Case:
     patient: str | None = None
     labels: tuple[Label, ...] = ()
     regions: tuple[Region, ...] = ()
+    guide: tuple[Shape, ...] = ()
     split: str | None = None
     shows: Scope | None = None
     anatomy: Anatomy | None = None
@@ -212,8 +215,8 @@ class Case:
     def files(self) -> tuple[Path, ...]:
         """Every raw file that the case needs, images first, without repeats."""
         paths = [path for image in self.images for path in (*image.paths, *image.parts)]
-        for region in self.regions:
-            paths.extend(files_of(region.shape))
+        for shape in (*(region.shape for region in self.regions), *self.guide):
+            paths.extend(files_of(shape))
         return tuple(dict.fromkeys(paths))
 
 

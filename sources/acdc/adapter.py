@@ -35,6 +35,8 @@ def _patient(folder: Path) -> Iterator[Case]:
     names = [f"{folder.name}_frame{info.integer(phase):02}" for phase in PHASES]
     images = [ImageRef(paths=(_volume(folder / f"{name}.nii.gz"),)) for name in names]
     truths = [_volume(folder / f"{name}_gt.nii.gz") for name in names]
+    # The slice is chosen where the heart is largest; end-systole shows the same one.
+    guide = tuple(region.shape for region in label_map(truths[0], (1, 2, 3), field="structure"))
     for phase, image, truth in zip(PHASES, images, truths, strict=True):
         yield Case(
             key=f"{folder.name}-{phase}",
@@ -42,6 +44,7 @@ def _patient(folder: Path) -> Iterator[Case]:
             patient=folder.name,
             labels=(info.label(phase, field="phase", value=phase),),
             regions=label_map(truth, (1, 2, 3), field="structure"),
+            guide=guide,
             split=split,
             facts=facts,
         )

@@ -1,6 +1,8 @@
 import json
+import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from medrcube.build.engine import LocalEngine
@@ -64,3 +66,37 @@ def test_equal_pictures_in_two_sources_are_found_and_told(
 
 def test_a_source_alone_shares_nothing(toy):
     assert shared_images([toy.card], []) == ()
+
+
+def _asked(workspace):
+    items, samples = (pd.read_parquet(p) for p in (workspace.items, workspace.samples))
+    cases = samples.set_index("id")["case"]
+    return {(cases[row.sample], row.task) for row in items.itertuples()}
+
+
+@pytest.fixture
+def built(toy, workspace, quiet):
+    def run():
+        build(workspace, {"toy": toy}, LocalEngine(1), quiet)
+        dropped = json.loads(workspace.audit.read_text())["dropped"]
+        return _asked(workspace), dropped
+
+    return run
+
+
+def test_a_picture_that_is_there_twice_is_asked_once(built, raw):
+    shutil.copy(raw / "g (0).png", raw / "g (7).png")
+    shutil.copy(raw / "g (0)_mask.png", raw / "g (7)_mask.png")
+    asked, dropped = built()
+    assert ("g (0)", "Disease Diagnosis") in asked
+    assert ("g (7)", "Disease Diagnosis") not in asked
+    assert dropped["Disease Diagnosis: repeated-picture"] == 1
+
+
+def test_equal_pictures_with_different_labels_are_not_asked(built, raw):
+    shutil.copy(raw / "g (0).png", raw / "m (7).png")
+    shutil.copy(raw / "g (0)_mask.png", raw / "m (7)_mask.png")
+    asked, dropped = built()
+    assert not {("g (0)", "Disease Diagnosis"), ("m (7)", "Disease Diagnosis")} & asked
+    assert ("g (0)", "Modality Recognition") in asked
+    assert dropped["Disease Diagnosis: contradicting-pictures"] == 2

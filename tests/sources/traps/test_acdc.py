@@ -123,7 +123,7 @@ def test_both_phases_of_the_pair_show_one_slice(build_fixture):
     assert first == second
 
 
-def test_pair_keeps_to_one_slice_where_the_phases_are_labelled_differently(changed, build_tree):
+def test_the_pair_shows_the_slice_that_end_diastole_chooses(changed, build_tree):
     def shorten(root):
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
         image = nibabel.load(path)
@@ -132,7 +132,7 @@ def test_pair_keeps_to_one_slice_where_the_phases_are_labelled_differently(chang
         nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
 
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shorten))
-    assert built.sample("patient001-ED-ES").frames == "2+2"
+    assert built.sample("patient001-ED-ES").frames == "3+3"
 
 
 def test_group_is_asked_of_both_phases_side_by_side_and_never_of_one(build_fixture, scan_fixture):
