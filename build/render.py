@@ -20,7 +20,7 @@ from medrcube.build.plan import Artefact, Job
 from medrcube.build.slicing import Choice
 from medrcube.build.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
-from medrcube.files import sha256_of, write_bytes
+from medrcube.files import sha256_of, write_again
 from medrcube.records import ImageRef, Problem
 
 EPOCH = 1
@@ -138,7 +138,7 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
     job, choice = scene.job, scene.choice
     path = f"{job.source}/{job.name}{scene.marker}{drawn.artefact.suffix}.png"
     data = encode_png(drawn.pixels)
-    write_bytes(images / path, data)
+    write_again(images / path, data)
     height, width = drawn.pixels.shape[:2]
     digest = pixel_hash(drawn.pixels)
     return Picture(

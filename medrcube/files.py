@@ -25,14 +25,29 @@ def write_bytes(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
+def write_again(path: Path, data: bytes) -> None:
+    """Write a file atomically that can be made again at any time, without waiting for the disk.
+
+    After a power failure it may be short; whoever keeps a record of its size will notice.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    with replacing(path, sync=False) as temporary:
+        temporary.write_bytes(data)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text atomically; half of a surrogate pair, as models send, is escaped."""
     write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place when the block ends well."""
+def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
+    """A temporary path beside ``path`` that takes its place when the block ends well.
+
+    With ``sync`` the content is on the disk before the name changes.
+    """
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,9 +56,11 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary = Path(name)
         temporary.chmod(0o644)
         yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
+        if sync:
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
         temporary.replace(path)
+        temporary = None
     except OSError as error:
         raise WorkspaceError(
             f"{path}: cannot be written ({error.strerror}); is the folder writable and the "
