@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RefusedError
 
 # Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
 # superior, anterior to posterior, right to left.
@@ -40,16 +40,22 @@ class Marked:
         areas: NDArray[np.int64] = np.asarray(self.voxels.sum(axis=across, dtype=np.int64))
         return areas[::-1] if reverse else areas
 
+    def pixel_area(self, plane: str) -> float:
+        """Square mm that one voxel covers on a slice of a plane."""
+        axis, _ = _NORMALS[plane]
+        across = np.delete(np.linalg.norm(self.affine[:3, :3], axis=0), axis)
+        return float(across.prod())
+
     def largest(self, plane: str, *, least: int = 1) -> int:
         """Slice with the most marked voxels, the first of equals, in display order.
 
         Raises:
-            ReadError: code ``no-slice`` when no slice has at least ``least``.
+            RefusedError: code ``no-slice`` when no slice has at least ``least``.
         """
         areas = self.areas(plane)
         best = int(areas.argmax())
         if areas[best] < least:
-            raise ReadError(
+            raise RefusedError(
                 f"the largest {plane} slice of the mask has {areas[best]} marked voxels; expected "
                 f"at least {least}, fewer cannot be seen",
                 code="no-slice",
@@ -92,6 +98,44 @@ class Labels:
         whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
         voxels = np.isin(whole, values) if values else self.values > 0.5
         return Marked(voxels=voxels, affine=self.affine)
+
+    def strays(self, *values: int) -> Marked:
+        """Voxels of some values that are not joined, face to face, to the most of them."""
+        import SimpleITK  # noqa: PLC0415
+
+        library: Any = SimpleITK
+        voxels = self.marked(*values).voxels
+        if voxels.any():
+            box = tuple(slice(place.min(), place.max() + 1) for place in np.nonzero(voxels))
+            inside = library.GetImageFromArray(voxels[box].astype(np.uint8))
+            parts = library.GetArrayFromImage(library.ConnectedComponent(inside))
+            sizes = np.bincount(parts.ravel())
+            sizes[0] = 0
+            voxels = np.zeros_like(voxels)
+            voxels[box] = (parts > 0) & (parts != sizes.argmax())
+        return Marked(voxels=voxels, affine=self.affine)
+
+
+def check_grid(labels: Path, image: Path) -> None:
+    """Refuse labels that lie on another grid than their image; reads two headers.
+
+    Raises:
+        ReadError: code ``mask-place`` when sizes differ or a corner lies more than half a voxel
+            off.
+    """
+    import nibabel  # noqa: PLC0415
+
+    library: Any = nibabel
+    a, b = library.load(labels), library.load(image)
+    corners = np.array([(x, y, z, 1) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
+    corners[:, :3] *= b.shape[:3]
+    apart = np.linalg.norm(corners @ (a.affine - b.affine).T, axis=1).max()
+    if a.shape != b.shape or apart > min(b.header.get_zooms()[:3]) / 2:
+        raise ReadError(
+            f"{labels.name}: has the grid {a.shape}, its image {b.shape}, and their corners lie "
+            f"up to {apart:.1f} mm apart; expected one grid: is it the label of this image?",
+            code="mask-place",
+        )
 
 
 def load_labels(path: Path) -> Labels:

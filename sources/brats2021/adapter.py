@@ -7,14 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.tables import natural
 
 SEQUENCES = ("t1", "t1ce", "t2", "flair")
 PLANES = ("axial", "coronal", "sagittal")
+LABELS = (0, 1, 2, 4)
+"""There is no 3: later editions store the enhancing tumour so."""
+WHOLE = "1+2+4"
 # Core and enhancing part are seen after contrast, edema in T2; plain T1 shows none of them well.
-_SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", "1+2+4"), "flair": ("2", "1+2+4")}
+_SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2", WHOLE)}
 _FOLDER = re.compile(r"BraTS2021_(\d{5})")
 
 
@@ -40,9 +46,20 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice with the largest whole tumour: one place for all sequences of a patient."""
-    plane = case.plane or "axial"
-    tumour = load_labels(case.images[0].parts[0]).marked()
+    """The slice with the largest whole tumour: one place for all sequences of a patient.
+
+    Raises:
+        ReadError: code ``label-values`` for a segmentation of another edition.
+    """
+    plane, path = case.plane or "axial", case.images[0].parts[0]
+    labels = load_labels(path)
+    if not np.isin(labels.values, LABELS).all():
+        raise ReadError(
+            f"{path.name}: holds values other than {LABELS}; is this BraTS 2023 or later, where 3 "
+            "is the enhancing tumour?",
+            code="label-values",
+        )
+    tumour = labels.marked()
     return [slice_at(volume, tumour.centre_of_slice(plane, tumour.largest(plane, least=100)))]
 
 
@@ -70,4 +87,5 @@ def _region(truth: Path, value: str) -> Region:
         value=value,
         shape=MaskFile(paths=(truth,), values=tuple(map(int, value.split("+")))),
         evidence=f"{truth.name}={value}",
+        optional=value != WHOLE,  # a tumour need not have every part
     )

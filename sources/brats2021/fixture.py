@@ -1,4 +1,4 @@
-"""Synthetic BraTS patients: four sequences, one without truth, one twice."""
+"""Synthetic BraTS patients: four sequences, one without edema, one without truth, one twice."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ SHAPE = (84, 110, 96)
 VALUES = np.array([0, 1, 4, 2], np.uint8)
 """Stored value of the background, the core, the ring around it and the edema beside."""
 SEQUENCES = ("t1", "t1ce", "t2", "flair")
+DRY = 3
+"""Seed of the patient without edema."""
 
 
 def build(root: Path, layout: str) -> None:
@@ -43,7 +45,7 @@ def _labels(seed: int) -> NDArray[np.uint8]:
         flat = chambers(rows, columns, seed=seed)
         # Away from the middle the core is all ring, and there is no edema.
         labels[k] = flat if abs(k - 2 * count // 3) <= 7 else 2 * ((flat == 1) | (flat == 2))
-    return labels
+    return labels if seed != DRY else np.where(labels == 3, np.uint8(0), labels)
 
 
 def _brain(seed: int, labels: NDArray[np.uint8]) -> NDArray[np.int16]:

@@ -36,7 +36,7 @@ BOXES = (
 def build(root: Path, layout: str) -> None:
     """Write slices of all series of two women, of one for the others, and the sheets."""
     del layout
-    mapping: list[list[Value]] = [list(MAPPED)]
+    mapping: list[list[Value]] = [[*MAPPED, " ", " "]]  # copies have empty columns
     boxes: list[list[Value]] = [list(BOXES)]
     clinic: list[list[Value]] = [
         ["Patient Information", "MRI Technical Information", *[None] * 8],

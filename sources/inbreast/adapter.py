@@ -57,7 +57,10 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
                 key=key,
                 images=(ImageRef(paths=(path,)),),
                 patient=named["patient"] if named else None,
-                labels=tuple(_labels(row, marks)),
+                labels=(
+                    *_labels(row, marks),
+                    *_unmarked(row, outlined=("allxml", key) in outlines),
+                ),
                 regions=regions,
                 facts=(("laterality", side),),
             )
@@ -80,7 +83,8 @@ def _rows(root: Path, layout: str) -> Iterator[Row]:
     if layout == "csv":
         rows = read_csv(path, columns=COLUMNS, delimiter=";")
     else:
-        rows = read_sheet(path, columns=(*COLUMNS, *FLAGS))
+        # A second sheet of some copies has another row order and names people.
+        rows = read_sheet(path, columns=(*COLUMNS, *FLAGS), sheet="Sheet1")
     return (row for row in rows if row["File Name"])  # the sheet ends with a row of totals
 
 
@@ -98,6 +102,12 @@ def _labels(row: Row, marks: Iterable[Mark]) -> Iterator[Label]:
         yield row.label("Bi-Rads", field="finding", value="normal")
         for name in EXCLUDED_BY_NORMAL:
             yield row.label("Bi-Rads", field=_field(name), value=name, state=State.ABSENT)
+
+
+def _unmarked(row: Row, *, outlined: bool) -> Iterator[Label]:
+    """All but normal pictures have a file of marks: a copy without it denies no mass."""
+    if not outlined and row["Bi-Rads"] != "1" and not row.get("Mass"):
+        yield row.label("Bi-Rads", field="mass", value="mass", state=State.UNKNOWN)
 
 
 def _regions(marks: Iterable[Mark]) -> Iterator[Region]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.sources.phantom_sheets import write_spreadsheet
+from medrcube.sources.phantom_sheets import Sheets, write_spreadsheet
 from medrcube.sources.phantoms import CANARY, bounds, lesion, picture, write_dicom, write_lines
 
 HEIGHT, WIDTH = 150, 110
@@ -50,6 +50,7 @@ def build(root: Path, layout: str) -> None:
             _plist(path, {**line, "DataSummary": {}} if seed % 4 else {"Images": [_image([line])]})
         known: list[str | int | float | None] = [CANARY, CANARY, side, view, 201001, number]
         marked = ["X" if flag in flags else None for flag in FLAGS]
+        marked[3] = " " if seed == 6 else marked[3]  # one cell of the release is blank, not empty
         rows.append([*known, "   " if acr is None else acr, birads, *marked])
     write_lines(root / "MedicalReports/1.txt", [CANARY])
     if layout == "csv":
@@ -58,7 +59,12 @@ def build(root: Path, layout: str) -> None:
         return
     header = [*FIRST, "Bi-Rads", "Mass ", *FLAGS[1:]]
     totals = [*[None] * 8, 2, 1, 1, 2]
-    write_spreadsheet(root / "INbreast.xls", {"Sheet1": [header, *rows, [None] * 12, totals]})
+    sheets: Sheets = {
+        "Sheet1": [header, *rows, [None] * 12, totals],
+        # Some copies hold a list of people in another row order.
+        "Sheet2": [["Patient", "Bi-Rads", "DG"], *([CANARY, row[7], CANARY] for row in rows[::-1])],
+    }
+    write_spreadsheet(root / "INbreast.xls", sheets)
 
 
 def _name(number: int, seed: int, side: str, view: str) -> str:

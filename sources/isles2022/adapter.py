@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import ReadError
+from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
 from medrcube.sources.tables import natural
@@ -52,7 +52,7 @@ def _clear(marked: Marked) -> int:
     middle = [k for k in range(len(areas)) if len(areas) <= 4 * k + 2 <= 3 * len(areas)]
     free = [k for k in middle if lesions.size and np.abs(lesions - k).min() >= APART]
     if not free:
-        raise ReadError(
+        raise RefusedError(
             f"no slice in the middle half lies {APART} slices from a lesion, or nothing is marked",
             code="no-slice",
         )
@@ -79,8 +79,14 @@ def _case(
     elif lesion:
         labels.append(Label(field="infarct", value="lesion", evidence=mask.name))
         labels.append(Label(field="diagnosis", value="stroke", evidence="challenge description"))
-        shape = MaskFile(paths=(mask,))
-        regions = (Region(field="infarct", value="lesion", shape=shape, evidence=mask.name),)
+        region = Region(
+            field="infarct",
+            value="lesion",
+            shape=MaskFile(paths=(mask,), values=(1,)),  # some are fractions: 1 after rounding
+            evidence=mask.name,
+            optional=True,  # three masks are empty: ``frames`` refuses them
+        )
+        regions = (region,)
     return Case(
         key=f"{patient}-{sequence}{'-clear' if clear else ''}",
         # The choice of the slice needs the mask in every sequence.

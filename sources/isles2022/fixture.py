@@ -1,4 +1,4 @@
-"""Synthetic ISLES patients: FLAIR on a grid of its own, an empty mask, a tiny lesion."""
+"""Synthetic ISLES patients: FLAIR on its own grid, masks empty, tiny and of fractions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from medrcube.sources.phantoms import (
 
 LESIONS = {1: (3, 9), 4: (11, 17), 9: (4, 8), 120: None, 250: (9, 10)}
 """Number of the case -> first marked slice and the one behind the last."""
+FRACTIONS = 4
+"""Its mask is not exact, as after resampling."""
 SHAPE, SPACING = (20, 100, 88), (2.0, 2.0, 5.0)
 FLAIR_SHAPE, FLAIR_SPACING = (16, 200, 176), (1.0, 1.0, 6.0)
 
@@ -43,9 +45,12 @@ def build(root: Path, layout: str) -> None:
         )
         tall = np.zeros(FLAIR_SHAPE, np.bool_)
         _write(flair, _volume(number + 2, tall, 600).astype(np.float32), FLAIR_SPACING)
-        _sidecar(dwi)
+        if number != 1:  # not every centre gave them
+            _sidecar(dwi)
         folder = top / "derivatives" / patient / "ses-0001"
-        _write(folder / f"{name}_msk", truth.astype(np.uint16), SPACING)
+        whole = truth.astype(np.uint16)
+        mask = np.where(truth, 0.98, 0.02).astype(np.float32) if number == FRACTIONS else whole
+        _write(folder / f"{name}_msk", mask, SPACING)
         if layout != "zenodo":
             write_picture(folder / f"{name}_snp.png", picture(40, 40, seed=number))
     write_lines(top / "participants.tsv", ["participant_id\tsex", f"{CANARY}\tF"])

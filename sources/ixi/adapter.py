@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.layout import walk
 from medrcube.sources.spreadsheets import read_sheet
@@ -58,12 +57,6 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
 
 def frames(case: Case, volume: Any) -> list[int]:
     """Mid-brain of an axial T1 volume, else the middle."""
-    if volume.affine is None:
-        raise ReadError(
-            f"{case.key}: the file does not say where its axes point, but the card assumes so "
-            "for every sequence (unverified for T2, PD and MRA); is this another edition?",
-            code="no-affine",
-        )
     count = volume.slices.shape[0]
     necked = case.plane == "axial" and any(label.value == "T1" for label in case.labels)
     return [int(count * HEIGHT) if necked else count // 2]

@@ -20,9 +20,12 @@ HEADER = (
 ROWS: tuple[tuple[Value, ...], ...] = (
     (1, 1, 170, 80, 1, 3, 5, 2, CANARY, 0, None, None),
     (2, 2, 164, 58, 1, 4, 1, 5, CANARY, 1, CANARY, 35.800137),
+    (2, 2, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, None),
     (12, 1, 1520, 70, 1, 2, 1, 5, CANARY, 1, CANARY, 38.781656),
     (219, 1, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, 51.2),
     (219, 1, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, 60.1),
+    (328, 1, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, 40.5),
+    (328, 2, 0, 0, 0, 0, 0, 0, CANARY, 1, CANARY, 40.5),
 )
 
 

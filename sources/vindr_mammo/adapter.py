@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from medrcube.errors import SourceError
+from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
+from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.tables import Row, index_names, read_csv
 
 TABLE = "finding_annotations.csv"
@@ -47,6 +49,22 @@ def cases(root: Path, layout: str) -> Iterator[Case]:
             regions=tuple(region for row in rows for region in _regions(row)),
             split=first["split"],
         )
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The only one, as it was made for readers.
+
+    Raises:
+        RefusedError: code ``for-processing`` for the raw data of a detector.
+    """
+    del volume
+    intent = read_header(case.images[0].paths[0], ("PresentationIntentType",))
+    if intent.get("PresentationIntentType") == "FOR PROCESSING":
+        raise RefusedError(
+            f"{case.key}: is marked FOR PROCESSING, so it is no picture that a reader saw",
+            code="for-processing",
+        )
+    return [0]
 
 
 def _grade_state(rows: Sequence[Row]) -> State:

@@ -134,9 +134,7 @@ def test_bi_rads_2_of_a_malignant_lesion_is_asked_as_it_stands(scan_fixture, bui
 def test_phyllodes_tumor_is_benign_or_malignant_by_its_row(
     changed, scan_tree, replacing, pathology
 ):
-    edit = replacing(
-        "bus_data.csv", "phyllodes tumor,benign", f"phyllodes tumor,{pathology}"
-    )
+    edit = replacing("bus_data.csv", "phyllodes tumor,benign", f"phyllodes tumor,{pathology}")
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
     assert found.states(PHYLLODES, "pathology") == {pathology: State.PRESENT}
     assert found.states(PHYLLODES, "histology") == {"phyllodes tumor": State.PRESENT}

@@ -204,9 +204,7 @@ def test_view_under_mass_and_under_calc_knows_of_both(scan_fixture, key):
     assert set(found.states(key, "pathology").values()) == {State.UNKNOWN}
 
 
-@pytest.mark.parametrize(
-    ("key", "other"), [(PLAIN, "breast calcification"), (CALC, "breast mass")]
-)
+@pytest.mark.parametrize(("key", "other"), [(PLAIN, "breast calcification"), (CALC, "breast mass")])
 def test_a_row_for_one_type_does_not_deny_the_other(scan_fixture, key, other):
     ground = ground_of(CARD, scan_fixture(SOURCE, "tcia").cases[key], load_terms())
     assert ground.absent[other].grade is Grade.C

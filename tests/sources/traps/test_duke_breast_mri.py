@@ -222,7 +222,8 @@ def test_name_of_a_series_is_its_protocol(build_fixture, series, concept):
 
 
 @pytest.mark.parametrize(
-    "title", ["Multicentric/Multifocal", "Contralateral Breast Involvement", "Bilateral Information"]
+    "title",
+    ["Multicentric/Multifocal", "Contralateral Breast Involvement", "Bilateral Information"],
 )
 @pytest.mark.parametrize("flag", [1, "NC"])
 def test_box_is_one_of_several_where_another_focus_is_not_denied(changed, scan_tree, title, flag):

@@ -117,7 +117,9 @@ def test_copy_that_was_compressed_again_fits_no_layout(changed):
 @pytest.mark.parametrize("name", ["X1,FileName,Y1,X2,Y2,Frame", "FileName,X,Y,Frame,Calc"])
 def test_tracings_of_a_sister_set_are_refused(changed, scan_tree, name):
     def retitle(root):
-        _write(root, "VolumeTracings.csv", [name.split(","), *_rows(root, "VolumeTracings.csv")[1:]])
+        _write(
+            root, "VolumeTracings.csv", [name.split(","), *_rows(root, "VolumeTracings.csv")[1:]]
+        )
 
     with pytest.raises(SourceError):
         scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, retitle))

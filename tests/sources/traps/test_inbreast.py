@@ -165,6 +165,18 @@ def test_one_point_is_a_calcification_and_no_region(scan_fixture):
     assert case.regions == ()
 
 
+def test_mark_of_an_area_that_is_one_point_is_no_region(changed, scan_tree):
+    def shorten(root):
+        path = root / f"AllXML/{BARE}.xml"
+        whole = plistlib.loads(path.read_bytes())
+        del whole["Images"][0]["ROIs"][0]["Point_px"][1:]
+        path.write_bytes(plistlib.dumps(whole))
+
+    found = scan_tree(SOURCE, "release", changed(SOURCE, "release", shorten))
+    assert {region.field for region in found.cases[BARE].regions} == {"structure"}
+    assert "cluster" in found.states(BARE, "finding")
+
+
 def test_points_are_column_then_row(scan_fixture):
     marked = _shown(scan_fixture(SOURCE, "release").cases[MASS], 0)
     x0, y0, x1, y1 = bounds(lesion(*marked.shape, seed=3))
@@ -253,9 +265,11 @@ def test_category_1_has_no_marks_and_denies_all_four_findings(scan_fixture, key)
 def test_other_categories_deny_a_mass_by_implication_and_nothing_else(scan_fixture):
     ground = ground_of(CARD, scan_fixture(SOURCE, "release").cases[MICROS], load_terms())
     assert ground.absent["breast mass"].grade is Grade.B
-    assert {mark.grade for name, mark in ground.absent.items() if name in {
-        "architectural distortion", "asymmetry"
-    }} == {Grade.C}
+    assert {
+        mark.grade
+        for name, mark in ground.absent.items()
+        if name in {"architectural distortion", "asymmetry"}
+    } == {Grade.C}
 
 
 def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_tree):

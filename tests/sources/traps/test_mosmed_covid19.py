@@ -154,7 +154,9 @@ def test_padding_below_air_is_black(changed, build_tree):
         volume[:, -4:, :] = -2048
         return volume
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit("studies/CT-2/study_0939.nii.gz", pad)))
+    built = build_tree(
+        SOURCE, changed(SOURCE, LAYOUT, _edit("studies/CT-2/study_0939.nii.gz", pad))
+    )
     pixels = built.pixels(built.sample("study_0939"))
     assert pixels.min() == 0
     assert pixels[40:60, 20:40].mean() > 50

@@ -83,9 +83,7 @@ def test_resized_copy_is_refused_where_it_has_boxes(changed, build_tree):
 
 
 @pytest.mark.parametrize("target", ["0", ""])
-def test_target_that_differs_from_the_class_stops_the_source(
-    changed, scan_tree, replacing, target
-):
+def test_target_that_differs_from_the_class_stops_the_source(changed, scan_tree, replacing, target):
     def edit(root):
         lines = (root / LABELS).read_text().splitlines()
         lines = [line[:-1] + target if line.startswith(ONE) else line for line in lines]

@@ -1,0 +1,230 @@
+"""Traps of the evidence card `brats2021`."""
+
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.build import readers
+from medrcube.build.geometry import display
+from medrcube.records import FactKind, State
+from medrcube.sources.layout import verify
+from medrcube.sources.nifti_masks import load_labels
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "kinds-of-voxels-and-tcia-licence": "unverified; the source counts as restricted",
+    "skull-stripped-in-template-space": "a bias of the collection, noted as a quirk",
+    "one-merged-map-of-several-raters": "a property of the truth, noted as a quirk",
+    "new-to-old-names-mapping": "its columns are unverified, so the file is not used",
+}
+SOURCE, LAYOUT = "brats2021", "training"
+CARD = find_sources()[SOURCE].card
+ADAPTER = find_sources()[SOURCE]
+FOLDER = "BraTS2021_Training_Data"
+FIRST, DRY = "BraTS2021_00000", "BraTS2021_00005"
+SEQUENCES = ("t1", "t1ce", "t2", "flair")
+
+
+def _relabel(patient, change):
+    """An edit of the label volume of one patient."""
+
+    def edit(root):
+        path = root / FOLDER / patient / f"{patient}_seg.nii.gz"
+        stored = nibabel.load(path)
+        values = change(np.asarray(stored.dataobj).copy())
+        nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
+
+    return edit
+
+
+def _marked(case):
+    return {region.value for region in case.regions}
+
+
+def test_enhancing_tumor_is_4_and_no_voxel_is_3(scan_fixture):
+    case = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1ce-axial"]
+    shapes = {region.value: region.shape.values for region in case.regions}
+    assert shapes == {"1": (1,), "4": (4,), "1+4": (1, 4)}
+    assert CARD.fields["subregion"].concept("4") == "ET"
+
+
+def test_segmentation_of_a_later_edition_with_label_3_is_refused(changed, build_tree):
+    root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == 4, 3, v)))
+    codes = build_tree(SOURCE, root).codes()
+    assert {codes[f"{FIRST}-{s}-axial"] for s in SEQUENCES} == {"label-values"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"BraTS-GLI-00000-000/BraTS-GLI-00000-000-{s}.nii.gz" for s in ("t1n", "t1c", "seg")],
+        [f"BraTS20_Training_001/BraTS20_Training_001_{s}.nii" for s in ("t1", "t1ce", "seg")],
+        ["imagesTr/BRATS_001.nii.gz", "labelsTr/BRATS_001.nii.gz"],
+        ["train/00000/FLAIR/Image-1.dcm", "train_labels.csv"],
+    ],
+    ids=["2023", "2020", "decathlon", "radiogenomics"],
+)
+def test_other_edition_fits_no_layout(tmp_path, names):
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert not verify(CARD, tmp_path).fits
+
+
+def test_sample_patient_of_the_kaggle_copy_is_not_read_twice(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.skips[f"{FOLDER}/BraTS2021_00002"] == "another copy of a patient"
+    assert sum(key.startswith("BraTS2021_00002") for key in found.cases) == 6
+
+
+def test_patient_of_the_validation_part_is_set_aside(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.skips[f"{FOLDER}/BraTS2021_00001"] == "has no segmentation"
+
+
+def test_numbers_of_patients_have_gaps(scan_fixture):
+    patients = {case.patient for case in scan_fixture(SOURCE, LAYOUT).cases.values()}
+    assert patients == {f"BraTS2021_{number:05}" for number in (0, 2, 3, 5)}
+
+
+@pytest.mark.parametrize("plane", ["axial", "coronal", "sagittal"])
+def test_plane_is_cut_by_the_affine_with_the_right_side_at_the_left(
+    scan_fixture, build_fixture, plane
+):
+    """Axes grow to the left, to posterior and to superior."""
+    case = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-{plane}"]
+    (k,) = ADAPTER.hook("frames")(case, display(readers.read(case.images[0]), plane))
+    stored = np.asarray(nibabel.load(case.images[0].paths[0]).dataobj)
+    expected = {
+        "axial": lambda: stored[:, :, k].T,
+        "coronal": lambda: stored[:, k, ::-1].T,
+        "sagittal": lambda: stored[k, :, ::-1].T,
+    }[plane]()
+    built = build_fixture(SOURCE, LAYOUT)
+    shown = built.pixels(built.sample(case.key)).astype(float)
+    assert shown.shape == expected.shape
+    assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.98
+
+
+def test_file_packed_again_with_another_sign_gives_the_same_picture(
+    changed, build_tree, build_fixture
+):
+    def mirror(root):
+        for path in (root / FOLDER / FIRST).iterdir():
+            stored = nibabel.load(path)
+            values = np.asarray(stored.dataobj)[::-1]
+            affine = stored.affine @ np.diag([-1, 1, 1, 1])
+            affine[:3, 3] = stored.affine[:3, :3] @ [len(values) - 1, 0, 0] + stored.affine[:3, 3]
+            nibabel.save(nibabel.Nifti1Image(values, affine), path)
+
+    one, two = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, mirror))
+    for sequence in SEQUENCES:
+        key = f"{FIRST}-{sequence}-axial"
+        assert (one.pixels(one.sample(key)) == two.pixels(two.sample(key))).all()
+
+
+@pytest.mark.parametrize(
+    ("sequence", "marked"),
+    [
+        ("t1", set()),
+        ("t1ce", {"1", "4", "1+4"}),
+        ("t2", {"2", "1+2+4"}),
+        ("flair", {"2", "1+2+4"}),
+    ],
+)
+def test_part_is_marked_only_where_its_sequence_shows_it(scan_fixture, sequence, marked):
+    assert _marked(scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-{sequence}-axial"]) == marked
+
+
+@pytest.mark.parametrize(
+    ("sequence", "concept"), [("t1", "T1"), ("t1ce", "T1c"), ("t2", "T2"), ("flair", "FLAIR")]
+)
+def test_sequence_is_the_end_of_the_name(build_fixture, sequence, concept):
+    built = build_fixture(SOURCE, LAYOUT)
+    right = built.right_of(f"{FIRST}-{sequence}-axial", "Imaging Protocols Recognition")
+    assert right == {concept}
+
+
+def test_disease_is_glioma_and_glioblastoma_is_never_offered(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.right_of(f"{FIRST}-t2-axial", "Disease Diagnosis") == {"glioma"}
+    offered = {o.concept for item in built.items for o in item.options}
+    assert "glioblastoma" not in offered
+
+
+def test_no_grade_is_asked(build_fixture):
+    assert "Severity Grading" not in {item.task for item in build_fixture(SOURCE, LAYOUT).items}
+
+
+@pytest.mark.parametrize("sequence", ["t2", "flair"])
+def test_patient_without_edema_is_shown_and_only_the_edema_is_not_asked(build_fixture, sequence):
+    built, key = build_fixture(SOURCE, LAYOUT), f"{DRY}-{sequence}-axial"
+    assert key not in built.codes()
+    marked = {sample.marked for sample in built.samples if sample.case == key}
+    assert "ED" not in marked
+    assert "WT" in marked
+
+
+@pytest.mark.parametrize(("value", "concept"), [(1, "NCR"), (4, "ET")])
+def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree, value, concept):
+    root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == value, 2, v)))
+    built, key = build_tree(SOURCE, root), f"{FIRST}-t1ce-axial"
+    marked = {sample.marked for sample in built.samples if sample.case == key}
+    assert marked - {""} == {"NCR", "ET", "TC"} - {concept}
+
+
+def test_missing_part_may_be_missing_annotation_so_it_is_never_denied(scan_fixture):
+    for case in scan_fixture(SOURCE, LAYOUT).cases.values():
+        assert {label.state for label in case.labels} == {State.PRESENT}
+    kinds = {field.kind for field in CARD.fields.values()}
+    assert FactKind.FINDING not in kinds
+
+
+def test_patient_without_any_tumor_is_refused(changed, build_tree):
+    root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: 0 * v))
+    codes = build_tree(SOURCE, root).codes()
+    assert codes[f"{FIRST}-t2-axial"] == "empty-mask"
+    assert codes[f"{FIRST}-t1-axial"] == "no-slice"
+
+
+def test_tumor_of_less_than_100_voxels_is_refused_on_purpose(changed, build_tree):
+    def shrink(values):
+        places = np.argwhere(values > 0)[:40]
+        small = np.zeros_like(values)
+        small[tuple(places.T)] = 1
+        return small
+
+    root = changed(SOURCE, LAYOUT, _relabel(FIRST, shrink))
+    quarantine = build_tree(SOURCE, root).quarantine.set_index("case")
+    row = quarantine.loc[f"{FIRST}-t2-axial"]
+    assert (row["stage"], row["code"]) == ("select", "no-slice")
+
+
+def test_all_sequences_of_a_patient_show_the_slice_with_most_tumor(build_fixture, scan_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    frames = {built.sample(f"{FIRST}-{sequence}-axial").frames for sequence in SEQUENCES}
+    path = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-axial"].images[0].parts[0]
+    assert frames == {str(load_labels(path).marked().largest("axial"))}
+
+
+def test_background_of_zeros_does_not_set_the_window(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    shown = built.pixels(built.sample(f"{FIRST}-t2-axial"))
+    assert shown[-1, -1] == 0
+    assert np.median(shown[shown > 0]) > 60
+
+
+@pytest.mark.parametrize(
+    "name", ["BraTS 2017-2020", "TCGA-GBM", "TCGA-LGG", "CPTAC-GBM", "IvyGAP", "UPenn", "UCSF"]
+)
+def test_collection_that_shares_patients_is_named(name):
+    assert any(name in overlap.source for overlap in CARD.overlaps)
+
+
+def test_source_counts_as_restricted_until_its_licence_is_confirmed():
+    assert not CARD.access.redistribute
+    assert CARD.access.mode == "form"
+
+
+def test_all_three_papers_are_cited():
+    assert CARD.citation.count("@") == 3

@@ -1,0 +1,288 @@
+"""Traps of the evidence card `rsna-ich`."""
+
+import hashlib
+import shutil
+
+import numpy as np
+import pytest
+from pydicom import dcmread
+from pydicom.config import disable_value_validation
+
+from medrcube.errors import SourceError
+from medrcube.records import State
+from medrcube.sources.contract import quirk_of
+from medrcube.sources.layout import verify
+from medrcube.sources.phantoms import picture, write_picture
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "noise-of-one-reader": "small bleeds and the ends of a run; noted as a quirk",
+    "level-of-the-lateral-ventricles": "not known without a look; the middle slice stands for it",
+    "share-of-12-bit-files": "unverified; both kinds are in the fixture",
+    "which-four-images-stand-twice": "their names are known for stage 1; any repeat is harmless",
+    "adult-or-child": "no age is in these data",
+}
+SOURCE, LAYOUT = "rsna-ich", "stage-2"
+CARD = find_sources()[SOURCE].card
+TOP = "rsna-intracranial-hemorrhage-detection"
+FOLDER, TABLE = f"{TOP}/stage_2_train", f"{TOP}/stage_2_train.csv"
+FINDINGS, DISEASES = "Abnormality Diagnosis", "Disease Diagnosis"
+
+
+def _name(patient, number):
+    """Name of a slice of the fixture, counted from the bottom."""
+    text = f"{10 * patient + number}".encode()
+    return "ID_" + hashlib.md5(text, usedforsecurity=False).hexdigest()[:9]
+
+
+def _header(patient, number, **elements):
+    """An edit that changes elements of one slice."""
+
+    def edit(root):
+        path = root / FOLDER / f"{_name(patient, number)}.dcm"
+        with disable_value_validation():  # the ids of these files are no valid ones
+            data = dcmread(path)
+            for keyword, value in elements.items():
+                if value is None:
+                    delattr(data, keyword)
+                else:
+                    setattr(data, keyword, value)
+            data.save_as(path)
+
+    return edit
+
+
+def test_name_of_a_slice_is_parted_at_the_last_underscore(scan_fixture):
+    assert _name(0, 2) in scan_fixture(SOURCE, LAYOUT).cases
+
+
+def test_rows_that_stand_twice_change_nothing(scan_fixture, fixture_tree):
+    table = (fixture_tree(SOURCE, LAYOUT) / TABLE).read_text()
+    chosen = _name(2, 4)
+    assert table.count(f"{chosen}_any,1") == 2
+    assert chosen in scan_fixture(SOURCE, LAYOUT).cases
+
+
+def test_rows_that_contradict_each_other_stop_the_source(changed, scan_tree):
+    def add(root):
+        with (root / TABLE).open("a") as file:
+            file.write(f"{_name(0, 2)}_subdural,0\n")
+
+    with pytest.raises(SourceError, match="says otherwise"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+
+
+@pytest.mark.parametrize("row", ["_intracerebral,1", "_any,2", "_any,"])
+def test_row_of_another_form_stops_the_source(changed, scan_tree, row):
+    def add(root):
+        with (root / TABLE).open("a") as file:
+            file.write(f"ID_0123456789{row}\n")
+
+    with pytest.raises(SourceError, match="expected one of epidural"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+
+
+def test_slice_whose_any_contradicts_its_types_is_set_aside(scan_fixture):
+    assert "contradicts itself" in scan_fixture(SOURCE, LAYOUT).skips[_name(3, 1)]
+
+
+def test_slice_with_fewer_than_six_rows_is_set_aside(changed, scan_tree, replacing):
+    edit = replacing(TABLE, f"{_name(0, 2)}_epidural,0\n", "")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "5 rows" in found.skips[_name(0, 2)]
+
+
+def test_slices_are_ordered_by_place_and_not_by_name(changed, scan_tree, scan_fixture):
+    names = [_name(0, number) for number in range(7)]
+    assert names != sorted(names)
+    assert _name(0, 2) in scan_fixture(SOURCE, LAYOUT).cases
+
+    def move(root):
+        for place, number in enumerate((0, 2, 4, 5, 1, 3, 6)):  # the run is 5, 1, 3 now
+            _header(0, number, ImagePositionPatient=[0.0, 0.0, 5.0 * place])(root)
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, move))
+    assert _name(0, 1) in found.cases
+
+
+def test_place_counts_along_the_normal_of_a_tilted_slice(changed, scan_tree):
+    def tilt(root):
+        for place, number in enumerate((0, 2, 4, 5, 1, 3, 6)):
+            # Heights all alike: with rows that go down the slices follow one another backwards.
+            tags = {"ImageOrientationPatient": [1, 0, 0, 0, 0.94, -0.34]}
+            position = [0.0, 5.0 * place, 0.0]
+            _header(0, number, ImagePositionPatient=position, **tags)(root)
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, tilt))
+    assert _name(0, 1) in found.cases
+
+
+@pytest.mark.parametrize("keyword", ["ImagePositionPatient", "PatientID", "StudyInstanceUID"])
+def test_slice_whose_header_lacks_place_or_person_is_set_aside(changed, scan_tree, keyword):
+    edit = _header(0, 2, **{keyword: None})
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert keyword in found.skips[_name(0, 2)]
+
+
+def test_wrapped_12_bits_without_an_offset_are_put_right(build_fixture, fixture_tree):
+    name = _name(1, 2)
+    data = dcmread(fixture_tree(SOURCE, LAYOUT) / FOLDER / f"{name}.dcm")
+    assert (data.BitsStored, data.PixelRepresentation, data.RescaleIntercept) == (12, 0, 0)
+    built = build_fixture(SOURCE, LAYOUT)
+    pixels = built.pixels(built.sample(name))
+    assert pixels[-1, -1] == 0  # air, stored as 3096
+    assert pixels[10, 12] > 180  # the corner mark
+
+
+def test_signed_16_bits_with_an_offset_are_left_as_they_are(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    pixels = built.pixels(built.sample(_name(0, 2)))
+    assert pixels[-1, -1] == 0
+    assert pixels[10, 12] > 180
+
+
+def test_padding_below_air_is_black(changed, build_tree):
+    def pad(root):
+        path = root / FOLDER / f"{_name(0, 2)}.dcm"
+        data = dcmread(path)
+        stored = data.pixel_array.copy()
+        stored[-20:, :20] = -2000
+        data.PixelData = stored.tobytes()
+        data.save_as(path)
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, pad))
+    assert (built.pixels(built.sample(_name(0, 2)))[-20:, :20] == 0).all()
+
+
+def test_window_is_that_of_the_brain_whatever_the_header_says(changed, build_tree, build_fixture):
+    edit = _header(0, 2, WindowCenter=[600, 40], WindowWidth=[2800, 80])
+    built, plain = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)), build_fixture(SOURCE, LAYOUT)
+    name = _name(0, 2)
+    assert (built.pixels(built.sample(name)) == plain.pixels(plain.sample(name))).all()
+
+
+def test_ids_that_are_no_valid_uids_are_read(scan_fixture, fixture_tree):
+    name = _name(0, 2)
+    with disable_value_validation():
+        data = dcmread(fixture_tree(SOURCE, LAYOUT) / FOLDER / f"{name}.dcm")
+        assert data.SOPInstanceUID == name
+    assert scan_fixture(SOURCE, LAYOUT).cases[name].patient == data.PatientID
+
+
+def test_file_that_is_known_to_be_cut_is_dropped():
+    assert quirk_of(CARD, "ID_6431af929", "drop")
+
+
+def test_slice_with_several_types_is_not_chosen(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    for key in found.cases:
+        states = list(found.states(key, "subtype").values())
+        assert states.count(State.PRESENT) <= 1
+    assert any("several types" in reason for reason in found.skips.values())
+
+
+def test_other_four_types_of_a_slice_are_absent_and_may_be_wrong_options(
+    scan_fixture, build_fixture
+):
+    name = _name(0, 2)
+    states = scan_fixture(SOURCE, LAYOUT).states(name, "subtype")
+    assert states.pop("subdural") is State.PRESENT
+    assert set(states.values()) == {State.ABSENT}
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.right_of(name, FINDINGS) == {"subdural"}
+    assert built.wrong_of(name, FINDINGS) <= set(states)
+
+
+def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    quiet = {key for key in found.cases if "none" in found.states(key, "hemorrhage")}
+    assert quiet == {_name(5, 1), _name(6, 2)}
+
+
+def test_slice_without_bleeding_is_never_called_normal(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.right_of(_name(5, 1), DISEASES) == {"no intracranial hemorrhage"}
+    assert FINDINGS not in built.tasks_of(_name(5, 1))
+    concepts = {option.concept for item in built.items for option in item.options}
+    assert concepts.isdisjoint({"No Finding", "normal"})
+
+
+def test_question_is_about_the_slice_and_not_about_the_exam(build_fixture):
+    items = build_fixture(SOURCE, LAYOUT).items
+    assert {item.scope for item in items if item.task in (FINDINGS, DISEASES)} == {"slice"}
+
+
+def test_slice_of_air_is_set_aside_and_no_failure(build_fixture):
+    rows = build_fixture(SOURCE, LAYOUT).quarantine
+    (row,) = rows[rows["case"] == _name(6, 2)].to_dict("records")
+    assert (row["code"], row["stage"]) == ("little-tissue", "select")
+
+
+def test_second_series_of_an_exam_is_no_neighbour_of_the_first(changed, scan_tree):
+    def part(root):
+        for number in (2, 3):  # the run of three falls apart: 1 | 2 3
+            _header(0, number, SeriesInstanceUID="ID_bone")(root)
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, part))
+    assert _name(0, 3) in found.cases
+
+
+def test_one_slice_stands_for_a_patient(scan_fixture):
+    patients = [case.patient for case in scan_fixture(SOURCE, LAYOUT).cases.values()]
+    assert len(patients) == len(set(patients)) == 7
+
+
+@pytest.mark.parametrize("folder", ["stage_2_train", "stage_2_train_images"])
+def test_both_names_of_the_folder_and_no_top_folder_are_found(
+    changed, scan_tree, scan_fixture, folder
+):
+    def move(root):
+        shutil.move(root / FOLDER, root / folder)
+        shutil.move(root / TABLE, root / "stage_2_train.csv")
+        shutil.rmtree(root / TOP)
+
+    root = changed(SOURCE, LAYOUT, move)
+    assert verify(CARD, root).fits
+    assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+
+
+def test_test_part_without_labels_is_ignored_by_name(build_fixture):
+    codes = build_fixture(SOURCE, LAYOUT).codes()
+    assert codes[f"{TOP}/stage_2_test/ID_000000000.dcm"] == "ignored-by-card"
+
+
+def test_file_without_rows_is_set_aside(changed, scan_tree):
+    def add(root):
+        shutil.copy(root / FOLDER / f"{_name(0, 2)}.dcm", root / FOLDER / "ID_ffffffff0.dcm")
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    assert "no rows" in found.skips["ID_ffffffff0"]
+
+
+def test_resized_pictures_without_units_fit_no_layout(tmp_path):
+    write_picture(tmp_path / "train_images/ID_000012eaf.png", picture(128, 128, seed=1))
+    (tmp_path / "stage_2_train.csv").write_text("ID,Label\n")
+    assert not verify(CARD, tmp_path).fits
+
+
+def test_patient_lies_at_the_side_that_radiologists_expect(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    pixels = built.pixels(built.sample(_name(0, 2)))
+    assert pixels[10, 12] > pixels[10, -12]
+    assert pixels[10, 12] > pixels[-10, 12]
+
+
+def test_windows_of_this_project_are_not_asked_and_contrast_is():
+    assert {field.constant for field in CARD.fields.values() if field.kind == "protocol"} == {
+        "non-contrast CT"
+    }
+
+
+def test_masks_drawn_on_these_exams_elsewhere_are_named():
+    assert [overlap.source for overlap in CARD.overlaps] == ["BHSD"]
+    assert not CARD.access.redistribute
+
+
+def test_picture_has_8_bits(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.pixels(built.sample(_name(0, 2))).dtype == np.uint8
