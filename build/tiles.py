@@ -140,7 +140,9 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                 )
             masks[index] = orientation.apply(mask)
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
-    shapes = job.case.guide if number == 0 else ()
+    # An adapter with a rule of its own reads the guide itself.
+    own_rule = _source(job.folder).find_hook("frames") is not None
+    shapes = job.case.guide if number == 0 and not own_rule else ()
     guide = tuple(orientation.apply(_rasterise(shape, stored, job.policy)) for shape in shapes)
     return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.tables import natural
 
@@ -51,7 +52,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     Raises:
         ReadError: code ``label-values`` for a segmentation of another edition.
     """
-    plane, path = case.plane or "axial", case.images[0].parts[0]
+    plane, path = case.plane or "axial", files_of(case.guide[0])[0]
     labels = load_labels(path)
     if not np.isin(labels.values, LABELS).all():
         raise ReadError(
@@ -68,8 +69,8 @@ def _case(truth: Path, sequence: str, plane: str) -> Case:
     file = truth.with_name(f"{patient}_{sequence}.nii.gz")
     return Case(
         key=f"{patient}-{sequence}-{plane}",
-        # The choice of the slice needs the mask in every sequence.
-        images=(ImageRef(paths=(file,), parts=(truth,)),),
+        images=(ImageRef(paths=(file,)),),
+        guide=(MaskFile(paths=(truth,)),),
         patient=patient,
         labels=(
             Label(field="plane", value=plane, evidence="cut by the affine"),

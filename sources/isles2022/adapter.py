@@ -11,6 +11,7 @@ import numpy as np
 
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region
+from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
 from medrcube.sources.tables import natural
 
@@ -39,7 +40,7 @@ def cases(root: Path, layout: str) -> Iterator[Case]:
 
 def frames(case: Case, volume: Any) -> list[int]:
     """The largest slice of the lesion, at the same height in FLAIR, or one far from any lesion."""
-    marked = load_labels(case.images[0].parts[0]).marked()
+    marked = load_labels(files_of(case.guide[0])[0]).marked()
     clear = case.key.endswith("-clear")
     index = _clear(marked) if clear else marked.largest("axial", least=LEAST)
     return [slice_at(volume, marked.centre_of_slice("axial", index))]
@@ -89,8 +90,8 @@ def _case(
         regions = (region,)
     return Case(
         key=f"{patient}-{sequence}{'-clear' if clear else ''}",
-        # The choice of the slice needs the mask in every sequence.
-        images=(ImageRef(paths=(file,), parts=(mask,)),),
+        images=(ImageRef(paths=(file,)),),
+        guide=(MaskFile(paths=(mask,)),),
         patient=patient,
         labels=tuple(labels),
         regions=regions,

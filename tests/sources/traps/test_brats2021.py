@@ -203,7 +203,7 @@ def test_tumor_of_less_than_100_voxels_is_refused_on_purpose(changed, build_tree
 def test_all_sequences_of_a_patient_show_the_slice_with_most_tumor(build_fixture, scan_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     frames = {built.sample(f"{FIRST}-{sequence}-axial").frames for sequence in SEQUENCES}
-    path = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-axial"].images[0].parts[0]
+    path = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-axial"].guide[0].paths[0]
     assert frames == {str(load_labels(path).marked().largest("axial"))}
 
 

@@ -37,7 +37,7 @@ def _chosen(case):
 
 
 def _areas(case):
-    return load_labels(case.images[0].parts[0]).marked().areas("axial")
+    return load_labels(case.guide[0].paths[0]).marked().areas("axial")
 
 
 @each_layout
@@ -115,7 +115,7 @@ def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(changed, buil
 
 def test_mask_of_fractions_marks_what_rounds_to_one(scan_fixture):
     case = scan_fixture(SOURCE, "zenodo").cases[f"{FRACTIONS}-dwi"]
-    stored = np.asarray(nibabel.load(case.images[0].parts[0]).dataobj)
+    stored = np.asarray(nibabel.load(case.guide[0].paths[0]).dataobj)
     assert 0 < stored.min() < 0.5 < stored.max() < 1
     marked = rasterise(case.regions[0].shape, readers.read(case.images[0]))
     assert marked.sum() == (stored > 0.5).sum()
