@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError
+from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural, read_csv
@@ -24,7 +24,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
     for folder in (*sorted(root.rglob("CT_COVID")), *sorted(folders)):
         label = _FOLDERS[folder.name]
         table = rows[label == "CT_NonCOVID"]
-        files = sorted((p for p in folder.iterdir() if p.suffix in _KINDS), key=natural)
+        files = sorted((p for p in folder.iterdir() if _is_picture(p)), key=natural)
         names = {path.name for path in files}
         for path in files:
             key = f"{label}/{path.name}"
@@ -39,7 +39,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     """Refuse small pictures and wide ones, which are mostly several panels."""
     sides = sorted(volume.slices.shape[1:3])
     if sides[0] < LEAST_SIDE or sides[1] > MOST_ASPECT * sides[0]:
-        raise ReadError(
+        raise RefusedError(
             f"{case.key}: its sides are {sides[0]} and {sides[1]} pixels; expected at least "
             f"{LEAST_SIDE} and a ratio up to {MOST_ASPECT}: others are too small or several panels",
             code="odd-size",
@@ -74,6 +74,11 @@ def _covid_rows(root: Path) -> dict[str, Row]:
     rows = read_sheet(path, columns=("File name", "Patient ID", "Age", "Gender"))
     # The suffix is missing in a quarter of the rows; every COVID picture is a .png.
     return {_with_suffix(row["File name"]): row for row in rows}
+
+
+def _is_picture(path: Path) -> bool:
+    """Whether a file is a picture and not the metadata that macOS puts beside it."""
+    return path.suffix in _KINDS and not path.name.startswith("._")
 
 
 def _with_suffix(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError, SourceError
+from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.tables import natural
 
@@ -48,7 +48,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     """Refuse sizes other than 512 x 512: nearly all odd ones are malignant and give it away."""
     rows, columns = volume.slices.shape[1:3]
     if (rows, columns) != (SIDE, SIDE):
-        raise ReadError(
+        raise RefusedError(
             f"{case.key}: is {columns} x {rows} pixels; expected {SIDE} x {SIDE}: odd sizes are "
             "almost only malignant, so the size would give the answer away, and smaller ones "
             "come from augmented copies",

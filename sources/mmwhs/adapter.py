@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import ReadError
+from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.layout import walk
-from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.nifti_masks import check_grid, load_labels, slice_at
 from medrcube.taxonomy import Modality
 
 STRUCTURES = {
@@ -26,6 +26,7 @@ STRUCTURES = {
     "850": (850,),
 }
 """Value in the card -> stored values: 421 is a typing error for 420."""
+VESSELS = {"820", "850"}
 PLANES = ("axial", "coronal", "sagittal")
 _NAME = re.compile(r"(?P<key>(?P<kind>ct|mr)_train_\d{4})_image\.nii(\.gz)?")
 _WINDOW = (200.0, 800.0)
@@ -53,7 +54,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
                 labels=(Label(field="plane", value=plane, evidence="cut by the affine"),),
                 regions=tuple(
                     Region(
-                        field="structure",
+                        field="vessel" if value in VESSELS else "structure",
                         value=value,
                         shape=MaskFile(paths=(label,), values=stored),
                         evidence=f"{label.name}={value}",
@@ -70,7 +71,7 @@ def read(image: ImageRef) -> Any:
     """Read a volume with the window of its modality.
 
     Raises:
-        ReadError: code ``not-hounsfield`` when the air of a CT is not near -1000 HU.
+        RefusedError: code ``not-hounsfield`` when the air of a CT is not near -1000 HU.
     """
     from medrcube.build import readers  # noqa: PLC0415
 
@@ -80,7 +81,7 @@ def read(image: ImageRef) -> Any:
     if image.paths[0].name.startswith("ct_"):
         window = _WINDOW
         if low > -800:
-            raise ReadError(
+            raise RefusedError(
                 f"{image.paths[0].name}: its darkest voxels are {low:.0f} where the card expects "
                 "air below -800 HU; is the file stored with an offset?",
                 code="not-hounsfield",
@@ -89,19 +90,35 @@ def read(image: ImageRef) -> Any:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice with the largest marked area, once the label shows the right directions."""
+    """The slice with the largest heart, where no structure has stray voxels.
+
+    Raises:
+        ReadError: the label lies on another grid than the volume.
+        RefusedError: code ``wrong-directions`` when organs do not lie as in a body,
+            ``stray-voxels`` when no slice is free of them.
+    """
     plane = case.plane or "axial"
     path = case.files()[-1]
     labels = load_labels(path)
     ventricle, atrium, aorta = (labels.marked(*STRUCTURES[v]) for v in ("500", "550", "820"))
     if ventricle.centre()[0] >= atrium.centre()[0] or aorta.centre()[2] <= ventricle.centre()[2]:
-        raise ReadError(
+        raise RefusedError(
             f"{path.name}: by its affine the left ventricle does not lie left of the right atrium "
             "and below the aorta; its directions are wrong",
             code="wrong-directions",
         )
-    heart = labels.marked()
-    return [slice_at(volume, heart.centre_of_slice(plane, heart.largest(plane)))]
+    check_grid(path, case.images[0].paths[0])
+    heart = labels.marked(*(stored for values in STRUCTURES.values() for stored in values))
+    areas = heart.areas(plane)
+    for values in STRUCTURES.values():
+        areas = np.where(labels.strays(*values).areas(plane) > 0, 0, areas)
+    if not areas.any():
+        raise RefusedError(
+            f"{path.name}: every {plane} slice of the heart holds voxels apart from the rest of "
+            "their structure; expected one part each, or outlines and boxes would be too wide",
+            code="stray-voxels",
+        )
+    return [slice_at(volume, heart.centre_of_slice(plane, int(areas.argmax())))]
 
 
 def _label_of(root: Path, image: Path) -> Path:

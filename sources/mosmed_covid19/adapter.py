@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import SourceError
+from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.nifti_masks import load_labels
+from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.spreadsheets import read_cells
 
 SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
+SEEN = 50.0
+"""Square mm that lesions must cover on a slice; less is not called a finding there."""
 AERATED = (-950, -400)
 """HU of lung that holds air; the air around the patient lies below."""
 
@@ -59,13 +61,26 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The slice with the largest mask, or, for a grade, the one with the most aerated lung."""
     for region in case.regions:
         if isinstance(region.shape, MaskFile):
-            return [load_labels(region.shape.paths[0]).marked().largest("axial")]
+            return [_most_marked(region.shape.paths[0], volume)]
     slope, intercept = volume.greys.slope, volume.greys.intercept
     aerated = []
     for k in range(volume.slices.shape[0]):
         units = volume.slices[k] * slope + intercept
         aerated.append(int(((units > AERATED[0]) & (units < AERATED[1])).sum()))
     return [aerated.index(max(aerated))]
+
+
+def _most_marked(path: Path, volume: Any) -> int:
+    lesion = load_labels(path).marked()
+    k = lesion.largest("axial")
+    covered = float(lesion.areas("axial")[k] * lesion.pixel_area("axial"))
+    if covered < SEEN:
+        raise RefusedError(
+            f"{path.name}: lesions cover at most {covered:.0f} square mm of a slice; expected "
+            f"{SEEN:.0f}: less is too little to be seen",
+            code="small-lesion",
+        )
+    return slice_at(volume, lesion.centre_of_slice("axial", k))
 
 
 def _graded(study: str, path: Path, grade: str) -> Case:
@@ -92,7 +107,7 @@ def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
             Region(
                 field="opacity",
                 value="mask",
-                shape=MaskFile(paths=(mask,)),
+                shape=MaskFile(paths=(mask,), values=(1,)),
                 evidence=mask.name,
             ),
         ),

@@ -25,6 +25,7 @@ PICTURES = {
 }
 """Structures that share a picture; its slice is the one where they are largest."""
 
+ONE_SIDE = ({"Lung-Left"}, {"Lung-Right"})
 _PATIENT = re.compile(r"LUNG1-\d{3}")
 _FACTS = {"age": "age", "sex": "gender", "histology": "Histology", "stage": "Overall.Stage"}
 Series = Mapping[str, tuple[Path, ...]]
@@ -85,18 +86,20 @@ def _pictures(
     for name, structures in PICTURES.items():
         regions = tuple(drawn[structure] for structure in structures if structure in drawn)
         key = f"{patient}-{name}"
-        if not scan or not regions:
+        if {region.value for region in regions} in ONE_SIDE:
+            yield Skip(key=key, reason="one lung is drawn and the other, which shows, is not")
+        elif not scan or not regions:
             what = "CT series" if not scan else f"{' or '.join(structures)} in SEG or RTSTRUCT"
             yield Skip(key=key, reason=f"the copy holds no {what} of this patient")
-            continue
-        yield Case(
-            key=key,
-            images=(ImageRef(paths=scan),),
-            patient=patient,
-            labels=tuple(_labels(name, regions[0].evidence)),
-            regions=regions,
-            facts=_facts(row),
-        )
+        else:
+            yield Case(
+                key=key,
+                images=(ImageRef(paths=scan),),
+                patient=patient,
+                labels=tuple(_labels(name, regions[0].evidence)),
+                regions=regions,
+                facts=_facts(row),
+            )
 
 
 def _regions(path: Path) -> Iterator[Region]:

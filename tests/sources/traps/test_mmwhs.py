@@ -103,10 +103,12 @@ def test_test_volumes_without_truth_make_no_picture(build_fixture):
     assert {sample.split for sample in built.samples} == {"train"}
 
 
-def test_label_421_is_read_as_left_atrium(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    with_typo = built.sample(f"{TURNED}-axial", "outline", "LA")
-    assert with_typo.area == built.sample(f"{MR}-axial", "outline", "LA").area
+def test_label_421_is_read_as_left_atrium(changed, build_fixture, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_420=421))))
+    mistyped = built.sample(f"{CT}-axial", "outline", "LA")
+    assert (
+        mistyped.area == build_fixture(SOURCE, LAYOUT).sample(f"{CT}-axial", "outline", "LA").area
+    )
 
 
 def test_another_value_is_background(changed, build_fixture, build_tree):
