@@ -22,12 +22,10 @@ _LAYOUTS = {
     "small": ("CheXpert-v1.0-small", _LARGE),
     "full": ("CheXpert-v1.0", _LARGE),
     "batches": (_BATCH, _LARGE),
-    "localize": (
-        "CheXpert",
-        {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")},
-    ),
+    "localize": ("CheXpert", _READ),
 }
 _PATH = re.compile(r"(?:.*/)?(patient\d{5})/(study\d+)/(view\d+_(frontal|lateral))\.jpg")
+_NO_FACT = {("sex", "Unknown"), ("age", "0")}  # both stand for a missing entry
 _LINES = "Support Devices"  # thin, so that a box around them says little
 
 
@@ -61,7 +59,9 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
                 regions=tuple(_regions(masks.get(picture, {}), f"{file.name} {picture}")),
                 split=split,
                 shows=Scope.STUDY if side == "frontal" else Scope.IMAGE,
-                facts=row.facts(sex="Sex", age="Age") if row.get("Age") != "0" else (),
+                facts=tuple(
+                    fact for fact in row.facts(sex="Sex", age="Age") if fact not in _NO_FACT
+                ),
             )
 
 

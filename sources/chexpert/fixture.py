@@ -111,7 +111,8 @@ def _cells(signs: str) -> str:
 
 
 def _film(path: Path, name: str) -> None:
-    write_picture(path.with_suffix(".jpg"), picture(*_SIDE, seed=_seed(name)))
+    beside = 100_000 * name.endswith("lateral")  # another picture of the same person
+    write_picture(path.with_suffix(".jpg"), picture(*_SIDE, seed=_seed(name) + beside))
 
 
 def _seed(path: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medrcube.errors import ReadError, SourceError
+from medrcube.errors import ReadError, RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, RawLayout, Rectangle, Region, State
 from medrcube.sources.layout import walk
 from medrcube.sources.tables import iter_csv
@@ -89,7 +89,8 @@ def read(image: ImageRef) -> Volume:
     """Read a film and shrink it to 1024 x 1024; a picture must be 8 bit and dark at its corners.
 
     Raises:
-        ReadError: code ``film-size``, ``not-8-bit``, ``inverted-tone``, and those of the reader.
+        RefusedError: code ``film-size``.
+        ReadError: code ``not-8-bit``, ``inverted-tone``, and those of the reader.
     """
     from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
 
@@ -97,7 +98,8 @@ def read(image: ImageRef) -> Volume:
     _, rows, columns = volume.slices.shape[:3]
     if rows != columns or rows % _SIDE or volume.colour:
         expected = f"grey, {_SIDE} or {_RAW.rows} pixels a side"
-        raise ReadError(f"{name}: is {columns} x {rows}; expected {expected}", code="film-size")
+        found = f"{name}: is {columns} x {rows}; expected {expected}"
+        raise RefusedError(found, code="film-size")
     film = volume.slices[0]
     if image.raw is None:
         _check_tone(name, film)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import ReadError, SourceError
+from medrcube.errors import ReadError, RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import distance_along_normal, read_header
 from medrcube.sources.tables import find_table, iter_csv
@@ -70,14 +70,14 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The only slice, where it shows enough of the head.
 
     Raises:
-        ReadError: code ``little-tissue`` when it does not.
+        RefusedError: code ``little-tissue`` when it does not.
     """
     del case
     units = volume.slices[0] * volume.greys.slope + volume.greys.intercept
     low, high = _SOFT_TISSUE
     share = float(np.mean((units >= low) & (units <= high)))
     if share < _LEAST_SHARE:
-        raise ReadError(
+        raise RefusedError(
             f"{share:.1%} of the slice have the density of soft tissue (0 to 80 HU); expected at "
             f"least {_LEAST_SHARE:.0%}, less shows next to nothing of the brain",
             code="little-tissue",

@@ -28,8 +28,8 @@ class _Reading:
     def is_child(self) -> bool:
         if self.person is None:
             return False
-        unit = (self.person["unit"] or "").lower()
-        return unit in {"m", "d"} or (unit == "y" and int(self.person["age"]) < _ADULT)
+        # A number without a unit may be years: a small one is better taken for a child's.
+        return (self.person["unit"] or "").lower() in {"m", "d"} or int(self.person["age"]) < _ADULT
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         if self.person is None:
@@ -46,7 +46,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
     # Some copies hold a folder twice, one inside the other: the first file of a name counts.
     for path in sorted(root.rglob("CHNCXR_*.png")):
         name = _FILE.fullmatch(path.name)
-        if name is not None:
+        if name is not None and not path.parent.name.startswith("Annotations"):
             mask = name["mask"] or path.parent.name in _MASK_FOLDERS
             (masks if mask else films).setdefault(name["film"], path)
     readings = _READERS[layout](root)

@@ -34,8 +34,8 @@ FINDINGS, DISEASES = "Abnormality Diagnosis", "Disease Diagnosis"
 
 
 def _row(**states):
-    """An edit: the frontal film of patient 64542 has these labels, and 0 in all others."""
-    cells = [states.get(name.replace(" ", "_"), "0.0") for name in NAMES]
+    """An edit: the frontal film of patient 64542 has these labels, all others are uncertain."""
+    cells = [states.get(name.replace(" ", "_"), "-1.0") for name in NAMES]
 
     def edit(root):
         lines = (root / TABLE).read_text().splitlines()
@@ -65,20 +65,24 @@ def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture):
 def test_parent_that_the_table_denies_is_no_wrong_option_of_its_child(
     changed, build_tree, child, parent
 ):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _row(**{child.replace(" ", "_"): "1.0"})))
+    states = {child.replace(" ", "_"): "1.0", parent.replace(" ", "_"): "0.0", "Fracture": "0.0"}
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _row(**states)))
     assert built.right_of(FRONTAL, FINDINGS) == {child}
-    assert parent not in built.wrong_of(FRONTAL, FINDINGS)
+    assert built.wrong_of(FRONTAL, FINDINGS) == {"Fracture"}
 
 
-def test_opacity_and_consolidation_are_no_wrong_options_beside_pneumonia(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _row(Pneumonia="1.0", Edema="1.0")))
-    assert built.right_of(FRONTAL, DISEASES) == {"Pneumonia"}
-    assert built.wrong_of(FRONTAL).isdisjoint({"Lung Opacity", "Consolidation"})
+def test_opacity_that_the_table_denies_is_no_wrong_option_beside_pneumonia(changed, build_tree):
+    edit = _row(Pneumonia="1.0", Pneumothorax="1.0", Lung_Opacity="0.0", Fracture="0.0")
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert built.right_of(FRONTAL, FINDINGS) == {"Pneumothorax"}
+    assert built.wrong_of(FRONTAL, FINDINGS) <= {"Fracture"}
 
 
 def test_no_finding_is_no_wrong_option_beside_support_devices(changed, build_tree):
-    edit = _row(No_Finding="1.0", Support_Devices="1.0")
+    others = {name.replace(" ", "_"): "0.0" for name in NAMES}
+    edit = _row(**others | {"No_Finding": "1.0", "Support_Devices": "1.0"})
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert built.right_of(FRONTAL, FINDINGS) <= {"No Finding", "Support Devices"}
     assert built.wrong_of(FRONTAL).isdisjoint({"No Finding", "Support Devices"})
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from medrcube.errors import SourceError
-from medrcube.records import State
+from medrcube.records import Scope, State
 from medrcube.sources.layout import verify
 from medrcube.sources.phantom_sheets import write_spreadsheet
 from medrcube.sources.phantoms import picture, write_picture
@@ -45,6 +45,7 @@ def test_result_of_a_swab_is_not_asked_of_a_film(build_fixture, scan_fixture):
     found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     assert found.states("COVID-1", "infection") == {"COVID": State.PRESENT}
     assert built.tasks_of("COVID-1") == {"Modality Recognition"}
+    assert CARD.fields["infection"].scope is Scope.PATIENT
 
 
 def test_covid_is_an_option_of_no_question(build_fixture):
