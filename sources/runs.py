@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from medrcube.errors import SourceError
@@ -79,6 +79,18 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     firsts = accumulate(lengths, initial=0)
     runs = list(zip(firsts, lengths, strict=False))[1::2]
     return tuple((first, length) for first, length in runs if length)
+
+
+def joined(codes: Iterable[Sequence[tuple[int, int]]]) -> tuple[tuple[int, int], ...]:
+    """Runs of everything that any of several codes of one image marks, in order."""
+    merged: list[tuple[int, int]] = []
+    for first, length in sorted(run for code in codes for run in code):
+        if merged and first <= sum(merged[-1]):
+            start, size = merged[-1]
+            merged[-1] = (start, max(size, first + length - start))
+        else:
+            merged.append((first, length))
+    return tuple(merged)
 
 
 def connected(

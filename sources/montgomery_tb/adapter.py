@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import RefusedError
+from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.png")
@@ -59,7 +59,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     """Check that each lung mask lies on the side of the picture that its folder names.
 
     Raises:
-        RefusedError: code ``lung-side`` when it does not.
+        ReadError: code ``lung-side`` when it does not.
     """
     from PIL import Image  # noqa: PLC0415
 
@@ -70,7 +70,7 @@ def frames(case: Case, volume: Any) -> list[int]:
                 left = x0 + x1 < mask.width
             if left != (region.value == "leftMask"):
                 side = "left" if left else "right"
-                raise RefusedError(
+                raise ReadError(
                     f"{region.evidence}: the mask lies at the {side} side of the picture; the card "
                     "assumes (unverified) that the folder is named after that side, which shows "
                     "the other lung of the patient; report this copy",

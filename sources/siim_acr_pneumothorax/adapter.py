@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
 from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.runs import relative_runs
+from medrcube.sources.runs import connected, joined, relative_runs
 from medrcube.sources.tables import Row, find_table, natural, read_csv
 
 _TABLES = {"stage-2": "stage_2_train", "stage-1": "train-rle"}
 _NONE = "-1"
+_SIDE = 1024
 _PNG = re.compile(r"\d+_(?:train|test)_(?P<label>[01])_\.png")
 
 
@@ -44,25 +45,37 @@ def _film(name: str, path: Path, rows: list[Row]) -> Case | Skip:
         return Skip(key=name, reason=reason, paths=(path,))
     header: Mapping[str, str] = {}
     if path.exists():
-        header = read_header(path, ("ViewPosition", "PatientSex", "PatientAge"))
-    view = header.get("ViewPosition")
-    views = (Label(field="view", value=view, evidence="ViewPosition"),) if view else ()
+        keywords = ("ViewPosition", "SeriesDescription", "PatientSex", "PatientAge")
+        header = read_header(path, keywords)
+    described = re.fullmatch(r"view: (\w+)", header.get("SeriesDescription", ""))
+    view = header.get("ViewPosition") or (described[1] if described else "")
+    evidence = "ViewPosition" if header.get("ViewPosition") else "SeriesDescription"
+    views = (Label(field="view", value=view, evidence=evidence),) if view else ()
     marked = [row for row in rows if row["EncodedPixels"] != _NONE]
     named = (("sex", "PatientSex"), ("age", "PatientAge"))
     return Case(
         key=name,
         images=(ImageRef(paths=(path,)),),
         labels=(*views, *_labels("1" if marked else "0", f"{rows[0].table}:{rows[0].line}")),
-        regions=tuple(_region(row) for row in marked),
+        regions=_regions(marked),
         split="train",
         facts=tuple((fact, header[keyword]) for fact, keyword in named if keyword in header),
     )
 
 
-def _region(row: Row) -> Region:
-    runs = relative_runs(row["EncodedPixels"])
-    shape = Runs(runs=runs, size=(1024, 1024), down=True)
-    return Region(field="film", value="1", shape=shape, evidence=f"{row.table}:{row.line}")
+def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
+    """Several rows mark one film together, readers over each other; pieces stand apart."""
+    rows_of_film = ", ".join(str(row.line) for row in rows)
+    marked = joined(relative_runs(row["EncodedPixels"]) for row in rows)
+    return tuple(
+        Region(
+            field="film",
+            value="1",
+            shape=Runs(runs=piece, size=(_SIDE, _SIDE), down=True),
+            evidence=f"{rows[0].table}:{rows_of_film}",
+        )
+        for piece in connected(marked, _SIDE)
+    )
 
 
 def _pictures(root: Path) -> Iterator[Case]:

@@ -1,7 +1,7 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.runs import coco_runs, connected, relative_runs
+from medrcube.sources.runs import coco_runs, connected, joined, relative_runs
 
 
 def test_each_start_counts_from_the_end_of_the_run_before():
@@ -63,3 +63,9 @@ def test_a_run_around_the_foot_of_a_column_is_parted_there():
 def test_pieces_that_meet_later_become_one():
     """Two arms of a U, joined in the last column."""
     assert len(connected(((0, 1), (4, 1), (5, 1), (9, 1), (10, 5)), 5)) == 1
+
+
+def test_joined_codes_mark_what_any_of_them_marks():
+    codes = [((2, 3), (10, 2)), ((4, 4),), ((12, 1),)]
+    assert joined(codes) == ((2, 6), (10, 3))
+    assert joined([]) == ()

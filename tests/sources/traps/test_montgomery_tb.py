@@ -115,7 +115,7 @@ def test_mask_on_the_other_side_than_its_folder_is_set_aside_and_no_failure(chan
 
     rows = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap)).quarantine
     (row,) = rows[rows["case"] == NORMAL].to_dict("records")
-    assert (row["code"], row["stage"]) == ("lung-side", "select")
+    assert (row["code"], row["stage"]) == ("lung-side", "render")
 
 
 def test_two_masks_on_one_side_are_refused(changed, build_tree):
