@@ -1,0 +1,199 @@
+"""The commands of ``medrcube sources``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from medrcube.cli_options import Extra, Json
+from medrcube.errors import MedrcubeError
+
+if TYPE_CHECKING:
+    from medrcube.sources.contract import Source
+
+sources_app = typer.Typer(help="The raw datasets that can be built.", no_args_is_help=True)
+
+
+@sources_app.command("list")
+def list_sources(extra: Extra = None, json_output: Json = False) -> None:
+    """List the sources: access, licence, images and tasks."""
+    from medrcube.console import Reporter
+    from medrcube.sources.registry import find_sources
+
+    reporter = Reporter(json_output=json_output)
+    cards = [source.card for source in find_sources(extra or ()).values()]
+    reporter.table(
+        ("id", "anatomy", "modality", "images", "access", "licence", "tasks"),
+        [
+            (
+                card.id,
+                card.anatomy,
+                card.modality,
+                card.images,
+                card.access.mode,
+                card.access.licence,
+                " ".join(task.abbreviation for task in card.tasks),
+            )
+            for card in cards
+        ],
+    )
+    reporter.data([_card_summary(source) for source in find_sources(extra or ()).values()])
+
+
+@sources_app.command()
+def show(name: Annotated[str, typer.Argument(metavar="ID")], extra: Extra = None) -> None:
+    """Show one source: what it is, how to get it, how its folders must look."""
+    from medrcube.console import Reporter
+    from medrcube.sources.registry import find_sources, get_source
+
+    card = get_source(find_sources(extra or ()), name).card
+    reporter = Reporter()
+    reporter.result(f"{card.id}: {card.title}\n{card.homepage}\nversion: {card.release}")
+    reporter.result(
+        f"access: {card.access.mode}; licence: {card.access.licence}; pictures may be passed on: "
+        f"{'yes' if card.access.redistribute else 'no'}"
+    )
+    reporter.result("\nHow to get it")
+    for number, step in enumerate(card.access.steps, 1):
+        reporter.result(f"  {number}. {step}")
+    reporter.result("\nLayouts")
+    for layout in card.layouts:
+        reporter.result(f"  {layout.name}")
+        for glob, count in layout.expect.items():
+            reporter.result(f"    {count:>7,}  {glob}")
+    reporter.result("\nTasks: " + ", ".join(card.tasks))
+    if card.quirks:
+        reporter.result("\nKnown faults")
+        for quirk in card.quirks:
+            reporter.result(f"  {quirk.action}: {quirk.reason}")
+    reporter.result(f"\nCitation\n{card.citation.strip()}")
+
+
+@sources_app.command()
+def verify(
+    name: Annotated[str, typer.Argument(metavar="ID")],
+    root: Annotated[Path, typer.Argument(help="Your copy of the raw data.")],
+    extra: Extra = None,
+    json_output: Json = False,
+) -> None:
+    """Tell which layout a raw tree has and what it lacks."""
+    from medrcube.console import Reporter
+    from medrcube.sources.layout import verify as verify_layout
+    from medrcube.sources.registry import find_sources, get_source
+
+    reporter = Reporter(json_output=json_output)
+    report = verify_layout(get_source(find_sources(extra or ()), name).card, root)
+    reporter.result(f"{report.describe()} ({report.seconds:.2f} s)")
+    reporter.data(
+        {
+            "source": report.source,
+            "layout": report.layout,
+            "fits": report.fits,
+            "complete": report.complete,
+            "missing": report.missing,
+            "found": dict(report.found),
+            "expected": dict(report.expected),
+        }
+    )
+    raise typer.Exit(0 if report.fits else 1)
+
+
+@sources_app.command()
+def fixture(
+    name: Annotated[str, typer.Argument(metavar="ID")],
+    directory: Annotated[Path, typer.Argument(help="Folder to make.")],
+    layout: Annotated[str | None, typer.Option(help="Which layout; the first by default.")] = None,
+    extra: Extra = None,
+) -> None:
+    """Write a tiny synthetic raw tree in the source's true layout."""
+    from medrcube.console import Reporter
+    from medrcube.sources.registry import find_sources, get_source
+
+    source = get_source(find_sources(extra or ()), name)
+    names = [entry.name for entry in source.card.layouts]
+    if layout is not None and layout not in names:
+        raise MedrcubeError(f"{name} has no layout {layout!r}; it has {', '.join(names)}")
+    if directory.exists() and any(directory.iterdir()):
+        raise MedrcubeError(f"{directory}: is not empty; choose a new folder")
+    source.build_fixture(directory, layout or names[0])
+    Reporter().result(f"wrote {directory}")
+
+
+@sources_app.command("new")
+def new_source_folder(
+    name: Annotated[str, typer.Argument(metavar="ID")],
+    root: Annotated[Path, typer.Option("--from", metavar="ROOT", help="A raw tree.")],
+    into: Annotated[Path, typer.Option(help="Folder of source folders.")] = Path("sources"),
+) -> None:
+    """Write a first source folder for a raw tree; its TODO lines say what a person decides."""
+    from medrcube.console import Reporter
+    from medrcube.sources.scaffold import new_source
+
+    folder = new_source(name, root, into)
+    Reporter().result(f"wrote {folder}; settle every line that says TODO")
+
+
+@sources_app.command()
+def check(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[ID...]")] = None,
+    extra: Extra = None,
+    json_output: Json = False,
+) -> None:
+    """Hold sources to their contract, on their own synthetic fixtures; all by default."""
+    from dataclasses import asdict
+
+    from medrcube.build.check import check_source
+    from medrcube.console import Reporter
+    from medrcube.sources.registry import find_sources, get_source
+
+    reporter = Reporter(json_output=json_output)
+    found = find_sources(extra or ())
+    results = {}
+    with reporter.stage("check", len(names or found)) as advance:
+        for name in names or found:
+            results[name] = check_source(get_source(found, name))
+            advance()
+    broken = 0
+    for name, checks in results.items():
+        failures = [failure for entry in checks for failure in entry.failures]
+        broken += bool(failures)
+        reporter.result(f"{name}: {'FAILED' if failures else f'{len(checks)} checks hold'}")
+        for failure in failures:
+            reporter.result(f"  {failure}")
+    reporter.data({name: [asdict(entry) for entry in checks] for name, checks in results.items()})
+    raise typer.Exit(1 if broken else 0)
+
+
+@sources_app.command()
+def page(
+    directory: Annotated[Path, typer.Argument(help="Folder of the documentation.")],
+    extra: Extra = None,
+) -> None:
+    """Write the reference page of all sources and the picture of the cube."""
+    from medrcube.console import Reporter
+    from medrcube.files import write_text
+    from medrcube.sources.page import cube_picture, sources_page
+    from medrcube.sources.registry import find_sources
+
+    cards = [source.card for source in find_sources(extra or ()).values()]
+    write_text(directory / "reference" / "sources.md", sources_page(cards))
+    write_text(directory / "images" / "cube.svg", cube_picture(cards))
+    Reporter().result(f"wrote {directory / 'reference' / 'sources.md'}")
+
+
+def _card_summary(source: Source) -> dict[str, Any]:
+    card = source.card
+    return {
+        "id": card.id,
+        "title": card.title,
+        "anatomy": card.anatomy,
+        "modality": card.modality,
+        "images": card.images,
+        "access": card.access.mode,
+        "licence": card.access.licence,
+        "redistribute": card.access.redistribute,
+        "layouts": [layout.name for layout in card.layouts],
+        "tasks": list(card.tasks),
+    }
