@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +43,7 @@ class BuildCache:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=1)
@@ -70,14 +71,14 @@ class BuildCache:
         traceback: TracebackType | None,
     ) -> None:
         with closing(self._database):
-            self._database.commit()
+            self._commit()
 
     def find(self, job: Job, images: Path) -> Rendered | None:
         """What became of a job in an earlier build, if nothing has changed since."""
         digests = self._digests(job.case.files())
         if digests is None:
             return None
-        row = self._database.execute(
+        row = self._execute(
             "SELECT record FROM rendered WHERE key = ?", (content_key(job, digests),)
         ).fetchone()
         if row is None:
@@ -98,37 +99,38 @@ class BuildCache:
         for path in job.case.files():
             if str(path) not in digests:
                 return
-            state = path.stat()
-            self._database.execute(
+            try:
+                state = path.stat()
+            except OSError:  # gone while it was rendered: nothing to remember
+                return
+            self._execute(
                 "INSERT OR REPLACE INTO digest VALUES (?, ?, ?, ?)",
                 (str(path), state.st_size, state.st_mtime_ns, digests[str(path)]),
             )
-        self._database.execute(
+        self._execute(
             "INSERT OR REPLACE INTO rendered VALUES (?, ?)",
             (content_key(job, digests), json.dumps(_encode(rendered))),
         )
         self._new += 1
         if self._new % 64 == 0:
-            self._database.commit()
+            self._commit()
 
     def find_scan(self, source: str, key: str) -> bytes | None:
         """The record of the latest scan of a source, if it was made under the same key."""
-        row = self._database.execute(
+        row = self._execute(
             "SELECT record FROM scan WHERE source = ? AND key = ?", (source, key)
         ).fetchone()
         return None if row is None else bytes(row[0])
 
     def keep_scan(self, source: str, key: str, record: bytes) -> None:
         """Remember the latest scan of a source."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO scan VALUES (?, ?, ?)", (source, key, record)
-        )
-        self._database.commit()
+        self._execute("INSERT OR REPLACE INTO scan VALUES (?, ?, ?)", (source, key, record))
+        self._commit()
 
     def _digests(self, paths: Iterable[Path]) -> Mapping[str, str] | None:
         found: dict[str, str] = {}
         for path in paths:
-            row = self._database.execute(
+            row = self._execute(
                 "SELECT size, mtime_ns, sha256 FROM digest WHERE path = ?", (str(path),)
             ).fetchone()
             try:
@@ -139,6 +141,25 @@ class BuildCache:
                 return None
             found[str(path)] = row[2]
         return found
+
+    def _execute(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        with self._told():
+            return self._database.execute(statement, values)
+
+    def _commit(self) -> None:
+        with self._told():
+            self._database.commit()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of the database in words; a full disk is the usual one."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise WorkspaceError(
+                f"{self._path}: the build cache cannot be used ({error}); is the folder writable "
+                "and the disk not full?"
+            ) from error
 
 
 def content_key(job: Job, digests: Mapping[str, str]) -> str:

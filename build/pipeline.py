@@ -204,12 +204,19 @@ def _render_all(
                 results[job.source, job.case.key] = known
                 advance()
         # Large files first: no worker is left alone with one at the end.
-        new.sort(key=lambda job: -sum(path.stat().st_size for path in job.case.files()))
+        new.sort(key=lambda job: -sum(map(_size, job.case.files())))
         for job, rendered in engine.run(new, workspace.images):
             cache.keep(job, rendered)
             results[job.source, job.case.key] = rendered
             advance()
     return results, len(jobs) - len(new)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # gone since the scan; its case will say so
+        return 0
 
 
 def _samples(

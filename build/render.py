@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -91,6 +92,11 @@ def render_job(job: Job, images: Path) -> Rendered:
         return Rendered(case=job.case.key, problems=(_problem(job, error.code, str(error)),))
     except MedrcubeError as error:
         return Rendered(case=job.case.key, problems=(_problem(job, "unreadable", str(error)),))
+    except OSError as error:
+        return Rendered(case=job.case.key, problems=(_out_of_reach(job, error),))
+    except MemoryError:
+        message = "takes more memory than there is; are its files damaged, or is the machine small?"
+        return Rendered(case=job.case.key, problems=(_problem(job, "too-large", message),))
     except Exception as error:  # noqa: BLE001  # a broken file must not end a build of thousands
         message = f"unexpected {type(error).__name__} at {_where(error)}; please report it"
         return Rendered(case=job.case.key, problems=(_problem(job, "crashed", message),))
@@ -99,12 +105,16 @@ def render_job(job: Job, images: Path) -> Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scene:
-    """One slice of a case, with all that went into it."""
+    """One slice of a case, with all that went into it.
+
+    ``origin`` is what the recipes of all pictures of the case say alike: a series of hundreds of
+    files names them in each recipe.
+    """
 
     job: Job
     tiles: Sequence[Tile]
     choice: Choice
-    digests: Mapping[str, str]
+    origin: Mapping[str, Any]
     marker: str
 
 
@@ -115,9 +125,10 @@ def _render(
     pictures: list[Picture] = []
     problems: list[Problem] = []
     choices = choose(job, tiles)
+    origin = _origin(job, digests)
     for choice in choices:
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
-        scene = _Scene(job=job, tiles=tiles, choice=choice, digests=digests, marker=marker)
+        scene = _Scene(job=job, tiles=tiles, choice=choice, origin=origin, marker=marker)
         clean = side_by_side([tile.picture(choice.index) for tile in tiles])
         if clean.min() == clean.max():
             raise ReadError(
@@ -162,38 +173,51 @@ def _frame(image: ImageRef, choice: Choice) -> int:
     return choice.index if image.frame is None else image.frame
 
 
-def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
-    """How to make the picture again: inputs by digest, every choice resolved to numbers."""
-    job, tiles = scene.job, scene.tiles
-
-    def place(path: Path) -> str:
-        return path.relative_to(job.root).as_posix()
-
+def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
+    """Where the pictures of a case come from: inputs by name and digest."""
+    names = {path: path.relative_to(job.root).as_posix() for path in job.case.files()}
     return {
         "source": job.source,
         "case": job.case.key,
         "epoch": EPOCH,
-        "files": {place(path): scene.digests[str(path)] for path in job.case.files()},
+        "files": {name: digests[str(path)] for path, name in names.items()},
         "images": [
-            {
-                "files": [place(path) for path in image.paths],
-                "member": image.member,
-                "frame": _frame(image, scene.choice),
-            }
+            {"files": [names[path] for path in image.paths], "member": image.member}
             for image in job.case.images
         ],
         "plane": job.plane,
         "orient": job.policy.orient,
         "colour": job.policy.colour,
+        "encoder": ENCODER,
+    }
+
+
+def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
+    """How to make the picture again: inputs by digest, every choice resolved to numbers."""
+    tiles = scene.tiles
+    return {
+        **scene.origin,
+        "images": [
+            {**stored, "frame": _frame(image, scene.choice)}
+            for image, stored in zip(scene.job.case.images, scene.origin["images"], strict=True)
+        ],
         "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
         "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
         "mark": {**asdict(drawn.artefact), "boxes": [list(box) for box in drawn.boxes]},
-        "encoder": ENCODER,
     }
 
 
 def _problem(job: Job, code: str, message: str, *, stage: str = "render") -> Problem:
     return Problem(source=job.source, case=job.case.key, stage=stage, code=code, message=message)
+
+
+def _out_of_reach(job: Job, error: OSError) -> Problem:
+    """A raw file that was there when the tree was scanned, and cannot be read now."""
+    name = Path(os.fsdecode(error.filename)).name if isinstance(error.filename, str) else "a file"
+    if isinstance(error, FileNotFoundError):
+        return _problem(job, "missing-file", f"{name}: the file is missing; get it again")
+    message = f"{name}: cannot be read ({error.strerror}); expected a file that you may read"
+    return _problem(job, "unreadable", message)
 
 
 def _where(error: Exception) -> str:

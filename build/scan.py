@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -24,6 +24,12 @@ PICTURE_SUFFIXES = frozenset(
     }
 )
 """Files that hold pixels; one that no case uses is reported, never passed over in silence."""
+
+
+_OUTSIDE = (
+    "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
+    "it (cp -rL), or name the folder that the link leads to as the raw root"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +81,15 @@ def scan(source: Source, root: Path, key: bytes, memory: ScanMemory | None = Non
     """
     root = root.resolve()
     check_root(source.card, root)
-    names = list(walk(root))
+    names, barred = _sorted_out(root, walk(root))
+    if barred:
+        memory = None  # it looks at states of files, in which a link and its copy can be alike
     state = scan_memory.scan_key(source, root, names, key) if memory else ""
     record = memory.find_scan(source.id, state) if memory else None
     if record is not None:
         found = scan_memory.load(record)
     else:
-        found = _look_through(source, root, names, key)
+        found = _look_through(source, root, names, barred, key)
         if memory:
             memory.keep_scan(source.id, state, scan_memory.dump(found))
     layout, cases, absent, problems = found
@@ -97,10 +105,35 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
+def _sorted_out(root: Path, names: Iterable[str]) -> tuple[list[str], Mapping[str, str]]:
+    """Files that may be read, and why others may not; links to nothing are not there.
+
+    An archive from the network can hold a link to any file of this machine, which would end up
+    in a picture, and a pipe, which never ends.
+    """
+    kept: list[str] = []
+    barred: dict[str, str] = {}
+    inside: dict[str, bool] = {}
+    for name in names:
+        path, folder = root / name, name.rpartition("/")[0]
+        if folder not in inside:
+            inside[folder] = path.parent.resolve().is_relative_to(root)
+        linked = path.is_symlink()
+        if linked and not path.exists():
+            continue
+        if not inside[folder] or (linked and not path.resolve().is_relative_to(root)):
+            barred[name] = _OUTSIDE
+        elif not path.is_file():
+            barred[name] = "is no file but a pipe or a device; expected a file"
+        else:
+            kept.append(name)
+    return kept, barred
+
+
 def _look_through(
-    source: Source, root: Path, names: Sequence[str], key: bytes
+    source: Source, root: Path, names: Sequence[str], barred: Mapping[str, str], key: bytes
 ) -> scan_memory.Found:
-    report = verify(source.card, root, names)
+    report = verify(source.card, root, [*names, *barred])
     if not report.fits:
         raise SourceError(
             f"{report.describe()}. See  medrcube sources show {source.id}  for the layouts"
@@ -121,15 +154,34 @@ def _look_through(
             continue
         files = _relative(found.files(), root)
         claimed.update(files)
-        problem = _reject(source, found, set(files) - there, root)
+        problem = _bar(source, found.key, files, barred) or _reject(
+            source, found, set(files) - there, root
+        )
         if problem is None:
             cases.append(replace(found, patient=hash_patient(source.id, found.patient, key)))
         elif problem.code == "absent":
             absent.append(found.key)
         else:
             problems.append(problem)
+    problems += [
+        _problem(source, name, "outside-root", barred[name])
+        for name in sorted(filter(_holds_pixels, barred.keys() - claimed))
+    ]
     problems += _unclaimed(source.card, report.layout, sorted(there - claimed))
     return report, tuple(cases), tuple(absent), tuple(problems)
+
+
+def _bar(
+    source: Source, key: str, files: Sequence[str], barred: Mapping[str, str]
+) -> Problem | None:
+    """Why the files of a case must not be read, or ``None``."""
+    for name in files:
+        if ".." in name.split("/"):
+            reason = f"names a file by way of '..': {name}; expected a file below the raw root"
+            return _problem(source, key, "outside-root", reason)
+        if name in barred:
+            return _problem(source, key, "outside-root", barred[name])
+    return None
 
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:

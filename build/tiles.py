@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,6 +15,7 @@ from medrcube.build import geometry, readers
 from medrcube.build.colour import apply_colour_policy
 from medrcube.build.overlay import to_rgb
 from medrcube.build.plan import Job
+from medrcube.build.readers.checks import MOST_PIXELS
 from medrcube.build.regions import rasterise
 from medrcube.build.repairs import repaired
 from medrcube.build.slicing import Choice, choose_slices
@@ -24,6 +26,8 @@ from medrcube.records import ImageRef, MaskFile, Region, Shape
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
+_FAR = 1e6
+"""Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
 GAP = 8
 """Black columns between pictures that are shown side by side."""
 
@@ -67,6 +71,13 @@ class Tile:
         if self.volume.spacing is None or self.policy.spacing == "square":
             return (shape[0], shape[1])
         _, rows, columns = self.volume.spacing
+        ratio = max(rows, columns) / min(rows, columns) if min(rows, columns) > 0 else math.inf
+        if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
+            raise ReadError(
+                f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "
+                "picture of square pixels; expected distances of one order of size",
+                code="unreadable",
+            )
         return geometry.square_size(shape[0], shape[1], rows, columns)
 
 
@@ -149,6 +160,12 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
 
 def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
     """Refuse to guess how a body lies in its file; films and single pictures are upright."""
+    if stored.affine is not None and not _is_sane(stored.affine):
+        raise ReadError(
+            f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
+            "around a body",
+            code="singular-affine",
+        )
     unplaced = stored.solid and stored.affine is None and stored.slices.shape[0] > 1
     if unplaced and policy.orient == "affine":
         raise ReadError(
@@ -157,6 +174,11 @@ def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
             'is turned as a radiologist expects: the card may state that with orient = "stored"',
             code="no-orientation",
         )
+
+
+def _is_sane(affine: NDArray[np.float64]) -> bool:
+    steps = np.abs(affine[:3, :3]).max(axis=0)
+    return bool(np.abs(affine).max() < _FAR and steps.min() > 1 / _FAR)
 
 
 def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> NDArray[np.bool_]:

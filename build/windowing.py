@@ -26,6 +26,9 @@ CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 """Window centre and width in HU for each ``ct:`` policy."""
 
+_PART = 1 << 18
+"""Pixels that are looked up at a time."""
+
 Numbers = Mapping[str, float | str]
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -53,7 +56,7 @@ class GreyScale:
             stored: values of the type of the volume that this scale was made for.
         """
         if self.table is not None:
-            return self.table[_patterns(stored)]
+            return _through(self.table, _patterns(stored))
         if self.curve is None:
             return stored
         return _render(self.greys, stored, self.curve)
@@ -241,6 +244,21 @@ def _render(greys: Greys, stored: Array, curve: Curve) -> NDArray[np.uint8]:
 def _look_up(table: LookupTable, values: Array) -> NDArray[np.float64]:
     place = np.clip(values.astype(np.float64) - table.first, 0, len(table.entries) - 1)
     return table.entries[place.astype(np.intp)].astype(np.float64)
+
+
+def _through(table: NDArray[np.uint8], patterns: Array) -> NDArray[np.uint8]:
+    """``table[patterns]`` in half the time; the table has an entry for every pattern.
+
+    numpy widens indices to 64 bits: in parts that a cache holds, and, since none lies outside,
+    without looking at each (``wrap``).
+    """
+    if patterns.size <= _PART or patterns.ndim < 2:
+        return np.take(table, patterns, mode="wrap")
+    picture = np.empty(patterns.shape, np.uint8)
+    rows = max(1, _PART // patterns[0].size)
+    for k in range(0, len(patterns), rows):
+        np.take(table, patterns[k : k + rows], out=picture[k : k + rows], mode="wrap")
+    return picture
 
 
 def _has_table(dtype: np.dtype[np.generic]) -> bool:

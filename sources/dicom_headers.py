@@ -7,13 +7,13 @@ address gets into a case by mistake.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import MissingExtraError, ReadError, SourceError
+from medrcube.sources.discreet import discreet
 
 FACTS = frozenset(
     {
@@ -251,9 +251,7 @@ def _load(path: Path, keywords: Sequence[str]) -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError("pydicom", "build") from error
     try:
-        with warnings.catch_warnings():
-            # Warnings of pydicom may quote the content of elements.
-            warnings.simplefilter("ignore")
+        with discreet():
             data = dcmread(path, stop_before_pixels=True, specific_tags=list(keywords))
             for keyword in keywords:
                 data.get(keyword)

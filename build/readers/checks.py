@@ -9,6 +9,12 @@ import numpy as np
 from medrcube.build.volume import Array
 from medrcube.errors import ReadError
 
+MOST_BYTES = 2 << 30
+"""What one array may take: four times the longest CT in the sources, and far from a bomb."""
+
+MOST_PIXELS = 178_956_970
+"""Of one picture: where Pillow, too, takes a small file for a decompression bomb."""
+
 
 def truncated(path: Path, found: str) -> ReadError:
     """The file ends early."""
@@ -23,6 +29,21 @@ def unreadable(path: Path, what: str) -> ReadError:
 def unsupported(path: Path, what: str) -> ReadError:
     """The file is sound but of a kind that is not read."""
     return ReadError(f"{path.name}: {what}", code="unsupported-format")
+
+
+def check_size(path: Path, size: int) -> None:
+    """Refuse an array before it is made (code ``too-large``).
+
+    Args:
+        path: names the file in errors.
+        size: of the array in bytes, exact: a damaged header can promise any number.
+    """
+    if not 0 <= size <= MOST_BYTES:
+        raise ReadError(
+            f"{path.name}: promises {size} bytes of pixels; expected at most {MOST_BYTES}: its "
+            "header is damaged, or it is made to exhaust the memory",
+            code="too-large",
+        )
 
 
 def check_frame(path: Path, frame: int | None, count: int) -> None:

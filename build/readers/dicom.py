@@ -5,21 +5,26 @@ Messages carry file names and technical values only, never the content of a text
 
 from __future__ import annotations
 
-import warnings
+import struct
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from pydicom import dcmread
 from pydicom.dataset import Dataset
+from pydicom.filereader import read_file_meta_info
 from pydicom.pixels.decoders.base import get_decoder
 from pydicom.pixels.processing import apply_color_lut
 from pydicom.pixels.utils import pixel_array
-from pydicom.uid import UID
+from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, JPEGBaseline8Bit, JPEGExtended12Bit
 
 from medrcube.build.readers.checks import (
+    MOST_BYTES,
     check_finite,
     check_frame,
+    check_size,
     truncated,
     unreadable,
     unsupported,
@@ -28,14 +33,30 @@ from medrcube.build.readers.dicom_header import TAGS, geometry_of, greys_of, res
 from medrcube.build.readers.dicom_length import has_pixel_data, is_whole
 from medrcube.build.volume import Array, Greys, Volume, without_equal_channels
 from medrcube.errors import ReadError
+from medrcube.sources.discreet import discreet
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
 COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
 PALETTE = "PALETTE COLOR"
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What elements of the wrong kind raise when numbers are made of them."""
+_HEAD = 1024
+_STEP = 1 << 20
+_LOSSY_JPEG = (JPEGBaseline8Bit, JPEGExtended12Bit)
 # A window that leaves 8-bit values as they are: colour that turned out grey is ready to show.
 AS_SHOWN = Greys(windows=((128.0, 256.0),))
 
 
+@discreet()
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read one file; frames of a multi-frame file are decoded when they are asked for.
 
@@ -50,7 +71,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
             ``singular-affine``, ``not-finite``.
     """
     header = open_header(path)
-    count = int(header.get("NumberOfFrames") or 1)
+    count = frames_of(path, header)
     check_frame(path, frame, count)
     frames = range(count) if frame is None else range(frame, frame + 1)
     try:
@@ -59,7 +80,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         rescales = [rescale_of(header, k) for k in frames]
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise broken(path, error) from None
     photometric = str(header.get("PhotometricInterpretation", ""))
     if photometric not in (*GREY, *COLOUR, PALETTE):
@@ -85,6 +106,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     )
 
 
+@discreet()
 def modality_of(path: Path) -> str:
     """What kind of object a DICOM file is, such as ``CT``, ``SEG`` or ``RTSTRUCT``.
 
@@ -92,10 +114,12 @@ def modality_of(path: Path) -> str:
         ReadError: code ``unreadable``.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            header = dcmread(path, stop_before_pixels=True, specific_tags=["Modality"], force=True)
+        with path.open("rb") as file:
+            check_deflated(path, file)
+            header = dcmread(file, stop_before_pixels=True, specific_tags=["Modality"], force=True)
             return str(header.get("Modality") or "")
+    except (MemoryError, ReadError):
+        raise
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
         raise broken(path, error) from None
 
@@ -151,6 +175,7 @@ class _Frames:
         return (picture * slope + intercept).astype(np.float32)
 
 
+@discreet()
 def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
     """Named elements of a file with a picture, after a check that the pixel data are whole.
 
@@ -159,19 +184,17 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
             scout image, which shows where the slices lie and is none of them.
     """
     try:
-        with warnings.catch_warnings():
-            # Warnings of pydicom may quote the content of elements.
-            warnings.simplefilter("ignore")
-            with path.open("rb") as file:
-                header = dcmread(
-                    file, stop_before_pixels=True, specific_tags=list(tags), force=True
-                )
-                _check_pixel_data(path, file, header)
-            for keyword in tags:
-                header.get(keyword)
+        with path.open("rb") as file:
+            check_deflated(path, file)
+            header = dcmread(file, stop_before_pixels=True, specific_tags=list(tags), force=True)
+            _check_pixel_data(path, file, header)
+        for keyword in tags:
+            header.get(keyword)
+        localiser = "LOCALIZER" in (header.get("ImageType") or ())
+        _check_numbers(path, header)
     except EOFError as error:
         raise truncated(path, "its header ends early") from error
-    except ReadError:
+    except (MemoryError, ReadError):
         raise
     except Exception as error:  # noqa: BLE001
         # Damaged elements raise nearly any type; the message may quote their content.
@@ -182,12 +205,66 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
             "expected Rows and Columns",
             code="no-pixels",
         )
-    if "LOCALIZER" in (header.get("ImageType") or ()):
+    if localiser:
         raise ReadError(
             f"{path.name}: is a localiser (scout), not a picture of the study; leave it out",
             code="localiser",
         )
     return header
+
+
+def frames_of(path: Path, header: Dataset) -> int:
+    """Number of frames.
+
+    Raises:
+        ReadError: code ``truncated`` when the file is too short for that many.
+    """
+    count = int(header.get("NumberOfFrames") or 1)
+    # A coded frame has eight bytes at least, a stored one a bit for each pixel.
+    if count > path.stat().st_size and not _is_deflated(header):
+        raise truncated(path, f"promises {count} frames, more than it has bytes")
+    return count
+
+
+def _is_deflated(header: Dataset) -> bool:
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    return syntax is not None and bool(syntax.is_deflated)
+
+
+def _check_numbers(path: Path, header: Dataset) -> None:
+    """Refuse a picture that no memory holds, and numbers that are none."""
+    rows, columns, samples, bits, frames = (
+        int(header.get(keyword) or 1)
+        for keyword in ("Rows", "Columns", "SamplesPerPixel", "BitsAllocated", "NumberOfFrames")
+    )
+    if min(rows, columns, samples, bits, frames) < 1:
+        raise unreadable(path, "has a size, a depth or a number of frames below 1")
+    size = rows * columns * samples * bits // 8
+    check_size(path, size)
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    bare = syntax is not None and not syntax.is_encapsulated and not syntax.is_deflated
+    # Colour may be stored at half the size (YBR_FULL_422).
+    if header.get("Rows") and bare and size // 2 > path.stat().st_size:
+        raise truncated(path, f"promises {size} bytes of pixels, more than it has")
+
+
+def check_deflated(path: Path, file: BinaryIO) -> None:
+    """Refuse a deflated data set that would fill the memory: pydicom inflates it as a whole.
+
+    Raises:
+        ReadError: code ``too-large``.
+    """
+    deflated = DeflatedExplicitVRLittleEndian.encode() in file.read(_HEAD)
+    file.seek(0)
+    if not deflated:
+        return
+    # Preamble and prefix, the element of the group length, and the group (PS3.10 7.1).
+    file.seek(132 + 12 + int(read_file_meta_info(path).FileMetaInformationGroupLength))
+    stream, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
+    while size <= MOST_BYTES and (data := stream.unconsumed_tail or file.read(_STEP)):
+        size += len(stream.decompress(data, _STEP))
+    check_size(path, size)
+    file.seek(0)
 
 
 def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
@@ -201,6 +278,7 @@ def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
         raise truncated(path, "its pixel data end early")
 
 
+@discreet()
 def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     """Frame ``k`` as stored, or as RGB in uint8.
 
@@ -209,18 +287,17 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     """
     syntax = _checked_syntax(path, header)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            picture = pixel_array(_inflated(path) if syntax.is_deflated else path, index=k)
-            if header.PhotometricInterpretation == PALETTE:
-                picture = _eight_bit(apply_color_lut(picture, header))
+        picture = decode_stored(_inflated(path) if syntax.is_deflated else path, syntax, k)
+        if header.PhotometricInterpretation == PALETTE:
+            picture = _eight_bit(apply_color_lut(picture, header))
     except EOFError:
         raise truncated(path, "its pixel data end early") from None
     except (AttributeError, ValueError) as error:
         raise broken(path, error) from None
     except BaseException as error:
         # The RLE decoder is Rust: its panics are no Exception (PyO3).
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        panic = type(error).__name__ == "PanicException"
+        if isinstance(error, MemoryError) or not (isinstance(error, Exception) or panic):
             raise
         raise unreadable(
             path,
@@ -231,6 +308,25 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
         raise unsupported(path, f"is coloured with {picture.dtype} channels; expected 8 bits")
     check_finite(path, picture)
     return picture.astype(picture.dtype.newbyteorder("="), copy=False)
+
+
+def decode_stored(source: Path | Dataset, syntax: UID, k: int) -> Array:
+    """Frame ``k`` by the decoders that survive damaged files; OpenJPEG goes before Pillow.
+
+    GDCM, which pydicom tries first, ends the whole process on damaged JPEG, and takes a sixth
+    longer for JPEG 2000. Pillow decodes lossy JPEG to the same pixels as GDCM.
+
+    Raises:
+        RuntimeError: no decoder can.
+        ValueError: the file holds no such frame.
+    """
+    plugins = get_decoder(syntax).available_plugins if syntax.is_encapsulated else ()
+    order = ("pillow", "pylibjpeg") if syntax in _LOSSY_JPEG else ("pylibjpeg", "pydicom", "pillow")
+    safe = [name for name in order if name in plugins]
+    for name in safe[:-1]:
+        with suppress(RuntimeError):  # what it cannot decode, others may
+            return pixel_array(source, index=k, decoding_plugin=name)
+    return pixel_array(source, index=k, decoding_plugin=safe[-1] if safe else "")
 
 
 def _inflated(path: Path) -> Dataset:

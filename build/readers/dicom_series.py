@@ -16,6 +16,7 @@ from medrcube.build.readers.checks import check_frame, unreadable, unsupported
 from medrcube.build.readers.dicom import (
     AS_SHOWN,
     COLOUR,
+    DAMAGE,
     GREY,
     PALETTE,
     broken,
@@ -25,6 +26,7 @@ from medrcube.build.readers.dicom import (
 from medrcube.build.readers.dicom_header import greys_of, normal_of, pixel_size, stack_geometry
 from medrcube.build.volume import Array, Greys, LookupTable, Volume
 from medrcube.errors import ReadError
+from medrcube.sources.discreet import discreet
 
 # Slices closer than this, in mm, are copies of one slice.
 _SAME_PLACE = 0.01
@@ -51,11 +53,9 @@ class _Slice:
     position: NDArray[np.float64]
     orientation: NDArray[np.float64]
     greys: Greys
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        kind = "i" if self.header.get("PixelRepresentation") else "u"
-        return np.dtype(f"{kind}{max(1, int(self.header.get('BitsAllocated') or 8) // 8)}")
+    dtype: np.dtype[Any]
+    size: tuple[float, float] | None
+    thickness: float
 
     @property
     def colour(self) -> bool:
@@ -89,12 +89,12 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
     if frame is not None:
         stack = stack[frame : frame + 1]
         ids = {uid: 0 for uid, k in ids.items() if k == frame}
-    size = pixel_size(stack[0].header, 0)
+    first = stack[0]
     spacing, affine, even = None, None, True
-    if size is not None:
-        thickness = float(stack[0].header.get("SliceThickness") or 0) or 1.0
+    if first.size is not None:
         positions = np.stack([one.position for one in stack])
-        spacing, affine, even = stack_geometry(positions, stack[0].orientation, (thickness, *size))
+        distances = (first.thickness, *first.size)
+        spacing, affine, even = stack_geometry(positions, first.orientation, distances)
     greys, mixed = _common_greys(files)
     return Volume(
         slices=_Stack(stack, mixed=mixed),
@@ -143,6 +143,7 @@ class _Stack:
         return picture
 
 
+@discreet()
 def _open(path: Path) -> _Slice:
     header = open_header(path)
     if int(header.get("NumberOfFrames") or 1) > 1:
@@ -163,10 +164,13 @@ def _open(path: Path) -> _Slice:
             position=position,
             orientation=orientation,
             greys=greys_of(header, (0,)),
+            dtype=_dtype(header),
+            size=pixel_size(header, 0),
+            thickness=float(header.get("SliceThickness") or 0) or 1.0,
         )
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise broken(path, error) from None
     for name, value, expected in (
         ("ImagePositionPatient", position, 3),
@@ -179,6 +183,11 @@ def _open(path: Path) -> _Slice:
                 code="no-position",
             )
     return one
+
+
+def _dtype(header: Dataset) -> np.dtype[Any]:
+    kind = "i" if header.get("PixelRepresentation") else "u"
+    return np.dtype(f"{kind}{max(1, int(header.get('BitsAllocated') or 8) // 8)}")
 
 
 def _check_alike(files: Sequence[_Slice]) -> None:
@@ -206,8 +215,7 @@ def _photometric(one: _Slice) -> Hashable:
 
 
 def _spacing(one: _Slice) -> Hashable:
-    size = pixel_size(one.header, 0)
-    return None if size is None else (round(size[0], 4), round(size[1], 4))
+    return None if one.size is None else (round(one.size[0], 4), round(one.size[1], 4))
 
 
 def _mixed(files: Sequence[_Slice], what: str, code: str) -> ReadError:

@@ -11,6 +11,7 @@ from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
     check_numeric,
+    check_size,
     unreadable,
     unsupported,
 )
@@ -27,7 +28,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
     Raises:
         ReadError: code ``unsupported-format`` (also MATLAB before 7.3), ``missing-member``,
-            ``unreadable``, ``not-finite``, ``missing-frame``.
+            ``unreadable``, ``outside-root``, ``too-large``, ``not-finite``, ``missing-frame``.
     """
     with path.open("rb") as file:
         head = file.read(128)
@@ -51,20 +52,35 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 def _load(path: Path, member: str | None) -> Array:
     try:
         with h5py.File(path, "r") as file:
-            arrays = _arrays(file)
-            if member is None or member not in arrays:
-                wanted = "none is chosen" if member is None else f"{member!r} is wanted"
-                raise ReadError(
-                    f"{path.name}: {wanted} as ImageRef.member; the file has the arrays "
-                    f"{', '.join(arrays) or '(none)'}",
-                    code="missing-member",
-                )
-            array: Array = file[member][()]
-    except OSError as error:
-        raise unreadable(path, f"is damaged HDF5 ({error}); get the file again") from error
+            array: Array = _member(path, file, member)[()]
+    except (ReadError, MemoryError):
+        raise
+    except Exception as error:  # damaged HDF5 raises nearly any type
+        raise unreadable(
+            path, f"is damaged HDF5 ({error.__class__.__name__}); get the file again"
+        ) from error
     if array.ndim < 2:
         raise unsupported(path, f"array {member!r} has the shape {array.shape}; expected 2 axes")
     return array
+
+
+def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
+    arrays = _arrays(file)
+    if member is None or member not in arrays:
+        wanted = "none is chosen" if member is None else f"{member!r} is wanted"
+        raise ReadError(
+            f"{path.name}: {wanted} as ImageRef.member; the file has the arrays "
+            f"{', '.join(arrays) or '(none)'}",
+            code="missing-member",
+        )
+    stored = file[member]
+    if stored.external or stored.is_virtual:
+        raise ReadError(
+            f"{path.name}: keeps the array {member!r} in other files; expected it within",
+            code="outside-root",
+        )
+    check_size(path, stored.size * stored.dtype.itemsize)
+    return stored
 
 
 def _arrays(file: h5py.File) -> list[str]:

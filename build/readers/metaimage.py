@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,19 @@ from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
     check_numeric,
+    check_size,
     first_slice,
     truncated,
+    unreadable,
     unsupported,
 )
 from medrcube.build.volume import Volume
 from medrcube.errors import ReadError
 
+_DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)
+_AXES = re.compile(rb"^\s*NDims\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
+_MOST_AXES = 5
+_LONGEST_HEADER = 1 << 16
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 
 
@@ -28,19 +36,13 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
     Raises:
         ReadError: code ``truncated`` (also when the ``.raw`` file is missing or short),
-            ``unsupported-format``, ``singular-affine``, ``not-finite``, ``missing-frame``.
+            ``unreadable``, ``outside-root``, ``too-large``, ``unsupported-format``,
+            ``singular-affine``, ``not-finite``, ``missing-frame``.
     """
-    toolkit: Any = SimpleITK
-    toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # workers run one thread each
-    try:
-        image = toolkit.ReadImage(str(path), imageIO="MetaImageIO")
-    except RuntimeError as error:
-        raise truncated(
-            path, "cannot be read: its pixel data (the .raw file?) are missing or short"
-        ) from error
+    image = _load(path)
     if image.GetNumberOfComponentsPerPixel() != 1:
         raise unsupported(path, "holds several values per pixel; expected one")
-    array = toolkit.GetArrayFromImage(image)
+    array = SimpleITK.GetArrayFromImage(image)
     check_numeric(path, array)
     check_finite(path, array)
     affine = _affine(path, image, first_slice(array, frame))
@@ -51,6 +53,47 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         affine=affine,
         solid=True,
     )
+
+
+def _load(path: Path) -> Any:
+    toolkit: Any = SimpleITK
+    toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # workers run one thread each
+    _check_header(path)
+    reader = toolkit.ImageFileReader()
+    reader.SetImageIO("MetaImageIO")
+    reader.SetFileName(str(path))
+    try:
+        reader.ReadImageInformation()
+        item = toolkit.GetArrayViewFromImage(toolkit.Image([1, 1], reader.GetPixelID())).itemsize
+        shape = (*reader.GetSize(), reader.GetNumberOfComponents(), item)
+    except (OverflowError, RuntimeError, TypeError) as error:
+        raise unreadable(path, "has a damaged MetaImage header; get the file again") from error
+    check_size(path, math.prod(shape))
+    try:
+        return reader.Execute()
+    except RuntimeError as error:
+        raise truncated(
+            path, "cannot be read: its pixel data (the .raw file?) are missing or short"
+        ) from error
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a header that ends ITK's process, or that leads to files that no case names."""
+    with path.open("rb") as file:
+        head = file.read(_LONGEST_HEADER)
+    axes, found = _AXES.search(head), _DATA_FILE.search(head)
+    if axes is None or not 1 <= int(axes[1]) <= _MOST_AXES:
+        raise unreadable(path, f"has no number of axes (NDims) from 1 to {_MOST_AXES}")
+    name = found[1].decode("utf-8", "replace").strip() if found else ""
+    if not name:
+        raise unreadable(path, "does not say where its pixels are (ElementDataFile)")
+    if "/" in name or "\\" in name:
+        raise ReadError(
+            f"{path.name}: takes its pixels from another folder; expected a file beside it",
+            code="outside-root",
+        )
+    if name.upper().startswith("LIST") or "%" in name:
+        raise unsupported(path, "is spread over a list of files; expected one file of pixels")
 
 
 def _affine(path: Path, image: Any, first: int) -> NDArray[np.float64] | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
+import io
+import math
 import zlib
+from gzip import BadGzipFile, GzipFile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
     check_numeric,
+    check_size,
     first_slice,
     truncated,
     unreadable,
@@ -26,6 +29,8 @@ from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
+# What some writers leave behind the pixels.
+_SLACK = 1 << 20
 _BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
 # Length units of xyzt_units (nifti1.h): metre, millimetre, micrometre; others are unknown.
 _MILLIMETRES = {1: 1000.0, 2: 1.0, 3: 0.001}
@@ -39,8 +44,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
     Raises:
         ReadError: code ``ambiguous-sibling`` when ``a.nii`` and ``a.nii.gz`` stand side by
-            side, ``truncated``, ``unreadable``, ``unsupported-format``, ``singular-affine``,
-            ``not-finite``, ``missing-frame``.
+            side, ``truncated``, ``unreadable``, ``unsupported-format``, ``too-large``,
+            ``singular-affine``, ``not-finite``, ``missing-frame``.
     """
     _refuse_sibling(path)
     with path.open("rb") as file:
@@ -71,29 +76,60 @@ def _refuse_sibling(path: Path) -> None:
 
 
 def _gunzip(path: Path) -> bytes | bytearray:
-    """Unpack with libdeflate, which trusts the size in the last four bytes.
+    """Unpack what the header promises, with libdeflate where its size can be trusted.
 
-    That size is wrong for files of several members or with padding: then zlib does the work.
+    The last four bytes of gzip say how long the content is. They are wrong for files of several
+    members or with padding, and in bombs: then zlib unpacks only as much as is needed.
     """
     packed = path.read_bytes()
-    try:
-        raw: bytes | bytearray = deflate.gzip_decompress(packed)
-        if len(raw) >= _LONGEST_HEADER and len(raw) >= _needed(path, bytes(raw[:540])):
+    needed = _needed(path, _inflated(path, packed, _LONGEST_HEADER))
+    if 0 <= int.from_bytes(packed[-4:], "little") - needed <= _SLACK:
+        try:
+            raw: bytes | bytearray = deflate.gzip_decompress(packed)
+        except deflate.DeflateError:
+            pass  # several members, or damaged: zlib tells them apart below
+        else:
             return raw
-    except deflate.DeflateError:
-        pass  # several members, or damaged: zlib tells them apart below
+    # One byte more than is needed: where the content ends there, its checksum is looked at.
+    return _inflated(path, packed, needed + 1)
+
+
+def _inflated(path: Path, packed: bytes, most: int) -> bytes:
+    """The first bytes of the content of gzip, ``most`` of them where there are as many."""
     try:
-        return gzip.decompress(packed)
+        with GzipFile(fileobj=io.BytesIO(packed)) as file:
+            return file.read(most)
     except EOFError as error:
         raise truncated(path, "its gzip stream ends early") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
+    except (BadGzipFile, zlib.error) as error:
         raise unreadable(path, f"is damaged gzip ({error}); get the file again") from error
 
 
 def _needed(path: Path, head: bytes) -> int:
+    """Length of a file, in bytes, by its own header.
+
+    Raises:
+        ReadError: code ``too-large`` or ``unreadable``.
+    """
     header = _header(path, head)
-    items = int(np.prod(header.get_data_shape(), dtype=np.int64))
-    return int(header.get_data_offset()) + items * int(header.get_data_dtype().itemsize)
+    try:
+        offset = int(header.get_data_offset())
+    except (OverflowError, ValueError) as error:
+        raise unreadable(path, "does not say where its pixels begin (vox_offset)") from error
+    shape, axes = _shape(header), int(header["dim"][0])
+    if not 1 <= axes <= 7 or min(shape) < 1 or offset < 0:
+        raise unreadable(
+            path,
+            f"promises {axes} axes {shape} from byte {offset}; expected 1 to 7 axes of at least "
+            "one pixel each",
+        )
+    needed = offset + math.prod(shape) * int(header.get_data_dtype().itemsize)
+    check_size(path, needed)
+    return needed
+
+
+def _shape(header: Any) -> tuple[int, ...]:
+    return tuple(int(size) for size in header.get_data_shape())
 
 
 def _header(path: Path, head: bytes) -> Any:
@@ -116,13 +152,12 @@ def _header(path: Path, head: bytes) -> Any:
 
 
 def _array(path: Path, raw: Array | bytes | bytearray, header: Any) -> Array:
-    shape = tuple(int(size) for size in header.get_data_shape())
-    dtype = header.get_data_dtype()
+    shape, dtype = _shape(header), header.get_data_dtype()
     needed = _needed(path, bytes(raw[:_LONGEST_HEADER]))
     if len(raw) < needed:
         raise truncated(path, f"has {len(raw)} bytes; its header promises {needed}")
     offset = int(header.get_data_offset())
-    stored: Array = np.frombuffer(raw, dtype, count=int(np.prod(shape)), offset=offset)
+    stored: Array = np.frombuffer(raw, dtype, count=math.prod(shape), offset=offset)
     check_numeric(path, stored)
     while len(shape) > 3 and shape[-1] == 1:
         shape = shape[:-1]

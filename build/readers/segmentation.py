@@ -12,12 +12,13 @@ from pydicom.dataset import Dataset
 from pydicom.pixels.utils import pixel_array
 
 from medrcube.build.geometry import index_map, nearest_index
-from medrcube.build.readers.checks import unreadable, unsupported
-from medrcube.build.readers.dicom import broken, open_header
+from medrcube.build.readers.checks import truncated, unreadable, unsupported
+from medrcube.build.readers.dicom import DAMAGE, broken, decode_stored, frames_of, open_header
 from medrcube.build.readers.dicom_header import geometry_of
 from medrcube.build.readers.recent import remember
 from medrcube.build.volume import Array, Volume
 from medrcube.errors import ReadError
+from medrcube.sources.discreet import discreet
 
 _TAGS = (
     "Modality",
@@ -57,6 +58,7 @@ class _Segmentation:
     frames: tuple[_Frame, ...]
 
 
+@discreet()
 def read(path: Path, values: Collection[int], volume: Volume) -> NDArray[np.bool_]:
     """Pixels of some segments, ``(n, rows, columns)`` on the stored grid of the image.
 
@@ -102,7 +104,7 @@ def _parse(path: Path) -> _Segmentation:
     kind = str(header.get("SegmentationType") or "")
     if kind not in {"BINARY", "FRACTIONAL", "LABELMAP"}:
         raise unsupported(path, "is a segmentation that is none of BINARY, FRACTIONAL, LABELMAP")
-    count = int(header.get("NumberOfFrames") or 1)
+    count = frames_of(path, header)
     try:
         segments = frozenset(
             int(item.SegmentNumber) for item in header.get("SegmentSequence") or []
@@ -110,7 +112,7 @@ def _parse(path: Path) -> _Segmentation:
         frames = tuple(_frames(header, count, kind))
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise broken(path, error) from None
     return _Segmentation(header, kind, segments, frames)
 
@@ -148,8 +150,8 @@ def _marked(
         return np.isin(pixels, list(wanted))
     if stored.kind == "BINARY":
         return pixels > 0
-    most = int(stored.header.get("MaximumFractionalValue") or 0)
-    if most < 1:
+    most = stored.header.get("MaximumFractionalValue")
+    if not isinstance(most, int) or most < 1:
         raise unreadable(path, "is fractional, but does not say which value is a whole")
     return 2 * pixels.astype(np.int64) >= most
 
@@ -157,10 +159,16 @@ def _marked(
 def _decode(path: Path, header: Dataset, number: int) -> Array:
     # A frame of single bits that ends within a byte cannot be cut out of the file by itself.
     if header.get("BitsAllocated") == 1 and int(header.Rows) * int(header.Columns) % 8 > 0:
-        frame: Array = _all_frames(path)[number]
+        whole = _all_frames(path)
+        if number >= len(whole):
+            raise truncated(path, f"describes frame {number} and holds {len(whole)}")
+        frame: Array = whole[number]
         return frame
     try:
-        return np.asarray(pixel_array(path, index=number))
+        syntax = header.file_meta.TransferSyntaxUID
+        return np.asarray(decode_stored(path, syntax, number))
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
         raise broken(path, error) from None
 
@@ -169,6 +177,8 @@ def _decode(path: Path, header: Dataset, number: int) -> Array:
 def _all_frames(path: Path) -> Array:
     try:
         whole = np.asarray(pixel_array(path))
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
         raise broken(path, error) from None
     return whole[None] if whole.ndim == 2 else whole

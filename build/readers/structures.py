@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,16 +15,19 @@ from pydicom.dataset import Dataset
 from medrcube.build import polygons
 from medrcube.build.geometry import nearest_index
 from medrcube.build.readers.checks import unsupported
-from medrcube.build.readers.dicom import broken
+from medrcube.build.readers.dicom import broken, check_deflated
 from medrcube.build.readers.recent import remember
 from medrcube.build.volume import Volume
 from medrcube.errors import ReadError
+from medrcube.sources.discreet import discreet
 
 _TAGS = ["StructureSetROISequence", "ROIContourSequence"]
 _CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR")
 _LPS_TO_RAS = np.array([-1.0, -1.0, 1.0])
 # Lines on one slice, in slices: further apart, they were drawn on other slices.
 _FLAT = 0.25
+# Of the corner of a line in mm; nothing that is scanned is a kilometre long.
+_FAR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class _Loop:
     sources: tuple[str, ...]
 
 
+@discreet()
 def read(path: Path, name: str | None, volume: Volume) -> NDArray[np.bool_]:
     """Pixels inside the lines of one ROI, ``(n, rows, columns)`` on the grid of the image.
 
@@ -144,10 +147,9 @@ def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
 def _parse(path: Path) -> Mapping[str, list[tuple[_Loop, ...]]]:
     """Loops of every ROI by name; a name that occurs twice has two entries."""
     try:
-        with warnings.catch_warnings():
-            # Warnings of pydicom may quote the content of elements.
-            warnings.simplefilter("ignore")
-            data = dcmread(path, specific_tags=_TAGS, force=True)
+        with path.open("rb") as file:
+            check_deflated(path, file)
+            data = dcmread(file, specific_tags=_TAGS, force=True)
             drawn = {
                 int(item.ReferencedROINumber): item for item in data.get("ROIContourSequence") or []
             }
@@ -155,6 +157,8 @@ def _parse(path: Path) -> Mapping[str, list[tuple[_Loop, ...]]]:
             for item in data.get("StructureSetROISequence") or []:
                 contours = drawn.get(int(item.ROINumber), Dataset())
                 found.setdefault(str(item.ROIName), []).append(tuple(_loops(contours)))
+    except (MemoryError, ReadError):
+        raise
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
         raise broken(path, error) from None
     return found
@@ -164,5 +168,7 @@ def _loops(roi: Dataset) -> Iterator[_Loop]:
     for contour in roi.get("ContourSequence") or []:
         closed = contour.ContourGeometricType in _CLOSED
         corners = np.asarray(contour.ContourData, np.float64).reshape(-1, 3) * _LPS_TO_RAS
+        if not (len(corners) and np.abs(corners).max() < _FAR):
+            raise ValueError("corners that lie nowhere")
         images = contour.get("ContourImageSequence") or []
         yield _Loop(closed, corners, tuple(str(image.ReferencedSOPInstanceUID) for image in images))

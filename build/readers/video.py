@@ -10,7 +10,14 @@ import av
 import numpy as np
 from av.video.reformatter import Interpolation, VideoReformatter
 
-from medrcube.build.readers.checks import check_frame, truncated, unreadable, unsupported
+from medrcube.build.readers.checks import (
+    MOST_PIXELS,
+    check_frame,
+    truncated,
+    unreadable,
+    unsupported,
+)
+from medrcube.build.readers.video_length import is_whole
 from medrcube.build.volume import (
     Array,
     ForwardSlices,
@@ -34,6 +41,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         ReadError: code ``truncated``, ``unreadable``, ``unsupported-format``,
             ``missing-frame``.
     """
+    if not is_whole(path):
+        raise truncated(path, "is shorter than it says")
     if frame is not None:
         return _single(path, frame)
     count, grey, shape = 0, True, (0, 0, 3)
@@ -69,7 +78,10 @@ def _frames(path: Path) -> Iterator[Array]:
             if not container.streams.video:
                 raise unsupported(path, "has no video stream")
             stream = container.streams.video[0]
+            if stream.codec_context is None:
+                raise unsupported(path, "is coded in a way that no decoder here knows")
             stream.codec_context.thread_count = 1
+            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
             convert = VideoReformatter()
             for frame in container.decode(stream):
                 rgb = convert.reformat(frame, format="rgb24", interpolation=_EXACT, threads=1)

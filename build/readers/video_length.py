@@ -1,0 +1,44 @@
+"""Whether a video file is as long as its own boxes say.
+
+Decoders take a file that ends early for a shorter film, in which every frame chosen by its share
+of the length is another one.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import BinaryIO
+
+_BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
+# Writers that cannot go back leave these in place of a length.
+_UNSTATED = (0, 0xFFFFFFFF)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether AVI or QuickTime/MP4 is there in full length; others do not say it."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        head = file.read(12)
+        if head[:4] == b"RIFF" and len(head) == 12:
+            (stated,) = struct.unpack("<I", head[4:8])
+            return stated in _UNSTATED or 8 + int(stated) <= size
+        return head[4:8] not in _BOXES or _ends(file) <= size
+
+
+def _ends(file: BinaryIO) -> int:
+    """Where the last top-level box ends (ISO/IEC 14496-12, 4.2)."""
+    place = 0
+    while True:
+        file.seek(place)
+        head = file.read(16)
+        if len(head) < 8:
+            return place
+        stated = int.from_bytes(head[:4], "big")
+        if stated == 1:
+            stated = int.from_bytes(head[8:], "big")
+        if stated < 8:  # 0: up to the end of the file; others are damaged, as decoding will tell
+            return place
+        place += stated

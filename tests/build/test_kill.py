@@ -1,0 +1,112 @@
+"""A build that is killed at any moment goes on to the bytes of one that never was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+KILLS = 50
+
+# One process has everything imported and forks every build from itself, so that kills fall into
+# the work of a build and not into the start of Python.
+NURSERY = """
+import json, os, random, shutil, signal, sys, time
+from pathlib import Path
+
+import pyarrow.parquet
+import medrcube.build.readers.raster
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.console import Reporter
+from medrcube.sources.contract import load_source
+from medrcube.workspace import Workspace
+
+base, raw, toy, kills = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
+toy = load_source(toy)
+moments = random.Random(4)
+
+
+def start(root):
+    child = os.fork()
+    if child == 0:
+        try:
+            build(Workspace(root=root, sources={"toy": raw}), {"toy": toy}, LocalEngine(1),
+                  Reporter(quiet=True))
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def finish(root):
+    started = time.monotonic()
+    _, status = os.waitpid(start(root), 0)
+    if status:
+        sys.exit(f"the build of {root.name} failed")
+    return time.monotonic() - started
+
+
+def fresh(name):
+    root = base / name
+    (root / "cache").mkdir(parents=True)
+    (root / "cache" / "patient.key").write_bytes(b"k" * 32)
+    return root
+
+
+def stage(root):
+    if (root / "items.parquet").exists():
+        return "tables"
+    pictures = sum(1 for _ in (root / "images").rglob("*.png"))
+    return "pictures" if pictures else "start"
+
+
+seconds = finish(fresh("clean"))
+stages, rounds = [], 0
+while len(stages) < kills:
+    root = fresh(f"killed-{rounds}")
+    for _ in range(1 + rounds % 3):
+        child = start(root)
+        time.sleep(moments.uniform(0, seconds))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            stages.append(stage(root))
+    finish(root)
+    rounds += 1
+print(json.dumps(stages))
+"""
+
+
+def test_a_build_killed_at_any_moment_goes_on_to_the_bytes_of_a_clean_one(
+    toy, raw, write_case, tmp_path
+):
+    for number in range(10, 22):
+        write_case(raw, f"m ({number})", seed=number)
+    script = tmp_path / "nursery.py"
+    script.write_text(NURSERY)
+    base = tmp_path / "workspaces"
+    arguments = [sys.executable, script, base, raw, toy.folder, str(KILLS)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    stages = Counter(json.loads(done.stdout))
+    assert stages.total() >= KILLS
+    # Kills that all fall into one moment would prove little.
+    assert len(stages) > 1, stages
+    clean = _files(base / "clean")
+    assert {"samples.parquet", "items.parquet", "quarantine.parquet"} <= clean.keys()
+    for root in sorted(base.glob("killed-*")):
+        assert _files(root) == clean, root.name
+        shutil.rmtree(root)
+
+
+def _files(root):
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and "cache" not in path.parts
+    }
