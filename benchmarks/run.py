@@ -1,0 +1,218 @@
+"""Measure the render stage against peers and write ``docs/reference/performance.md``.
+
+Usage: ``make bench``, or ``python benchmarks/run.py [--rounds N] [--quick]``. The first run makes
+data and environments in a cache folder outside the repository (``MEDRCUBE_BENCH`` names another
+one; 4 GB, most of it torch for MONAI). The two programs of a pair run in turn, so that a machine
+that slows down slows down both; of all runs the best counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import machine
+import numpy as np
+import ours
+from data import cache_folder, make_data
+from environments import ENVIRONMENTS, EnvironmentFailedError, python_of, versions_of
+from results import CONTESTS, Contest, Peer, Score, Timing
+
+from medrcube.build.tiles import open_tiles
+from medrcube.files import write_text
+from medrcube.templates import render_card
+
+_HERE = Path(__file__).resolve().parent
+_PAGE = _HERE.parent / "docs" / "reference" / "performance.md"
+_BATCH = 6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each pair")
+    parser.add_argument("--cases", type=int, default=100_000, help="of the build of nothing")
+    parser.add_argument("--quick", action="store_true", help="leave out the build of nothing")
+    parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes")
+    given = parser.parse_args()
+    bench = Bench(cache_folder(), given.rounds)
+    _say("data and environments")
+    make_data(bench.folder / "data")
+    pythons = bench.environments()
+    conditions = machine.describe()
+    scores = [
+        bench.compare(contest, peer, pythons[peer.environment])
+        for contest in CONTESTS
+        for peer in contest.peers
+        if peer.environment in pythons
+    ]
+    values = {
+        "conditions": conditions,
+        "versions": {name: versions_of(pythons[name], ENVIRONMENTS[name]) for name in pythons},
+        "own_versions": versions_of(Path(sys.executable), machine.OWN),
+        "missing": sorted(set(ENVIRONMENTS) - set(pythons)),
+        "scores": scores,
+        "slices": bench.single_slices(),
+        "scaling": bench.scaling(),
+        "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
+        "rebuild": None if given.quick else bench.rebuild(given.cases),
+    }
+    page = render_card("performance.md", **values)
+    write_text(given.page, page)
+    sys.stdout.write(page)
+
+
+class Bench:
+    """Runs the scripts of this folder, each in a process of its own."""
+
+    def __init__(self, folder: Path, rounds: int) -> None:
+        self.folder = folder
+        self._rounds = rounds
+
+    def environments(self) -> dict[str, Path]:
+        """The Python of every environment that could be made."""
+        pythons = {}
+        for name in ENVIRONMENTS:
+            try:
+                pythons[name] = python_of(name, self.folder / "env")
+            except EnvironmentFailedError as error:
+                _say(f"left out: {name}: {error}")
+        return pythons
+
+    def compare(self, contest: Contest, peer: Peer, python: Path) -> Score:
+        """Run ours and a peer in turn; memory comes from a process that does the work once."""
+        data = self.folder / "data" / contest.data
+        programs = {
+            "ours": (Path(sys.executable), _HERE / "ours.py"),
+            "theirs": (python, _HERE / "peers" / peer.script),
+        }
+        found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in programs}
+        for turn in range(self._rounds):
+            _say(f"{contest.name} against {peer.name}, turn {turn + 1}")
+            for name, program in programs.items():
+                options = ("--times", contest.times, "--batch", contest.batch)
+                found[name].append(self._json(*program, data, self._out, *options))
+        memory = {name: self._json(*program, data, self._out) for name, program in programs.items()}
+        best = {name: _best(found[name], memory[name]) for name in programs}
+        return Score(contest=contest, peer=peer, ours=best["ours"], theirs=best["theirs"])
+
+    def single_slices(self) -> list[tuple[str, Timing, Timing]]:
+        """One slice and all slices of each form of the CT."""
+        rows = []
+        for name, place in (
+            ("`.nii`", "ct/plain/ct.nii"),
+            ("`.nii.gz`", "ct/ct.nii.gz"),
+            ("DICOM series", "ct/series"),
+        ):
+            _say(f"one slice of {name}")
+            one, whole = (
+                _best([self._ours(place, "--times", 3, "--slices", slices)])
+                for slices in ("middle", "all")
+            )
+            rows.append((name, one, whole))
+        return rows
+
+    def scaling(self) -> list[Mapping[str, Any]]:
+        """Six cases by one worker and by two, and what two separate processes get done."""
+        rows = []
+        for name, place, batch in (
+            ("CT `.nii.gz`", "ct/ct.nii.gz", _BATCH),
+            ("JPEG 2000 mammogram", "mammogram/mammogram.dcm", 4 * _BATCH),
+        ):
+            _say(f"workers: {name}")
+            runs = range(self._rounds)
+            options = ("--batch", batch)
+            one = _best([self._ours(place, *options) for _ in runs])
+            two = _best([self._ours(place, *options, "--workers", 2) for _ in runs])
+            both = min(self._twice(place, batch) for _ in runs)
+            rows.append(
+                {
+                    "name": name,
+                    "cases": batch,
+                    "one": one.seconds,
+                    "two": two.seconds,
+                    "gain": one.seconds / two.seconds,
+                    "limit": 2 * one.seconds / both,
+                }
+            )
+        return rows
+
+    def encoders(self, python: Path) -> list[Mapping[str, Any]]:
+        """Every encoder on one CT slice and one radiograph."""
+        _say("encoders")
+        files = []
+        for place, index in (("ct/ct.nii.gz", 100), ("radiograph12/radiograph.dcm", 0)):
+            picture = open_tiles(ours.job_of(self.folder / "data" / place))[0].picture(index)
+            files.append(self.folder / f"{Path(place).name}.npy")
+            np.save(files[-1], picture)
+        rows: list[Mapping[str, Any]] = self._json(python, _HERE / "encoders.py", *files, 7)
+        return rows
+
+    def rebuild(self, cases: int) -> Mapping[str, Any]:
+        """A build with nothing to do."""
+        _say(f"a build of {cases} cases; the first one in a cache folder takes minutes")
+        folder = self.folder / f"rebuild-{cases}"
+        found: Mapping[str, Any] = self._json(
+            Path(sys.executable), _HERE / "rebuild.py", folder, cases, 1
+        )
+        return found
+
+    @property
+    def _out(self) -> Path:
+        return self.folder / "out"
+
+    def _ours(self, place: str, *options: object) -> Any:
+        data = self.folder / "data" / place
+        return self._json(Path(sys.executable), _HERE / "ours.py", data, self._out, *options)
+
+    def _twice(self, place: str, batch: int) -> float:
+        """Seconds of the slower of two processes that do the same work at the same time."""
+        data = self.folder / "data" / place
+        running = [
+            subprocess.Popen(  # noqa: S603
+                _command(
+                    *(Path(sys.executable), _HERE / "ours.py"),
+                    *(data, self.folder / f"out{number}", "--batch", batch),
+                ),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(2)
+        ]
+        replies = [process.communicate()[0] for process in running]
+        return max(json.loads(reply)["seconds"][0] for reply in replies)
+
+    def _json(self, *command: object) -> Any:
+        done = subprocess.run(_command(*command), capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            sys.exit(f"{Path(str(command[1])).name} failed:\n{done.stderr or done.stdout}")
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+def _best(found: list[Mapping[str, Any]], memory: Mapping[str, Any] | None = None) -> Timing:
+    seconds = [value for run in found for value in run["seconds"]]
+    once = memory or found[0]
+    return Timing(
+        seconds=min(seconds),
+        runs=len(seconds),
+        pictures=found[0]["pictures"],
+        bytes=found[0]["bytes"],
+        idle=once["idle"],
+        peak=once["peak"],
+    )
+
+
+def _command(*parts: object) -> list[str]:
+    return [str(part) for part in parts]
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""How every script here measures itself: the work alone, after all imports, several times.
+
+Plain Python without dependencies, because the environments of the peers hold nothing of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def arguments() -> argparse.ArgumentParser:
+    """What every script takes."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path, help="emptied before each run")
+    parser.add_argument("--times", type=int, default=1, help="runs, each timed for itself")
+    parser.add_argument("--batch", type=int, default=1, help="how often one run does the work")
+    return parser
+
+
+def measure_each(work: Callable[[Path, Path], int]) -> None:
+    """Measure ``work(data, out)``, called as often as ``--batch`` says; see ``measure``."""
+    given = arguments().parse_args()
+    batch = range(given.batch)
+    measure(given, lambda: sum(work(given.data, given.out) for _ in batch))
+
+
+def measure(given: argparse.Namespace, work: Callable[[], int]) -> None:
+    """Print one line of JSON: seconds of each run, pictures made, and the memory it took.
+
+    ``work`` returns the number of pictures of one run.
+    """
+    seconds = []
+    pictures = 0
+    idle = peak_memory()
+    for _ in range(given.times):
+        shutil.rmtree(given.out, ignore_errors=True)
+        given.out.mkdir(parents=True)
+        gc.collect()
+        started = time.perf_counter()
+        pictures = work()
+        seconds.append(time.perf_counter() - started)
+    made = [path for path in given.out.rglob("*") if path.suffix == ".png"]
+    sizes = [path.stat().st_size for path in made]
+    found = {"seconds": seconds, "pictures": pictures, "files": len(made), "bytes": sum(sizes)}
+    print(json.dumps({**found, "idle": idle, "peak": peak_memory()}))
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process so far, in bytes."""
+    known = Path("/proc/self/status")
+    if known.exists():  # ru_maxrss of Linux goes on from that of the process that started this one
+        lines = known.read_text("utf-8").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return kilobytes if sys.platform == "darwin" else kilobytes * 1024
