@@ -209,6 +209,7 @@ def _render_all(
             cache.keep(job, rendered)
             results[job.source, job.case.key] = rendered
             advance()
+    sweep(workspace.images)  # a worker that died may have been writing
     return results, len(jobs) - len(new)
 
 

@@ -228,6 +228,18 @@ def test_a_broken_cache_is_an_error_that_names_it(run, workspace):
         run(workspace)
 
 
+def test_what_a_dead_worker_left_half_written_is_removed(run, workspace):
+    class Leaves:
+        """The local engine, one of whose workers dies while it writes."""
+
+        def run(self, jobs, images):
+            yield from ONE.run(jobs, images)
+            (images / "toy" / ".abc.partial").write_bytes(b"half")
+
+    run(workspace, Leaves())
+    assert not list(workspace.images.rglob(".*"))
+
+
 def test_two_builds_of_one_workspace_do_not_mix(run, workspace):
     with BuildCache(workspace.cache), pytest.raises(WorkspaceError, match="another build"):
         run(workspace)
