@@ -182,6 +182,13 @@ def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
     assert asked(derive(source, facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
 
 
+def test_an_uncertain_label_is_unknown_and_never_absent(card):
+    facts = case(("finding", "edema", UNKNOWN), ("finding", "nodule", PRESENT))
+    ground = ground_of(card(FINDINGS), facts, load_terms())
+    assert ground.unknown == {"Edema"}
+    assert "Edema" not in {*ground.present, *ground.absent}
+
+
 def test_a_stated_absence_is_grade_a_and_a_blank_grade_c(card):
     facts = case(("finding", "nodule", PRESENT), ("finding", "edema", ABSENT))
     ground = ground_of(card(FINDINGS), facts, load_terms())
