@@ -24,6 +24,15 @@ def real_raw():
     return folder
 
 
+@pytest.fixture(scope="session")
+def real_ontologies():
+    """The folder of real ontology files; skips the test where it is not there."""
+    folder = SHARED / "ontologies_raw"
+    if not folder.is_dir():
+        pytest.skip(f"no real ontologies at {folder}; set MEDRCUBE_SHARED to their parent folder")
+    return folder
+
+
 CARD = """\
 id = "toy"
 title = "A toy source"

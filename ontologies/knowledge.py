@@ -1,0 +1,96 @@
+"""What the user's own ontologies say about our terms, as the safety rules and distractors ask it.
+
+HPO may not be altered and ICD-11 may not be cut up, so neither is shipped: a user compiles an
+index of the files that they obtained (``medrcube ontologies index``). Without one, the tables of
+this project stand alone: ``Silent`` says nothing, and nothing becomes unsafe by it, since
+knowledge only ever refuses a distractor, ranks it, or names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from medrcube.ontologies.terms import Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A preferred name and where it stands.
+
+    Attributes:
+        text: the name, unchanged.
+        id: id or code of the concept.
+        ontology: ``hpo``, ``radlex`` or ``icd11``.
+        version: of the edition.
+    """
+
+    text: str
+    id: str
+    ontology: str
+    version: str
+
+
+class Knowledge(Protocol):
+    """Answers about pairs of terms; every answer is the same for the same index."""
+
+    def editions(self) -> dict[str, str]:
+        """Ontology -> version, of every edition at hand."""
+        ...
+
+    def same(self, a: Term, b: Term) -> bool:
+        """Whether the two are one concept: ids after redirects, names, EXACT synonyms, mappings."""
+        ...
+
+    def implies(self, a: Term, b: Term) -> bool:
+        """Whether some ontology makes ``a`` a kind of ``b``; false for one concept."""
+        ...
+
+    def similarity(self, a: Term, b: Term) -> float | None:
+        """Lin similarity in [0, 1] with intrinsic content; ``None`` where no ontology has both."""
+        ...
+
+    def siblings(self, a: Term, b: Term) -> bool:
+        """Whether the two share a direct parent."""
+        ...
+
+    def preferred(self, term: Term) -> Name | None:
+        """The name to show: RadLex for imaging terms, ICD-11 for diagnoses, HPO for findings."""
+        ...
+
+    def find(self, text: str) -> tuple[Name, ...]:
+        """Concepts whose label or EXACT synonym reads like the text, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """No index: nothing is known beyond our own tables."""
+
+    def editions(self) -> dict[str, str]:
+        """No edition."""
+        return {}
+
+    def same(self, a: Term, b: Term) -> bool:  # noqa: ARG002
+        """Unknown, so no."""
+        return False
+
+    def implies(self, a: Term, b: Term) -> bool:  # noqa: ARG002
+        """Unknown, so no."""
+        return False
+
+    def similarity(self, a: Term, b: Term) -> float | None:  # noqa: ARG002
+        """Unknown."""
+        return None
+
+    def siblings(self, a: Term, b: Term) -> bool:  # noqa: ARG002
+        """Unknown, so no."""
+        return False
+
+    def preferred(self, term: Term) -> Name | None:  # noqa: ARG002
+        """No name but our own."""
+        return None
+
+    def find(self, text: str) -> tuple[Name, ...]:  # noqa: ARG002
+        """Nothing."""
+        return ()
