@@ -52,7 +52,7 @@ format: $(VENV)/.dev
 .dev/medrcube: pyproject.toml
 	@mkdir -p $@
 	@for file in medrcube/*; do ln -sfn ../../$$file $@/$${file##*/}; done
-	@for part in build evaluate ontologies sources templates; do ln -sfn ../../$$part $@/$$part; done
+	@for part in build evaluate ontologies review sources templates; do ln -sfn ../../$$part $@/$$part; done
 	@touch $@
 
 typecheck: $(VENV)/.dev .dev/medrcube
@@ -72,7 +72,8 @@ wheel-check: $(VENV)/.dev
 	$(PIP) wheel --no-deps --wheel-dir dist .
 	$(PYTHON) -m venv .wheel/venv
 	.wheel/venv/bin/python -m pip --disable-pip-version-check -qq install \
-		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate]" pandas-stubs
+		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate,ontologies,review]" \
+		django-stubs pandas-stubs
 	cd .wheel && venv/bin/medrcube --help > help.txt
 	cd .wheel && venv/bin/medrcube demo demo --only busi --only vindr-cxr --workers 1
 	cd .wheel && ../$(BIN)/mypy --python-executable venv/bin/python -p medrcube

@@ -1,0 +1,47 @@
+"""Headers that Django does not set itself, and sessions that end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+_Handler = Callable[[HttpRequest], HttpResponse]
+
+
+class IsolationMiddleware:
+    """Nothing of ours is loaded by another site, and a reply is kept by no shared cache."""
+
+    def __init__(self, get_response: _Handler) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add the headers."""
+        response = self._get_response(request)
+        response.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        response.setdefault("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+        response.setdefault("Cache-Control", "private, no-store")
+        return response
+
+
+class SessionEndMiddleware:
+    """Ends a session that was idle for half an hour, or that is older than half a day."""
+
+    def __init__(self, get_response: _Handler) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """End the session, or note that it is in use."""
+        if request.user.is_authenticated:
+            now = int(timezone.now().timestamp())
+            began = request.session.setdefault("began", now)
+            seen = request.session.get("seen", now)
+            idle, age = now - seen, now - began
+            if idle > settings.SESSION_IDLE_SECONDS or age > settings.SESSION_LONGEST_SECONDS:
+                logout(request)
+            elif now - seen >= 60 or "seen" not in request.session:
+                request.session["seen"] = now  # once a minute: every write is a transaction
+        return self._get_response(request)

@@ -1,0 +1,1 @@
+"""Steps from one set of tables to the next."""

@@ -1,0 +1,130 @@
+"""What is reviewed: pictures, items and their versions."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+
+from medrcube.review.states import State
+
+
+class Project(models.Model):
+    """The one project of a database: its rules and the questionnaire that it uses."""
+
+    name = models.CharField(max_length=200)
+    policy = models.JSONField(default=dict)
+    questionnaire = models.CharField(max_length=16)
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Asset(models.Model):
+    """A picture, encoded again at import; its place on disk follows from its digest alone.
+
+    Attributes:
+        id: opaque name that pages use.
+        sha256: digest of the stored PNG.
+        presets: window presets for 16-bit pictures, name -> [centre, width] in stored values.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    sha256 = models.CharField(max_length=64, unique=True)
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    bits = models.PositiveSmallIntegerField(default=8)
+    presets = models.JSONField(default=dict)
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Item(models.Model):
+    """A question on a picture, whatever its version.
+
+    Attributes:
+        id: id of the item in the workspace.
+        stratum: what agreement is counted by: modality, task and distractor strategy.
+        version: number of the current version.
+        reviews: valid reviews of the current version; kept beside the rows so that the queue
+            and the lists need no join.
+        priority: larger is sooner.
+        lot: place among items of one priority, drawn by the seed of the project.
+        gold_defect: code of the known defect of a gold item; empty for a real one.
+    """
+
+    id = models.CharField(primary_key=True, max_length=64)
+    source = models.CharField(max_length=64)
+    task = models.CharField(max_length=64)
+    anatomy = models.CharField(max_length=32)
+    modality = models.CharField(max_length=32)
+    stratum = models.CharField(max_length=160)
+    state = models.CharField(
+        max_length=16, choices=[(state.value, state.value) for state in State], default=State.DRAFT
+    )
+    version = models.PositiveIntegerField(default=1)
+    reviews = models.PositiveSmallIntegerField(default=0)
+    priority = models.IntegerField(default=0)
+    lot = models.BigIntegerField()
+    gold_defect = models.CharField(max_length=32, blank=True, default="")
+
+    class Meta:
+        app_label = "review"
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["state", "gold_defect", "-reviews", "-priority", "lot"], name="queue_order"
+            ),
+            models.Index(fields=["state", "id"], name="list_by_state"),
+            models.Index(fields=["stratum"], name="list_by_stratum"),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class ItemVersion(models.Model):
+    """One wording of an item; never changed, never deleted (triggers hold it).
+
+    Attributes:
+        options: list of objects: text, concept, ids, strategy, grade, passed.
+        key: index of the right option.
+        picture: without a mark.
+        overlay: the picture with its mark, or ``None``.
+        asks_mark: whether the question is about the mark, so that it must be shown at once.
+        provenance: source, case, slice, evidence of the label, licence, as the build recorded.
+        warnings: rules of item writing that the lint found bent.
+        content_sha256: digest of question, options, key and pictures.
+    """
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    question = models.TextField()
+    options = models.JSONField()
+    key = models.PositiveSmallIntegerField()
+    picture = models.ForeignKey(Asset, on_delete=models.PROTECT, related_name="+")
+    overlay = models.ForeignKey(Asset, on_delete=models.PROTECT, related_name="+", null=True)
+    asks_mark = models.BooleanField(default=False)
+    provenance = models.JSONField(default=dict)
+    warnings = models.JSONField(default=list)
+    content_sha256 = models.CharField(max_length=64)
+    parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True)
+    author = models.ForeignKey("review.User", on_delete=models.PROTECT, null=True)
+    note = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["item", "number"], name="one_version_of_a_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} v{self.number}"

@@ -1,0 +1,67 @@
+"""Accounts: who may do what."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+
+
+class Role(models.TextChoices):
+    """What a person may do; each role is one job, and a higher one does not include a lower."""
+
+    REVIEWER = "reviewer"
+    ADJUDICATOR = "adjudicator"
+    MANAGER = "manager"
+    ADMINISTRATOR = "administrator"
+
+
+def new_pseudonym() -> str:
+    """A name for exports that says nothing about the person."""
+    return f"reader-{secrets.token_hex(4)}"
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes accounts."""
+
+    def create_user(self, email: str, password: str, **fields: Any) -> User:
+        """Make an account; the password is stored as an argon2 hash only."""
+        user = self.model(email=self.normalize_email(email).casefold(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+
+class User(AbstractBaseUser):
+    """A person who signs in.
+
+    Attributes:
+        email: sign-in name; never exported.
+        role: what the person may do.
+        specialties: anatomies and modalities that the person reads, for the order of the queue.
+        pseudonym: the name that exports carry.
+        paused: whether the person gets no new items until a manager has talked to them.
+        keymap: action -> key, where it differs from the default; ``{"off": true}`` for none.
+    """
+
+    email = models.EmailField(unique=True)
+    role = models.CharField(max_length=16, choices=Role.choices, default=Role.REVIEWER)
+    specialties = models.JSONField(default=list, blank=True)
+    pseudonym = models.CharField(max_length=32, unique=True, default=new_pseudonym)
+    is_active = models.BooleanField(default=True)
+    paused = models.BooleanField(default=False)
+    keymap = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return self.pseudonym

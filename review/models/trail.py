@@ -1,0 +1,101 @@
+"""The record of what happened: append-only events in a hash chain, and frozen releases."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class Event(models.Model):
+    """One thing that happened; never changed, never deleted (triggers), chained by hashes.
+
+    Attributes:
+        number: place in the chain, from 1 without a gap.
+        actor: pseudonym of the person, or ``system``.
+        kind: what happened, such as ``review.submitted``.
+        object: what it happened to, such as ``item:4f0c...``.
+        body: JSON text as it was hashed.
+    """
+
+    number = models.PositiveBigIntegerField(primary_key=True)
+    at = models.CharField(max_length=32)
+    actor = models.CharField(max_length=32)
+    kind = models.CharField(max_length=48)
+    object = models.CharField(max_length=96)
+    body = models.TextField()
+    previous_sha256 = models.CharField(max_length=64)
+    sha256 = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        app_label = "review"
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["object", "number"], name="events_of_an_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.kind}"
+
+
+class Chain(models.Model):
+    """Head of the event chain; the one row whose lock puts writers in a line."""
+
+    number = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.sha256[:8]}"
+
+
+class Release(models.Model):
+    """A frozen list of accepted versions, with the head of the chain at that moment."""
+
+    name = models.CharField(max_length=200, unique=True)
+    made_at = models.DateTimeField()
+    manifest_sha256 = models.CharField(max_length=64)
+    head_number = models.PositiveBigIntegerField()
+    head_sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReleaseItem(models.Model):
+    """One version in a release."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="items")
+    version = models.ForeignKey("review.ItemVersion", on_delete=models.PROTECT)
+
+    class Meta:
+        app_label = "review"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["release", "version"], name="a_version_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.release_id}: {self.version_id}"
+
+
+class AgreementSnapshot(models.Model):
+    """Agreement of one stratum as it stood at a release; ``value`` is ``None`` where undefined."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="agreement")
+    stratum = models.CharField(max_length=160)
+    metric = models.CharField(max_length=32)
+    value = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    items = models.PositiveIntegerField()
+    why_undefined = models.CharField(max_length=32, blank=True, default="")
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return f"{self.stratum} {self.metric}"

@@ -1,0 +1,187 @@
+"""What people do with items. The guarantees of the queue stand here, as constraints."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+_LIVE = Q(released_at__isnull=True)
+
+
+class Claim(models.Model):
+    """The right to review one version: a slot, for one person, for a time.
+
+    A claim that ended in a review keeps its slot, one that expired or was given back frees it
+    (``released_at``). So the partial unique index on (version, slot) is the guarantee that a
+    version never has more than the wanted number of reviewers, whatever the processes do.
+
+    Attributes:
+        token: what a submit must show; fences late submits.
+        outcome: why it was released: expired, skipped, given-back, superseded, voided.
+    """
+
+    version = models.ForeignKey(
+        "review.ItemVersion", on_delete=models.PROTECT, related_name="claims"
+    )
+    user = models.ForeignKey("review.User", on_delete=models.PROTECT, related_name="claims")
+    slot = models.PositiveIntegerField()
+    token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    claimed_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True)
+    released_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=16, blank=True, default="")
+
+    class Meta:
+        app_label = "review"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["version", "slot"], condition=_LIVE, name="one_holder_of_a_slot"
+            ),
+            models.UniqueConstraint(
+                fields=["version", "user"], condition=_LIVE, name="one_claim_of_a_reader"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["expires_at"],
+                condition=_LIVE & Q(submitted_at__isnull=True),
+                name="claims_that_may_expire",
+            ),
+            models.Index(fields=["user", "outcome"], name="claims_of_a_reader"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version_id}/{self.slot}"
+
+
+class Draft(models.Model):
+    """What a person has typed and not yet submitted; outlives the claim."""
+
+    version = models.ForeignKey("review.ItemVersion", on_delete=models.CASCADE)
+    user = models.ForeignKey("review.User", on_delete=models.CASCADE)
+    body = models.JSONField(default=dict)
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["version", "user"], name="one_draft_of_a_reader"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version_id}/{self.user_id}"
+
+
+class BlindAnswer(models.Model):
+    """Step one, stored before the key is sent to the browser; insert only (trigger).
+
+    Attributes:
+        option: index of the chosen option; ``None`` for "cannot tell".
+        confidence: 1 low to 3 high.
+        milliseconds: time from showing to answering, as the browser counted it.
+    """
+
+    claim = models.OneToOneField(Claim, on_delete=models.PROTECT, related_name="blind")
+    option = models.PositiveSmallIntegerField(null=True)
+    confidence = models.PositiveSmallIntegerField()
+    needs_image = models.CharField(max_length=8)
+    image_adequate = models.BooleanField()
+    milliseconds = models.PositiveIntegerField(default=0)
+    answered_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return str(self.claim_id)
+
+
+class Review(models.Model):
+    """Step two: the decision. Valid as long as its claim is not released; insert only (trigger).
+
+    Attributes:
+        checklist: name of the line -> true, false or null (cannot tell).
+        verdicts: index of the wrong option -> ``OptionVerdict``.
+        seconds: time from the claim to the submit.
+    """
+
+    claim = models.OneToOneField(Claim, on_delete=models.PROTECT, related_name="review")
+    decision = models.CharField(max_length=8)
+    checklist = models.JSONField(default=dict)
+    verdicts = models.JSONField(default=dict)
+    comment = models.TextField(blank=True, default="")
+    seconds = models.PositiveIntegerField(default=0)
+    submitted_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return str(self.claim_id)
+
+
+class ReviewReason(models.Model):
+    """A reason code of a review, about one option or the whole item; insert only (trigger)."""
+
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="reasons")
+    code = models.CharField(max_length=32)
+    option = models.PositiveSmallIntegerField(null=True)
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Comment(models.Model):
+    """A remark on a version, for those who may see it after their own review."""
+
+    version = models.ForeignKey(
+        "review.ItemVersion", on_delete=models.PROTECT, related_name="comments"
+    )
+    author = models.ForeignKey("review.User", on_delete=models.PROTECT)
+    text = models.TextField()
+    resolved = models.BooleanField(default=False)
+    written_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return f"{self.version_id}: {self.text[:40]}"
+
+
+class Adjudication(models.Model):
+    """The decision of somebody who did not review the version; insert only (trigger)."""
+
+    version = models.ForeignKey(
+        "review.ItemVersion", on_delete=models.PROTECT, related_name="adjudications"
+    )
+    adjudicator = models.ForeignKey("review.User", on_delete=models.PROTECT)
+    outcome = models.CharField(max_length=8)
+    rationale = models.TextField()
+    decided_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return f"{self.version_id}: {self.outcome}"
+
+
+class SignInAttempt(models.Model):
+    """A failed sign-in, for throttling; ``who`` is a keyed hash of account and address."""
+
+    who = models.CharField(max_length=64, db_index=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return self.who[:8]

@@ -1,0 +1,92 @@
+"""What reviewers are asked: closed lists, versioned, pure data.
+
+Step one is answered without the key and with the overlay off. Step two shows the key, asks the
+checklist and the decision. The codes follow the item-writing flaws of the NBME guide (BMC Med
+Educ 2016, 16:559, Table 1) and the two flaws that ontologies bring: an option that means the same
+as the key, and one that stands above or below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+VERSION = "1"
+
+
+class Decision(StrEnum):
+    """What a reviewer says of an item."""
+
+    ACCEPT = "accept"
+    REVISE = "revise"
+    REJECT = "reject"
+
+
+class NeedsImage(StrEnum):
+    """Whether the question can be answered without the picture."""
+
+    YES = "yes"
+    NO = "no"
+    UNSURE = "unsure"
+
+
+class Reason(StrEnum):
+    """Why an item is not accepted as it is."""
+
+    KEY_WRONG = "KEY_WRONG"
+    MULTI_CORRECT = "MULTI_CORRECT"
+    NO_CORRECT = "NO_CORRECT"
+    NOT_ANSWERABLE_FROM_IMAGE = "NOT_ANSWERABLE_FROM_IMAGE"
+    ANSWERABLE_WITHOUT_IMAGE = "ANSWERABLE_WITHOUT_IMAGE"
+    IMAGE_QUALITY = "IMAGE_QUALITY"
+    WRONG_IMAGE = "WRONG_IMAGE"
+    ROI_WRONG = "ROI_WRONG"
+    DISTRACTOR_IMPLAUSIBLE = "DISTRACTOR_IMPLAUSIBLE"
+    DISTRACTOR_CORRECT = "DISTRACTOR_CORRECT"
+    DISTRACTOR_SYNONYM = "DISTRACTOR_SYNONYM"
+    DISTRACTOR_GRANULARITY = "DISTRACTOR_GRANULARITY"
+    CUE_LENGTH = "CUE_LENGTH"
+    CUE_GRAMMAR = "CUE_GRAMMAR"
+    CUE_REPEAT = "CUE_REPEAT"
+    NEGATIVE_STEM = "NEGATIVE_STEM"
+    AMBIGUOUS_STEM = "AMBIGUOUS_STEM"
+    TERM_OUTDATED = "TERM_OUTDATED"
+    TRIVIAL = "TRIVIAL"
+    CLINICALLY_IRRELEVANT = "CLINICALLY_IRRELEVANT"
+    DUPLICATE = "DUPLICATE"
+    PHI = "PHI"
+    UNSAFE = "UNSAFE"
+    OTHER = "OTHER"
+
+
+DANGERS = frozenset({Reason.PHI, Reason.UNSAFE})
+"""One vote takes the item out at once."""
+
+
+class OptionVerdict(StrEnum):
+    """What a reviewer says of one wrong option."""
+
+    PLAUSIBLE_AND_WRONG = "plausible_and_wrong"
+    ALSO_CORRECT = "also_correct"
+    IMPLAUSIBLE = "implausible"
+    SAME_AS_ANOTHER = "same_as_another"
+    OFF_TOPIC = "off_topic"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One line of the checklist: a name for programs, a text for people."""
+
+    name: str
+    text: str
+
+
+CHECKLIST: tuple[Question, ...] = (
+    Question("key_correct", "The key is correct."),
+    Question("one_best_answer", "Exactly one option is the best answer."),
+    Question("stem_clear", "The question is clear."),
+    Question("clinically_relevant", "The question is clinically relevant."),
+    Question("roi_correct", "The marked region is right (or nothing is marked)."),
+    Question("no_identifier", "No name, number or other identifying mark can be seen."),
+    Question("harmless", "Nobody would come to harm by learning from this item."),
+)

@@ -1,0 +1,139 @@
+"""Settings of the review application, from the environment; ``setup.configure`` sets it.
+
+Two ways to run: on one machine for whoever sits at it (http on the loopback address), or for a
+team behind https, when ``MEDRCUBE_REVIEW_ORIGIN`` names the address that people type.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from medrcube.review.database import database_settings
+
+FOLDER = Path(os.environ.get("MEDRCUBE_REVIEW_FOLDER", "review"))
+"""Folder with the stored pictures and the secret key."""
+ORIGIN = os.environ.get("MEDRCUBE_REVIEW_ORIGIN", "")
+_KEY_FILE = FOLDER / "secret.key"
+
+# Without a key file (type checkers, tests) sessions end with the process.
+SECRET_KEY = (
+    _KEY_FILE.read_text(encoding="ascii") if _KEY_FILE.is_file() else secrets.token_urlsafe(64)
+)
+DEBUG = False
+DATABASES = {"default": database_settings(os.environ.get("MEDRCUBE_REVIEW_DATABASE", ":memory:"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "review.User"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en-gb"
+APPEND_SLASH = True
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "medrcube.review.apps.ReviewConfig",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "medrcube.review.middleware.IsolationMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "medrcube.review.middleware.SessionEndMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "medrcube.review.urls"
+WSGI_APPLICATION = "medrcube.review.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = FOLDER / "static"
+WHITENOISE_USE_FINDERS = True  # straight from the package: nothing has to be collected
+WHITENOISE_AUTOREFRESH = False
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ["email"]},
+    },
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign-in"
+
+SESSION_IDLE_SECONDS = 30 * 60
+SESSION_LONGEST_SECONDS = 12 * 60 * 60
+SESSION_COOKIE_AGE = SESSION_LONGEST_SECONDS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "medrcube.review.views.failures.csrf_failure"
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+# A review with all its text; a picture is never uploaded.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+
+if ORIGIN:
+    ALLOWED_HOSTS = [urlsplit(ORIGIN).hostname or ""]
+    CSRF_TRUSTED_ORIGINS = [ORIGIN]
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    SESSION_COOKIE_NAME = "__Host-session"
+    CSRF_COOKIE_SECURE = True
+    CSRF_COOKIE_NAME = "__Host-csrf"
+else:
+    ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+}
