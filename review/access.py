@@ -1,0 +1,53 @@
+"""Who may open which page. Every view is wrapped by ``allow``; a test fails for one that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+
+from medrcube.review.models import Role, User
+
+View = Callable[..., HttpResponse]
+EVERYONE = frozenset(Role)
+"""Everybody who has signed in."""
+
+
+def allow(*roles: Role) -> Callable[[View], View]:
+    """Let only these roles in.
+
+    Others get 404, not 403: that a page exists is no one's business who may not see it. Who is
+    not signed in is sent to sign in; a script is told so with 401, so that what was typed stays
+    in the page.
+    """
+    allowed = frozenset(roles)
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                if request.headers.get("X-Requested-With") == "fetch":
+                    return HttpResponse("sign in again", status=401, content_type="text/plain")
+                return redirect_to_login(request.get_full_path())
+            if reader(request).role not in allowed:
+                raise Http404
+            return view(request, *args, **kwargs)
+
+        guarded.allowed_roles = allowed  # type: ignore[attr-defined]  # read by the matrix test
+        return guarded
+
+    return decorate
+
+
+def reader(request: HttpRequest) -> User:
+    """The person who signed in.
+
+    Raises:
+        Http404: nobody has.
+    """
+    if not isinstance(request.user, User):
+        raise Http404
+    return request.user
