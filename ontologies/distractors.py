@@ -1,19 +1,22 @@
-"""Pick the wrong options of a question from candidate sources, under the safety rules.
+"""Wrong options of a question: candidates of several sources, under the safety rules.
 
-Chosen greedily: labels that were used least so far come first, measured against how often each is
-a key in the batch. A label that is a key in one item and a distractor about (options - 1) times
-as often tells a model nothing (options-only leaks: arXiv 2402.12483).
+``allowed`` judges all candidates of a key; ``choose`` takes some of them. Chosen greedily: labels
+that were used least so far come first, measured against how often each is a key in the batch. A
+label that is a key in one item and a distractor about (options - 1) times as often tells a model
+nothing (options-only leaks: arXiv 2402.12483).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import Protocol
 
-from medrcube.ontologies.safety import Request, Rules, clash, judge
+from medrcube.ontologies.difficulty import Difficulty, distance, rate
+from medrcube.ontologies.safety import Request, Rules, Verdict, clash, judge
 from medrcube.ontologies.terms import NORMALITY
 from medrcube.records import Grade
 
@@ -76,12 +79,33 @@ SOURCES: tuple[CandidateSource, ...] = (ExclusiveGroup(), LabelTable())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distractor:
-    """A wrong option and why it is safe."""
+    """A wrong option and why it is safe.
+
+    Attributes:
+        label: concept.
+        strategy: the source that gave it.
+        trust: place of that source in the order of trust, from 0.
+        grade: evidence that it is wrong.
+        passed: numbers of the safety conditions that were checked and hold.
+        similarity: to the key, 0 to 1; ``None`` where nothing is known.
+        difficulty: by rank in the allowed pool.
+    """
 
     label: str
     strategy: str
+    trust: int
     grade: Grade
     passed: tuple[int, ...]
+    similarity: float | None
+    difficulty: Difficulty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """All that a key may be asked against: label -> distractor, and refused label -> reason."""
+
+    allowed: Mapping[str, Distractor]
+    refused: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +128,40 @@ class Prior:
         return (self.used[label] + 1) / ((options - 1) * self.keyed.get(label, 0) + 1)
 
 
+def allowed(request: Request, rules: Rules, sources: Iterable[CandidateSource] = SOURCES) -> Pool:
+    """Judge and rate every candidate of every source; a label counts for the first that has it.
+
+    Raises:
+        TermError: a label or group is in no table.
+    """
+    verdicts: dict[str, tuple[int, str, Verdict, Grade]] = {}
+    refused: dict[str, str] = {}
+    for trust, source in enumerate(sources):
+        for label in source.candidates(request, rules):
+            if label in verdicts or label in refused:
+                continue
+            verdict = judge(label, request, rules)
+            if verdict.allowed and verdict.grade is not None:
+                verdicts[label] = (trust, source.strategy, verdict, verdict.grade)
+            else:
+                refused[label] = verdict.reason
+    grades = {label: grade for label, (_, _, _, grade) in verdicts.items()}
+    ratings = rate(request, grades, rules)
+    found = {
+        label: Distractor(
+            label=label,
+            strategy=strategy,
+            trust=trust,
+            grade=grade,
+            passed=tuple(sorted((*verdict.passed, 10, 12))),
+            similarity=ratings[label].similarity,
+            difficulty=ratings[label].difficulty,
+        )
+        for label, (trust, strategy, verdict, grade) in verdicts.items()
+    }
+    return Pool(allowed=found, refused=refused)
+
+
 def choose(
     request: Request,
     rules: Rules,
@@ -112,6 +170,7 @@ def choose(
     seed: str,
     prior: Prior,
     sources: Iterable[CandidateSource] = SOURCES,
+    wanted: Difficulty | None = None,
 ) -> Choice:
     """Choose at most ``options - 1`` distractors that are safe alone and together.
 
@@ -122,37 +181,47 @@ def choose(
         seed: breaks ties; the same seed and prior give the same choice.
         prior: counts of the batch; the chosen labels are added to it.
         sources: in order of trust; a later one only fills what the earlier left open.
+        wanted: difficulty to prefer; none takes them as they come.
 
     Raises:
         TermError: a label or group is in no table.
     """
+    pool = allowed(request, rules, sources)
+    return choose_from(pool, request, rules, options=options, seed=seed, prior=prior, wanted=wanted)
+
+
+def choose_from(
+    pool: Pool,
+    request: Request,
+    rules: Rules,
+    *,
+    options: int,
+    seed: str,
+    prior: Prior,
+    wanted: Difficulty | None = None,
+) -> Choice:
+    """Choose from candidates that are judged already; see ``choose``."""
+    lot = lots(seed)
+    ranked = sorted(
+        pool.allowed.values(),
+        key=lambda it: (
+            it.trust,
+            distance(it.difficulty, wanted) if wanted else 0,
+            prior.load(it.label, options),
+            lot(it.label),
+        ),
+    )
     chosen: list[Distractor] = []
-    refused: dict[str, str] = {}
-    for source in sources:
-        found = sorted(
-            source.candidates(request, rules),
-            key=lambda label: (prior.load(label, options), tie(seed, label)),
-        )
-        for label in found:
-            if len(chosen) == options - 1:
-                break
-            verdict = judge(label, request, rules)
-            if not verdict.allowed or verdict.grade is None:
-                refused[label] = verdict.reason
-                continue
-            clashes = (clash(label, other.label, request, rules) for other in chosen)
-            reason = next(filter(None, clashes), "")
-            if reason:
-                refused[label] = f"options-{reason}"
-                continue
-            chosen.append(
-                Distractor(
-                    label=label,
-                    strategy=source.strategy,
-                    grade=verdict.grade,
-                    passed=tuple(sorted((*verdict.passed, 10, 12))),
-                )
-            )
+    refused = dict(pool.refused)
+    for distractor in ranked:
+        if len(chosen) == options - 1:
+            break
+        clashes = (clash(distractor.label, other.label, request, rules) for other in chosen)
+        reason = next(filter(None, clashes), "")
+        if reason:
+            refused[distractor.label] = f"options-{reason}"
+        else:
+            chosen.append(distractor)
     prior.used.update(distractor.label for distractor in chosen)
     return Choice(distractors=tuple(chosen), refused=refused)
 
@@ -160,3 +229,21 @@ def choose(
 def tie(*parts: object) -> str:
     """A fixed, even order of things that have no order of their own."""
     return sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
+
+
+def lots(seed: str) -> Callable[[str], int]:
+    """Lots of labels under one seed; several times cheaper than ``tie`` for each label.
+
+    Multiplication by a random odd number, the universal hashing of Dietzfelbinger and others
+    (J. Algorithms 25, 1997), of a digest that is kept for each label.
+    """
+    factor = int.from_bytes(sha256(seed.encode()).digest()[:8], "big") | 1
+    return lambda label: (_digest(label) * factor) % _LOTS
+
+
+_LOTS = 1 << 64
+
+
+@lru_cache(1 << 12)
+def _digest(label: str) -> int:
+    return int.from_bytes(sha256(label.encode()).digest()[:8], "big")

@@ -11,7 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from medrcube.ontologies.concepts import HPO, ICD11, RADLEX
 from medrcube.ontologies.terms import Term
+
+CHECKED = {HPO: "2025-01-16", RADLEX: "2017-01", ICD11: "MMS 2024-01"}
+"""Editions against which the ids of ``terms.csv`` were checked, by ontology."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,25 +9,27 @@ both may well be. The first table is common radiology knowledge around the CheXp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-from medrcube.ontologies.terms import TermError, Terms, load_terms, read_table
+from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
 
-COLUMNS = ("group", "label_a", "relation", "label_b", "reason")
+COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
 KINDS = ("implies", "suggests", "overlaps", "excludes", "same as")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One row of the table."""
+    """One row of the table; ``reviewed`` names the clinician who has seen it, and the day."""
 
     group: str
     label_a: str
     relation: str
     label_b: str
     reason: str
+    reviewed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +54,24 @@ class Relations:
         terms: Terms,
         scales: Mapping[str, Scale] | None = None,
     ) -> None:
-        rows = tuple(rows)
+        self.rows = rows = tuple(rows)
         _check_rows(rows, terms)
         self._terms = terms
         self._scales = dict(scales or {})
         self._synonyms = _synonyms(rows, terms)
         self._closure = _closures(rows, self._synonyms)
         self._excluded = _excluded(rows, self._synonyms)
-        self._alike = _alike(rows, self._synonyms, self._closure)
+        self._alike = _alike(rows, self._synonyms)
+        self._may = _may_be_true(self._alike, self._closure)
         self._groups = _exclusive_groups(rows)
         self._group_sets = {group: frozenset(names) for group, names in self._groups.items()}
         self._check()
+
+    def over(self, terms: Terms) -> Relations:
+        """The same relations over a larger table, whose new terms stand in no relation yet."""
+        wider = copy(self)
+        wider._terms = terms  # noqa: SLF001 -- its own class
+        return wider
 
     def closure(self, label: str) -> frozenset[str]:
         """All that is true when the label is: itself, its synonyms, and what they imply."""
@@ -98,11 +107,22 @@ class Relations:
         return bool(held_a and held_b) and held_a.isdisjoint(held_b)
 
     def alike(self, label_a: str, label_b: str) -> bool:
-        """Whether the two overlap or one suggests the other; inherited from what each implies."""
+        """Whether one may well be true, or be read, where the other is, though neither implies it.
+
+        What a label implies is true with it, so its look-alikes are inherited by the special; and
+        what a look-alike implies may be true as well. That both labels imply the two ends of one
+        pair says nothing: it holds of every two kinds of the same thing.
+        """
+        if self.implied(label_a, label_b):
+            return False
+        if label_b in self._may.get(label_a, ()) or label_a in self._may.get(label_b, ()):
+            return True
+        above_a, above_b = self.closure(label_a), self.closure(label_b)
+        shared = above_a & above_b
         return any(
-            b in self._alike.get(a, ())
-            for a in self.closure(label_a)
-            for b in self.closure(label_b)
+            b in self._alike.get(a, ()) and not (a in shared and b in shared)
+            for a in above_a
+            for b in above_b
         )
 
     def groups(self) -> tuple[str, ...]:
@@ -178,6 +198,7 @@ def _check_rows(rows: tuple[Relation, ...], terms: Terms) -> None:
                 raise TermError(f"{where}: {label!r} is no label of ontologies/terms.csv")
         if row.label_a == row.label_b:
             raise TermError(f"{where}: a label cannot stand in relation to itself")
+        check_reviewed(row.reviewed, where)
 
 
 def _synonyms(rows: tuple[Relation, ...], terms: Terms) -> dict[str, frozenset[str]]:
@@ -229,20 +250,25 @@ def _excluded(
 
 
 def _alike(
-    rows: tuple[Relation, ...],
-    synonyms: Mapping[str, frozenset[str]],
-    closures: Mapping[str, frozenset[str]],
+    rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]]
 ) -> dict[str, set[str]]:
-    """Look-alike pairs; what is suggested brings all that it implies."""
+    """Look-alike pairs as the rows state them."""
     pairs: dict[str, set[str]] = {}
     for row in rows:
         if row.relation in ("overlaps", "suggests"):
             _join(pairs, row, synonyms)
-        if row.relation == "suggests":
-            for general in closures.get(row.label_b, ()):
-                pairs.setdefault(row.label_a, set()).add(general)
-                pairs.setdefault(general, set()).add(row.label_a)
     return pairs
+
+
+def _may_be_true(
+    alike: Mapping[str, set[str]], closures: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """What may be true of a label by the look-alikes of all that it implies."""
+    may: dict[str, frozenset[str]] = {}
+    for label in {*alike, *closures}:
+        near = {it for general in closures.get(label, (label,)) for it in alike.get(general, ())}
+        may[label] = frozenset().union(*(closures.get(it, frozenset({it})) for it in near))
+    return may
 
 
 def _join(

@@ -9,6 +9,8 @@ is true, 5 evidence of absence, 6 level of that evidence, 7 other readers, 8 vis
 10 among the options, 11 "no finding", 12 exactly one option is true.
 
 They are stricter than needed in one way: what is unknown counts as true in conditions 1 to 4.
+Conditions 1, 2, 3, 9 and 10 ask the relation table and the user's ontologies; an entailment that
+either knows refuses a candidate, and none ever allows one.
 Condition 7 is met when the ground is built: what readers dispute, and what is marked on top of
 the region asked about, is unknown there.
 """
@@ -18,14 +20,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from medrcube.ontologies.entailment import Entailment
+from medrcube.ontologies.knowledge import Knowledge, Silent
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import NORMALITY, Terms, load_terms
 from medrcube.ontologies.visible import Visible, load_visible
-from medrcube.ontologies.words import content_words, is_composite, is_rest_class, normalise
+from medrcube.ontologies.words import is_composite, is_rest_class
 from medrcube.records import Grade, Scope
-from medrcube.taxonomy import Anatomy, Modality
-
-_IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane", "MRI sequence"})
+from medrcube.taxonomy import Anatomy, Modality, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class Request:
         scope: what the question is about.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table for this task.
+        task: what is asked, where a candidate source serves only some tasks.
     """
 
     key: str
@@ -81,16 +84,27 @@ class Request:
     scope: Scope
     group: str | None = None
     pool: tuple[str, ...] = ()
+    task: Task | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """The tables and the weakest evidence of absence that is accepted."""
+    """The tables, the user's ontologies, and the weakest evidence of absence that is accepted.
+
+    ``entailment`` follows from the others: what implies what by tables and ontologies together.
+    """
 
     terms: Terms = field(default_factory=load_terms)
     relations: Relations = field(default_factory=load_relations)
     visible: Visible = field(default_factory=load_visible)
     evidence: Grade = Grade.B
+    knowledge: Knowledge = field(default_factory=Silent)
+    entailment: Entailment = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Join tables and ontologies."""
+        joined = Entailment(self.terms, self.relations, self.knowledge)
+        object.__setattr__(self, "entailment", joined)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,39 +161,39 @@ def judge_key(request: Request, rules: Rules) -> Verdict:
 
 def clash(label_a: str, label_b: str, request: Request, rules: Rules) -> str:
     """Condition 10 for two distractors: the reason why they cannot stand together, or empty."""
-    relations = rules.relations
-    if _same(label_a, label_b, rules):
+    entailment = rules.entailment
+    if entailment.same(label_a, label_b):
         return "same"
-    if relations.implied(label_a, label_b):
+    if entailment.implied(label_a, label_b):
         return "implied"
-    if request.group is not None and relations.excludes(label_a, label_b):
+    if request.group is not None and rules.relations.excludes(label_a, label_b):
         return ""
     kinds = {rules.terms[label].kind for label in (label_a, label_b)} - {NORMALITY}
     if request.group is None and len(kinds) > 1:
         return "kind"
-    if relations.alike(label_a, label_b):
+    if entailment.alike(label_a, label_b):
         return "look-alike"
-    return "words" if _words_nested(label_a, label_b, rules) else ""
+    return "words" if entailment.nested(label_a, label_b) else ""
 
 
 def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[int, str]]:
     """Conditions in order, each with a reason when it fails."""
-    ground, relations = request.ground, rules.relations
+    ground, entailment = request.ground, rules.entailment
     true = (*ground.present, *sorted(ground.unknown))
     mark = ground.absent.get(candidate)
     exclusive = _exclusive(candidate, request, rules)
-    yield 1, _first("identity", (_same(candidate, label, rules) for label in true))
-    yield 2, _first("implied", (candidate in relations.closure(label) for label in true))
+    yield 1, _first("identity", (entailment.same(candidate, label) for label in true))
+    yield 2, _first("implied", (candidate in entailment.closure(label) for label in true))
     surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
-    implies = {label for label in true if label in relations.closure(candidate)}
-    yield 3, "" if surely_absent else _first("implies-true", (bool(implies),))
+    implies = not entailment.closure(candidate).isdisjoint(true)
+    yield 3, "implies-true" if implies and not surely_absent else ""
     yield (
         4,
         _first(
             "look-alike",
             (
-                relations.alike(candidate, label)
-                and not exclusive
+                not exclusive
+                and entailment.alike(candidate, label)
                 and not _same_reader(mark, ground.present.get(label))
                 for label in true
             ),
@@ -193,13 +207,8 @@ def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[in
     yield 11, _no_finding(candidate, request, rules)
 
 
-def _first(reason: str, failures: Iterator[bool] | tuple[bool, ...]) -> str:
+def _first(reason: str, failures: Iterator[bool]) -> str:
     return reason if any(failures) else ""
-
-
-def _same(label_a: str, label_b: str, rules: Rules) -> bool:
-    names = {normalise(rules.terms[label].name) for label in (label_a, label_b)}
-    return label_b in rules.relations.synonyms(label_a) or len(names) == 1
 
 
 def _same_reader(absent: Mark | None, present: Mark | None) -> bool:
@@ -255,18 +264,9 @@ def _word_reason(candidate: str, ground: Ground, rules: Rules) -> str:
         return "rest-class"
     if is_composite(term.name) or is_composite(term.label):
         return "composite"
-    if any(_words_nested(candidate, label, rules) for label in ground.present):
+    if any(rules.entailment.nested(candidate, label) for label in ground.present):
         return "words"
     return ""
-
-
-def _words_nested(label_a: str, label_b: str, rules: Rules) -> bool:
-    """Whether one name holds all content words of the other; imaging terms stand apart."""
-    a, b = rules.terms[label_a], rules.terms[label_b]
-    if (a.kind in _IMAGING_KINDS) != (b.kind in _IMAGING_KINDS):
-        return False
-    words_a, words_b = content_words(a.name), content_words(b.name)
-    return words_a <= words_b or words_b <= words_a
 
 
 def _no_finding(candidate: str, request: Request, rules: Rules) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from medrcube.errors import MedrcubeError
+from medrcube.ontologies.concepts import HPO, ICD11, RADLEX
 
 COLUMNS = (
     "label",
@@ -26,9 +28,16 @@ COLUMNS = (
     "icd11_code",
     "icd11_match",
     "note",
+    "reviewed",
 )
 NORMALITY = "normality"
 DEVICE = "device"
+NO_TERM = "no term: "
+"""Begins the note of a term without any id; why follows, up to the first semicolon."""
+EXACT = "exact"
+MATCHES = (EXACT, "close", "broader", "narrower")
+"""How an id fits: of a broader one the ontology's concept is wider than the term here."""
+_REVIEWED = re.compile(r".*\S \d{4}-\d{2}-\d{2}")
 
 
 class TermError(MedrcubeError, ValueError):
@@ -44,13 +53,14 @@ class Term:
         kind: options of one question share it.
         name: plain clinical wording, used as option text.
         hpo_id: id in the Human Phenotype Ontology, or empty; the ``*_match`` beside each id is
-            ``exact``, ``close``, ``broader``, ``narrower`` or empty.
+            one of ``MATCHES``, or empty without an id.
         hpo_match: closeness of ``hpo_id``.
         radlex_id: id in RadLex, or empty.
         radlex_match: closeness of ``radlex_id``.
         icd11_code: code in ICD-11 MMS, or empty.
         icd11_match: closeness of ``icd11_code``.
-        note: remark for people.
+        note: remark for people; for a term without any id it begins with ``NO_TERM`` and why.
+        reviewed: clinician who has seen the row, and the date; empty where none has.
     """
 
     label: str
@@ -63,20 +73,24 @@ class Term:
     icd11_code: str = ""
     icd11_match: str = ""
     note: str = ""
+    reviewed: str = ""
 
     def ids(self) -> Mapping[str, str]:
         """Ids by ontology, whatever their closeness."""
-        pairs = {"hpo": self.hpo_id, "radlex": self.radlex_id, "icd11": self.icd11_code}
-        return {ontology: value for ontology, value in pairs.items() if value}
+        return {ontology: identity for ontology, (identity, _) in self.matches().items()}
 
     def exact_ids(self) -> frozenset[str]:
         """Ids that mean exactly this concept: two terms that share one are one concept."""
-        pairs = (
-            (self.hpo_id, self.hpo_match),
-            (self.radlex_id, self.radlex_match),
-            (self.icd11_code, self.icd11_match),
-        )
-        return frozenset(value for value, match in pairs if value and match == "exact")
+        return frozenset(identity for identity, match in self.matches().values() if match == EXACT)
+
+    def matches(self) -> Mapping[str, tuple[str, str]]:
+        """Id and closeness by ontology, of those that have an id."""
+        pairs = {
+            HPO: (self.hpo_id, self.hpo_match),
+            RADLEX: (self.radlex_id, self.radlex_match),
+            ICD11: (self.icd11_code, self.icd11_match),
+        }
+        return {ontology: pair for ontology, pair in pairs.items() if pair[0]}
 
 
 class Terms(Mapping[str, Term]):
@@ -93,6 +107,7 @@ class Terms(Mapping[str, Term]):
                 )
             if not term.name.strip() or not term.kind.strip():
                 raise TermError(f"terms: label {term.label!r} needs a kind and a name")
+            check_reviewed(term.reviewed, f"terms: label {term.label!r}")
             self._terms[term.label] = term
 
     def __getitem__(self, label: str) -> Term:
@@ -123,6 +138,19 @@ def load_terms() -> Terms:
     """
     rows = read_table("terms.csv", COLUMNS)
     return Terms(Term(**row) for row in rows)
+
+
+def check_reviewed(reviewed: str, where: str) -> None:
+    """Hold a remark of review to its form, so that nobody can be named without a date.
+
+    Raises:
+        TermError: it is neither empty nor a name and a day.
+    """
+    if reviewed and not _REVIEWED.fullmatch(reviewed):
+        raise TermError(
+            f"{where}: reviewed is {reviewed!r}; expected the clinician's name and the day, as in "
+            "'A. Name 2026-01-31', or nothing where no clinician has seen the row"
+        )
 
 
 def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from medrcube.ontologies.terms import TermError, Terms, load_terms, read_table
+from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
 from medrcube.taxonomy import Anatomy, Modality
 
-COLUMNS = ("concept", "anatomy", "modality", "shown", "reason")
+COLUMNS = ("concept", "anatomy", "modality", "shown", "reason", "reviewed")
 
 
 class Visible:
@@ -30,6 +30,7 @@ class Visible:
             concept = terms[row["concept"]].label
             if row["shown"] not in ("yes", "no"):
                 raise TermError(f"visible: {concept!r}: shown is {row['shown']!r}, not yes or no")
+            check_reviewed(row["reviewed"], f"visible: {concept!r}")
             anatomy = Anatomy.parse(row["anatomy"])
             every = row["modality"] == "*"
             for modality in Modality if every else (Modality.parse(row["modality"]),):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[a-z0-9]+\*?")
 _FILLERS = frozenset(
@@ -24,8 +25,11 @@ _BRITISH = (
     ("paed", "ped"),
     ("grey", "gray"),
 )
+# A batch asks for the words of the same few hundred names a million times; sentences pass by.
+_remembered = lru_cache(maxsize=1 << 13)
 
 
+@_remembered
 def tokens(text: str) -> tuple[str, ...]:
     """Words in order: lower case, American spelling, singular; hyphens part words."""
     text = text.casefold().replace("_", " ")
@@ -34,11 +38,13 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_singular(word) for word in _TOKEN.findall(text))
 
 
+@_remembered
 def normalise(text: str) -> str:
     """One spelling of a name for comparison."""
     return " ".join(tokens(text))
 
 
+@_remembered
 def content_words(text: str) -> frozenset[str]:
     """The words of a name that carry meaning."""
     return frozenset(word for word in tokens(text) if word not in _FILLERS)

@@ -1,8 +1,17 @@
+import time
 from collections import Counter
 
 import pytest
 
-from medrcube.ontologies.distractors import ExclusiveGroup, LabelTable, Prior, choose
+from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.distractors import (
+    ExclusiveGroup,
+    LabelTable,
+    Prior,
+    allowed,
+    choose,
+    lots,
+)
 from medrcube.ontologies.safety import Ground, Mark, Request, Rules
 from medrcube.ontologies.terms import TermError
 from medrcube.records import Grade, Scope
@@ -85,3 +94,53 @@ def test_labels_are_used_in_proportion_to_how_often_they_are_keys():
     for label, count in keyed.items():
         assert prior.used[label] / count == pytest.approx(3, rel=0.25)
     assert prior.used["Mediastinal shift"] < 10
+
+
+def test_the_sources_are_asked_in_their_order_of_trust():
+    class More:
+        strategy = "llm"
+
+        def candidates(self, request, rules):  # noqa: ARG002
+            return ("Hernia", "Lung cyst")
+
+    asked = request("Fracture", POOL, pool=("Hernia", "Pneumothorax"))
+    sources = (LabelTable(), More())
+    found = choose(
+        asked, RULES, options=4, seed="0", prior=Prior(keyed={"Lung cyst": 99}), sources=sources
+    )
+    strategies = {it.label: it.strategy for it in found.distractors}
+    assert strategies == {"Hernia": "knowledge", "Pneumothorax": "knowledge", "Lung cyst": "llm"}
+    fewer = choose(
+        asked, RULES, options=3, seed="0", prior=Prior(keyed={"Lung cyst": 99}), sources=sources
+    )
+    assert {it.strategy for it in fewer.distractors} == {"knowledge"}
+
+
+def test_the_wanted_difficulty_comes_before_use():
+    asked = request("BI-RADS 3", group="BI-RADS")
+    easy_to_balance = Prior(keyed={"BI-RADS 0": 99})
+    found = choose(asked, RULES, options=3, seed="0", prior=easy_to_balance, wanted=Difficulty.HARD)
+    assert {it.label for it in found.distractors} == {"BI-RADS 2", "BI-RADS 4"}
+
+
+def test_a_pool_holds_every_safe_candidate_and_a_reason_for_the_others():
+    pool = allowed(request("Fracture", ["Hernia"], pool=("Hernia", "Pneumothorax")), RULES)
+    assert set(pool.allowed) == {"Hernia"}
+    assert pool.refused == {"Pneumothorax": "no-evidence"}
+    assert {1, 10, 12} <= set(pool.allowed["Hernia"].passed)
+
+
+def test_lots_put_no_label_before_another():
+    labels = [f"label {number}" for number in range(5)]
+    first = Counter(min(labels, key=lots(f"seed {number}")) for number in range(2000))
+    assert min(first.values()) > 300
+    assert [lots("a")(label) for label in labels] == [lots("a")(label) for label in labels]
+
+
+def test_ten_thousand_sets_take_seconds():
+    keys = [(key, number) for number in range(100) for key in POOL]
+    prior = Prior(keyed=Counter(key for key, _ in keys))
+    started = time.process_time()
+    for key, number in keys:
+        pick(request(key, POOL, pool=POOL), seed=f"{key}{number}", prior=prior)
+    assert (time.process_time() - started) / len(keys) < 20 / 10_000

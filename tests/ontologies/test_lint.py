@@ -1,77 +1,196 @@
+"""Every rule of item writing with a pair: a draft that keeps it and one that breaks only it."""
+
+from dataclasses import fields, replace
+
 import pytest
 
-from medrcube.ontologies.lint import ERROR, WARNING, Draft, lint
+from medrcube.ontologies.lint import ERROR, RULES, WARNING, Draft, lint
+
+SOUND = Draft(
+    question="Which finding is present in this chest X-ray?",
+    options=("pneumothorax", "cardiomegaly", "consolidation", "atelectasis"),
+    key=0,
+    kinds=("finding",) * 4,
+)
 
 
-def flaws(*, level, **changes):
-    values = {
-        "question": "Which finding is present in this chest X-ray?",
-        "options": ("pneumothorax", "cardiomegaly", "consolidation", "atelectasis"),
-        "key": 0,
-        "kinds": ("finding",) * 4,
-    }
-    found = lint(Draft(**{**values, **changes}))
-    return {flaw.rule for flaw in found if flaw.level == level}
+def draft(**changes):
+    """A sound draft with changes; kinds follow the number of options."""
+    if "options" in changes:
+        changes.setdefault("kinds", ("finding",) * len(changes["options"]))
+    return replace(SOUND, **changes)
 
 
-def test_a_sound_question_has_no_flaw():
-    assert flaws(level=ERROR) == set()
-    assert flaws(level=WARNING) == set()
+def ask(question):
+    return draft(question=question)
 
 
-@pytest.mark.parametrize(
-    ("rule", "changes"),
-    [
-        ("duplicate-options", {"options": ("edema", "oedemas", "nodule", "mass")}),
-        ("option-count", {"options": ("edema",), "kinds": ("finding",)}),
-        ("option-count", {"key": 4}),
-        ("combined-options", {"options": ("edema", "nodule", "mass", "None of the above")}),
-        ("combined-options", {"options": ("edema", "nodule", "mass", "A and B")}),
-        ("mixed-kinds", {"kinds": ("finding", "finding", "disease", "finding")}),
-        ("not-a-question", {"question": "Name the finding in this chest X-ray."}),
-        ("not-a-question", {"question": "Which of the following is true?"}),
-        ("negative-stem", {"question": "Which finding is NOT present in this X-ray?"}),
-        ("negative-stem", {"question": "All are present except which?"}),
-        ("absolute-terms", {"options": ("edema", "always a mass", "nodule", "hernia")}),
-        (
-            "word-repeats",
-            {
-                "question": "Which disease of the pleura is seen?",
-                "options": ("pleura plaque", "edema", "nodule", "hernia"),
-            },
+def choose(*options, **changes):
+    return draft(options=options, **changes)
+
+
+PAIRS = {
+    "option-count": (choose("edema", "hernia"), choose("edema")),
+    "not-a-question": (SOUND, ask("Name the finding in this chest X-ray.")),
+    "open-question": (
+        ask("Which of these findings is present in this chest X-ray?"),
+        ask("Which of the following is true for this chest X-ray?"),
+    ),
+    "no-target": (
+        ask("Which abnormality is seen in this chest X-ray?"),
+        ask("What is seen in this chest X-ray?"),
+    ),
+    "no-modality": (
+        ask("Which finding is present in this CT image?"),
+        ask("Which finding is present in this picture?"),
+    ),
+    "negative-stem": (SOUND, ask("Which finding is NOT present in this chest X-ray?")),
+    "text-leak": (
+        draft(concepts=("Effusion", "Mass", "Edema", "Hernia")),
+        draft(
+            question="Which finding with effusion is present in this chest X-ray?",
+            concepts=("Effusion", "Mass", "Edema", "Hernia"),
         ),
-        ("text-leak", {"question": "Is this a pneumothorax?"}),
-    ],
-)
-def test_a_broken_rule_stops_the_item(rule, changes):
-    assert rule in flaws(level=ERROR, **changes)
+    ),
+    "file-name": (
+        draft(file="images/case_0017.png"),
+        ask("Which finding is present in the X-ray case_0017?"),
+    ),
+    "report-sentence": (
+        ask("Which finding belongs in the report on this chest X-ray?"),
+        ask("Impression: enlarged hilum. Which finding is present in this chest X-ray?"),
+    ),
+    "mark-colour": (
+        ask("Which finding is inside the red box in this chest X-ray?"),
+        ask("Which finding is inside the green box in this chest X-ray?"),
+    ),
+    "duplicate-options": (
+        choose("brain edema", "pulmonary edema"),
+        choose("pulmonary edema", "pulmonary oedemas"),
+    ),
+    "combined-options": (
+        choose("hernia", "edema", "nodule", "fracture", key=1),
+        choose("lung hernia", "lung edema", "lung nodule", "none of these"),
+    ),
+    "mixed-kinds": (
+        draft(kinds=("finding", "normality", "finding", "finding")),
+        draft(kinds=("finding", "finding", "disease", "finding")),
+    ),
+    "mixed-slots": (
+        choose("Box 1", "Box 2", "Box 3", kinds=("",) * 3),
+        choose("edema", "hernia", "grade 2"),
+    ),
+    "content-depth": (
+        draft(content=(0.6, 0.8, None, 0.4)),
+        draft(content=(0.6, 0.9, None, 0.6)),
+    ),
+    "length": (
+        choose("lung edema", "lung cyst", "lung hernia"),
+        choose("lung edema", "lung cyst", "lung opacification"),
+    ),
+    "specificity": (
+        choose("left rib fracture", "left lung mass", "lung collapse", key=2),
+        choose("acute left fracture", "left rib fracture", "collapse of lung", key=2),
+    ),
+    "exhaustive-subset": (
+        choose("no lung nodule", "lung nodule", key=1),
+        choose("no lung nodule", "lung nodule", "hiatal hernia", key=2),
+    ),
+    "abbreviations": (
+        choose("COPD", "ARDS", "edema"),
+        choose("COPD", "edema", "hernia"),
+    ),
+    "convergence": (
+        choose("left lower mass", "left lower cyst", "right lower cyst", "right lower mass"),
+        choose("left lower mass", "left upper mass", "right lower mass", "left lower cyst"),
+    ),
+    "absolute-terms": (
+        choose("rib fracture", "hiatal hernia", "breast mass"),
+        choose("rib fracture", "every hernia", "breast mass"),
+    ),
+    "word-repeats": (
+        choose("pleural plaque", "pleural effusion"),
+        draft(
+            question="Which finding of the pleural space is present in this chest X-ray?",
+            options=("pleural plaque", "enlarged heart"),
+            kinds=("finding",) * 2,
+        ),
+    ),
+    "grammar-cue": (
+        ask("Which finding is present in this chest X-ray?"),
+        draft(
+            question="Which findings are present in this chest X-ray?",
+            options=("calcifications", "pneumothorax", "atelectasis"),
+            kinds=("finding",) * 3,
+            key=1,
+        ),
+    ),
+    "longest-is-key": (
+        choose("edema", "fracture", "hernia"),
+        choose("fracture", "edema", "hernia"),
+    ),
+    "vague-terms": (SOUND, ask("Which finding may be present in this chest X-ray?")),
+    "numbers": (
+        choose("stenosis of 10% to 20%", "stenosis of 20% to 40%", "stenosis of 40% to 70%"),
+        choose("stenosis of 10% to 30%", "stenosis of 20% to 40%", "stenosis of 40% to 70%"),
+    ),
+    "order": (
+        choose("BI-RADS 3", "BI-RADS 4A", "BI-RADS 4B"),
+        choose("BI-RADS 3", "BI-RADS 4B", "BI-RADS 4A"),
+    ),
+}
 
 
-def test_a_word_of_the_stem_in_every_option_gives_nothing_away():
-    options = ("breast cyst", "breast mass", "breast abscess", "breast cancer")
-    assert flaws(level=ERROR, question="Which breast lesion is seen?", options=options) == set()
+def broken(found):
+    return {flaw.rule for flaw in found}
 
 
-def test_no_finding_goes_with_any_kind():
-    kinds = ("finding", "normality", "finding", "finding")
-    assert "mixed-kinds" not in flaws(level=ERROR, kinds=kinds)
+def test_every_rule_has_a_pair_of_examples():
+    assert set(PAIRS) == {rule.id for rule in RULES}
+    assert len(RULES) == len({rule.id for rule in RULES})
 
 
-def test_an_exclusive_group_may_mix_kinds():
-    kinds = ("disease", "cardiac group", "disease", "normality")
-    assert flaws(level=ERROR, kinds=kinds, grouped=True) == set()
+@pytest.mark.parametrize("rule", [rule.id for rule in RULES])
+def test_the_good_example_of_a_rule_has_no_flaw_at_all(rule):
+    assert lint(PAIRS[rule][0]) == ()
 
 
-@pytest.mark.parametrize(
-    ("rule", "changes"),
-    [
-        ("length", {"options": ("edema", "mass", "hernia", "dense consolidation of a lung")}),
-        ("longest-is-key", {"options": ("pulmonary edema", "mass", "hernia", "nodule")}),
-        ("vague-terms", {"question": "Which finding may be present?"}),
-        ("abbreviations", {"options": ("edema", "COPD", "nodule", "hernia")}),
-        ("convergence", {"options": ("left lung mass", "left lung", "lung cyst", "mass")}),
-        ("specificity", {"options": ("acute left mass", "mass", "hernia", "nodule")}),
-    ],
-)
-def test_a_bent_rule_is_a_warning(rule, changes):
-    assert rule in flaws(level=WARNING, **changes)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_bad_example_of_a_rule_breaks_that_rule_alone(rule):
+    found = lint(PAIRS[rule.id][1])
+    assert broken(found) == {rule.id}
+    assert {flaw.level for flaw in found} == {rule.level}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_message_says_what_was_found_and_then_what_to_change(rule):
+    for flaw in lint(PAIRS[rule.id][1]):
+        found, _, change = flaw.message.rpartition("; ")
+        if not found:  # two sentences in one
+            found, _, change = flaw.message.rpartition(", so ")
+        assert len(found) > 15
+        assert len(change) > 10
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_says_in_one_line_what_it_asks_for(rule):
+    assert rule.asks.endswith(".")
+    assert "\n" not in rule.asks
+    assert rule.level in (ERROR, WARNING)
+
+
+def test_errors_come_before_warnings():
+    found = lint(choose("hernia", "edema", "edema", key=0))
+    assert [flaw.level for flaw in found] == sorted(flaw.level for flaw in found)
+    assert broken(found) == {"duplicate-options", "longest-is-key"}
+
+
+def test_a_draft_without_a_key_has_that_error_alone():
+    assert [flaw.rule for flaw in lint(draft(key=4))] == ["option-count"]
+    assert [flaw.rule for flaw in lint(choose(key=0))] == ["option-count"] * 2
+
+
+def test_facts_that_are_not_known_break_nothing():
+    optional = {f.name for f in fields(Draft)} - {"question", "options", "key", "kinds"}
+    assert optional == {"grouped", "concepts", "content", "ranks", "target", "file"}
+    assert lint(SOUND) == ()

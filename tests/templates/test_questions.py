@@ -50,6 +50,11 @@ def test_no_wording_of_modality_recognition_hints_at_a_modality(variant):
     assert not re.search(hints, text, re.IGNORECASE)
 
 
+@pytest.mark.parametrize("variant", variants(Task.MODALITY_RECOGNITION))
+def test_no_wording_of_modality_recognition_names_the_part_of_the_body(variant):
+    assert "heart" not in render_question(Task.MODALITY_RECOGNITION, variant, **VALUES)
+
+
 @pytest.mark.parametrize("variant", variants(Task.ORGAN_RECOGNITION))
 def test_no_wording_of_organ_recognition_names_the_region(variant):
     for marked in (True, False):

@@ -1,0 +1,60 @@
+"""What every caller of a model endpoint needs: a clean address, patience, and a secret kept."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from medrcube.errors import ModelError
+
+OFFICIAL_URL = "https://api.openai.com/v1"
+_SHORTEST_SECRET = 8
+
+
+def checked_url(url: str) -> str:
+    """The address, unless it hides a key where every log would show it.
+
+    Raises:
+        ModelError: it is no address, or holds a user, a password or a query; these are not shown.
+    """
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query:
+        raise ModelError(
+            "the base URL holds a user, a password or a query; expected a bare address such as "
+            "http://localhost:8000/v1, with the key in an environment variable"
+        )
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ModelError(f"base URL {url!r} is no address; expected http://HOST:PORT/v1")
+    return url.rstrip("/")
+
+
+def is_official(url: str) -> bool:
+    """Whether the address is OpenAI's own, which wants a key and other parameter names."""
+    return urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait (RFC 9110, 10.2.3: seconds or an HTTP date)."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    try:
+        date = email.utils.parsedate_to_datetime(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    return max(0.0, date.timestamp() - time.time())
+
+
+def scrub(text: str, secret: str) -> str:
+    """The text without the secret: servers like to repeat a key in what they refuse."""
+    return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
+
+
+def one_line(text: str, longest: int = 300) -> str:
+    """A server's words on one line, cut, without control characters that a terminal would obey."""
+    printable = "".join(char if char.isprintable() else " " for char in text[: 4 * longest])
+    return " ".join(printable.split())[:longest]

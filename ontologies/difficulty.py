@@ -1,0 +1,124 @@
+"""How hard a wrong option is to tell from the key, by its rank among the options that are safe.
+
+Rules (Alsubait, Parsia, Sattler 2014: difficulty rises with the similarity of key and distractor):
+
+- hard: shares a direct parent with the key, or is in the top quarter of similarity of the allowed
+  pool, or is a pair that readers confuse (``overlaps`` or ``suggests`` in the relation table, or
+  the next step of a scale) and was read as absent (grade A). Grade C is never hard.
+- easy: nothing in common with the key (another region or organ system), or nothing known.
+- medium: all others.
+
+Similarity is Lin's by the user's ontologies. Where no ontology holds both it comes from our own
+tables: on a scale 1 - distance / (steps - 1); otherwise the share that two labels have in common
+of all that is known of them: the concepts that they imply and the exclusive groups that hold them
+(Jaccard). Where our tables know nothing of one of them it is unknown, ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.safety import Request, Rules
+from medrcube.records import Grade
+from medrcube.taxonomy import Task
+
+NOTHING_IN_COMMON = 0.05
+"""Lin similarity of concepts that share no more than the branch of all abnormalities."""
+
+
+class Difficulty(StrEnum):
+    """Hardness of a distractor; of an item, that of its hardest distractor."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+_ORDER = {level: place for place, level in enumerate(Difficulty)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """Similarity to the key in [0, 1], ``None`` where unknown, and what it means in its pool."""
+
+    similarity: float | None
+    difficulty: Difficulty
+
+
+def rate(request: Request, grades: Mapping[str, Grade], rules: Rules) -> dict[str, Rating]:
+    """Rate every allowed candidate of a key; ``grades`` is the evidence against each.
+
+    Raises:
+        TermError: a label or the group is in no table.
+    """
+    alike = {label: similarity(label, request, rules) for label in grades}
+    known = [value for value in alike.values() if value is not None]
+    rated = {}
+    for label, grade in grades.items():
+        value = alike[label]
+        at_least = sum(other >= value for other in known) if value is not None else len(known)
+        top = value is not None and value > 0 and 4 * at_least <= len(known)
+        near = top or rules.knowledge.siblings(rules.terms[request.key], rules.terms[label])
+        confused = grade is Grade.A and _confused(request, label, rules)
+        if grade is not Grade.C and (near or confused):
+            level = Difficulty.HARD
+        elif value is None or value < NOTHING_IN_COMMON:
+            level = Difficulty.EASY
+        else:
+            level = Difficulty.MEDIUM
+        rated[label] = Rating(similarity=value, difficulty=level)
+    return rated
+
+
+def hardest(levels: Iterable[Difficulty]) -> Difficulty | None:
+    """Difficulty of an item by those of its distractors; ``None`` where there are none."""
+    return max(levels, key=_ORDER.__getitem__, default=None)
+
+
+def distance(a: Difficulty, b: Difficulty) -> int:
+    """Steps between two levels."""
+    return abs(_ORDER[a] - _ORDER[b])
+
+
+def is_scale(request: Request, relations: Relations) -> bool:
+    """Whether the options stand in an order: grades of severity, and groups that are scales."""
+    group = request.group
+    return group is not None and (
+        request.task is Task.SEVERITY_GRADING or relations.scale(group).ordered
+    )
+
+
+def similarity(label: str, request: Request, rules: Rules) -> float | None:
+    """Similarity of a label to the key by the ontologies or, failing them, by our tables."""
+    relations, terms, key, group = rules.relations, rules.terms, request.key, request.group
+    if group is not None and is_scale(request, relations):
+        steps = len(relations.group_members(group))
+        return 1 - abs(relations.rank(group, key) - relations.rank(group, label)) / (steps - 1)
+    found = rules.knowledge.similarity(terms[key], terms[label])
+    if found is not None:
+        return found
+    above, beside = _known_of(key, relations), _known_of(label, relations)
+    if not above or not beside:
+        return None
+    return len(above & beside) / len(above | beside)
+
+
+def _known_of(label: str, relations: Relations) -> frozenset[str]:
+    """What a label implies beyond its own names, and the exclusive groups that hold it."""
+    closure = relations.closure(label)
+    groups = (
+        f"group {group}"
+        for group in relations.groups()
+        if not closure.isdisjoint(relations.group_members(group))
+    )
+    return (closure - relations.synonyms(label)).union(groups)
+
+
+def _confused(request: Request, label: str, rules: Rules) -> bool:
+    group, relations = request.group, rules.relations
+    if group is not None and is_scale(request, relations):
+        return abs(relations.rank(group, request.key) - relations.rank(group, label)) == 1
+    return rules.entailment.alike(request.key, label)

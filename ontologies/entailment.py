@@ -1,0 +1,111 @@
+"""What follows from a label by our relation table and the user's ontologies together.
+
+Ontologies miss entailments that matter (HPO makes a malignant pleural effusion a sibling of a
+pleural effusion), and the table knows only what somebody wrote down, so both are followed, in
+any mixture. Knowledge only ever adds: what is the same or implied here refuses a distractor.
+"""
+
+from __future__ import annotations
+
+from medrcube.ontologies.knowledge import Knowledge
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.terms import Term, Terms
+from medrcube.ontologies.words import content_words, normalise
+
+_IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane", "MRI sequence"})
+
+
+class Entailment:
+    """Questions about pairs of labels; answers are remembered, since a batch asks few pairs."""
+
+    def __init__(self, terms: Terms, relations: Relations, knowledge: Knowledge) -> None:
+        self._terms = terms
+        self._relations = relations
+        self._knowledge = knowledge
+        self._informed = bool(knowledge.editions())
+        self._closures: dict[str, frozenset[str]] = {}
+        self._nested: dict[tuple[str, str], bool] = {}
+        self._alike: dict[tuple[str, str], bool] = {}
+        self._words: dict[str, tuple[frozenset[str], ...]] = {}
+        self._normal: dict[str, str] = {}
+
+    def closure(self, label: str) -> frozenset[str]:
+        """All labels that are true when this one is, itself included.
+
+        Raises:
+            TermError: the label is in no table.
+        """
+        known = self._closures.get(label)
+        if known is None:
+            known = self._closures[label] = self._close(label)
+        return known
+
+    def same(self, label_a: str, label_b: str) -> bool:
+        """Whether two labels are one concept: ids, synonyms, or names that read alike."""
+        if label_b in self._relations.synonyms(label_a):
+            return True
+        if self._name(label_a) == self._name(label_b):
+            return True
+        return self._informed and self._knowledge.same(self._terms[label_a], self._terms[label_b])
+
+    def implied(self, label_a: str, label_b: str) -> bool:
+        """Whether one of the two implies the other."""
+        return label_b in self.closure(label_a) or label_a in self.closure(label_b)
+
+    def alike(self, label_a: str, label_b: str) -> bool:
+        """Whether one may well be true, or be read, where the other is (relation table)."""
+        pair = (label_a, label_b)
+        known = self._alike.get(pair)
+        if known is None:
+            known = self._alike[pair] = self._relations.alike(label_a, label_b)
+        return known
+
+    def nested(self, label_a: str, label_b: str) -> bool:
+        """Whether a name of one holds all content words of a name of the other.
+
+        Ours are compared with ours and preferred names with preferred names; imaging terms stand
+        apart from the rest.
+        """
+        pair = (label_a, label_b)
+        known = self._nested.get(pair)
+        if known is None:
+            known = self._nested[pair] = self._nest(label_a, label_b)
+        return known
+
+    def _close(self, label: str) -> frozenset[str]:
+        reached = set(self._relations.closure(label))
+        todo = sorted(reached) if self._informed else []
+        while todo:
+            here = self._terms[todo.pop()]
+            for other in self._terms.values():
+                if other.label not in reached and self._leads(here, other):
+                    more = self._relations.closure(other.label) - reached
+                    reached |= more
+                    todo.extend(sorted(more))
+        return frozenset(reached)
+
+    def _leads(self, a: Term, b: Term) -> bool:
+        return self._knowledge.same(a, b) or self._knowledge.implies(a, b)
+
+    def _nest(self, label_a: str, label_b: str) -> bool:
+        kinds = [self._terms[label].kind in _IMAGING_KINDS for label in (label_a, label_b)]
+        if kinds[0] != kinds[1]:
+            return False
+        names = zip(self._content(label_a), self._content(label_b), strict=False)
+        return any(a <= b or b <= a for a, b in names)
+
+    def _content(self, label: str) -> tuple[frozenset[str], ...]:
+        """Content words of our name, and of the preferred name where there is one."""
+        known = self._words.get(label)
+        if known is None:
+            term = self._terms[label]
+            named = self._knowledge.preferred(term)
+            texts = (term.name, *((named.text,) if named else ()))
+            known = self._words[label] = tuple(content_words(text) for text in texts)
+        return known
+
+    def _name(self, label: str) -> str:
+        known = self._normal.get(label)
+        if known is None:
+            known = self._normal[label] = normalise(self._terms[label].name)
+        return known

@@ -1,0 +1,269 @@
+"""Read the compiled index: concepts by id, code or name, their place in the tree, likeness.
+
+The file is opened read-only and as immutable: no lock is taken, and opening takes a millisecond.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping as Lookup
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from medrcube.ontologies.concepts import IS_A, Concept, Edge, Edition, Mapping, Scope, Synonym
+from medrcube.ontologies.index_file import KNOWN, IndexFile
+from medrcube.ontologies.index_schema import LABEL
+from medrcube.ontologies.index_search import Hit, named, search
+from medrcube.ontologies.index_words import canonical, is_abbreviation
+
+DEFAULT_INDEX = "ontologies.sqlite3"
+"""Name of the file that ``medrcube ontologies index`` writes."""
+
+EXACT_MATCH = frozenset(
+    {
+        "skos:exactMatch",
+        "http://www.w3.org/2004/02/skos/core#exactMatch",
+        "owl:equivalentClass",
+        "http://www.w3.org/2002/07/owl#equivalentClass",
+    }
+)
+"""Predicates of SSSOM by which two ids mean one thing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """One edition of an index, and how much of it."""
+
+    edition: Edition
+    concepts: int
+    names: int
+    obsolete: int
+    mappings: int
+
+
+class Index:
+    """An index file; every answer follows redirects, and every id may be any form of it.
+
+    Raises:
+        NoIndexError: the file is something else.
+        IndexFileError: the file is missing, of another schema, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = IndexFile(path)
+        meta = dict(self._file.rows("SELECT item, value FROM meta"))
+        self.digest: str = meta["digest"]
+        self.epoch: str = meta["epoch"]
+        self.holdings = tuple(_holding(row) for row in self._file.rows(_HOLDINGS))
+        self.editions = tuple(holding.edition for holding in self.holdings)
+        self._edition = lru_cache(KNOWN)(self._find_edition)
+        self._lineage = lru_cache(KNOWN)(self._find_lineage)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def resolve(self, identity: str) -> str | None:
+        """Id of the concept that an id or ICD-11 code means today; ``None`` when unknown."""
+        key = self._file.key(identity)
+        return None if key is None else self._one("SELECT id FROM concept WHERE key = ?", key)
+
+    def concept(self, identity: str) -> Concept | None:
+        """The record of a concept, with the edges that lead somewhere and every id it goes by."""
+        key = self._file.key(identity)
+        if key is None:
+            return None
+        row = self._file.rows(
+            "SELECT id, label, code, obsolete, residual, kind, chapter, consider FROM concept "
+            "WHERE key = ?",
+            key,
+        )[0]
+        synonyms = self._file.rows(
+            "SELECT text, scope, type FROM name WHERE concept = ? AND scope <> ? ORDER BY key",
+            key,
+            LABEL,
+        )
+        edges = self._file.rows(
+            "SELECT concept.id, relation FROM edge JOIN concept ON concept.key = parent "
+            "WHERE child = ? ORDER BY relation, parent",
+            key,
+        )
+        alternatives = self._file.rows("SELECT id FROM redirect WHERE concept = ? ORDER BY id", key)
+        return Concept(
+            id=row[0],
+            label=row[1],
+            code=row[2],
+            obsolete=bool(row[3]),
+            residual=bool(row[4]),
+            kind=row[5],
+            chapter=row[6],
+            consider=tuple(json.loads(row[7])),
+            synonyms=tuple(
+                Synonym(text=text, scope=Scope(scope), type=kind) for text, scope, kind in synonyms
+            ),
+            edges=tuple(Edge(target=target, relation=relation) for target, relation in edges),
+            alt_ids=tuple(other for (other,) in alternatives),
+        )
+
+    def edition_of(self, identity: str) -> Edition | None:
+        """The edition that holds a concept."""
+        key = self._file.key(identity)
+        if key is None:
+            return None
+        return self.editions[self._edition(key) - 1]
+
+    def spellings(self, identity: str) -> frozenset[str]:
+        """Label and EXACT synonyms, spelt one way; see ``index_words.spelling``.
+
+        Abbreviations are left out: "ASD" is a defect of the heart and a disorder of the mind.
+        """
+        rows = self._file.rows(
+            "SELECT text, spelling, type FROM name WHERE concept = ? AND scope IN (?, ?)",
+            self._file.key(identity),
+            LABEL,
+            Scope.EXACT.value,
+        )
+        return frozenset(
+            same for text, same, kind in rows if same and not is_abbreviation(text, kind)
+        )
+
+    def parents(self, identity: str) -> tuple[str, ...]:
+        """Direct parents by is_a."""
+        return self._ids(
+            "SELECT id FROM edge JOIN concept ON key = parent "
+            "WHERE child = ? AND relation = ? ORDER BY key",
+            self._file.key(identity),
+            IS_A,
+        )
+
+    def children(self, identity: str) -> tuple[str, ...]:
+        """Direct children by is_a."""
+        return self._ids(
+            "SELECT id FROM edge JOIN concept ON key = child "
+            "WHERE parent = ? AND relation = ? ORDER BY label, key",
+            self._file.key(identity),
+            IS_A,
+        )
+
+    def ancestors(self, identity: str) -> frozenset[str]:
+        """All that the concept is a kind of, without itself."""
+        return frozenset(
+            self._ids(
+                "SELECT id FROM closure JOIN concept ON key = ancestor WHERE concept = ?",
+                self._file.key(identity),
+            )
+        )
+
+    def content(self, identity: str) -> float | None:
+        """Intrinsic information content in [0, 1]: 0 at the root, 1 at a leaf."""
+        key = self._file.key(identity)
+        return None if key is None else self._lineage(key)[key]
+
+    def lin(self, a: str, b: str) -> float | None:
+        """Lin similarity in [0, 1]: twice the content of what both are, over their own contents.
+
+        ``None`` where one is unknown or they are of different ontologies.
+        """
+        key_a, key_b = self._file.key(a), self._file.key(b)
+        if key_a is None or key_b is None or self._edition(key_a) != self._edition(key_b):
+            return None
+        if key_a == key_b:
+            return 1.0
+        above_a, above_b = self._lineage(key_a), self._lineage(key_b)
+        total = above_a[key_a] + above_b[key_b]
+        shared = max((above_a[key] for key in above_a.keys() & above_b.keys()), default=0.0)
+        return 2 * shared / total if total else 0.0
+
+    def named(self, text: str) -> tuple[Hit, ...]:
+        """Concepts with a name that is spelt like the text; labels first, then by closeness."""
+        return named(self._file, text)
+
+    def search(self, text: str, limit: int = 20, *, ontology: str | None = None) -> tuple[Hit, ...]:
+        """Concepts whose names hold every word of the text; the last word may be begun only.
+
+        An id or code finds its concept. Equal names come first, then by BM25 the best name of
+        each concept; what is withdrawn or a rest class comes last.
+        """
+        return search(self._file, text, limit, ontology)
+
+    def mapped(self, identity: str) -> tuple[Mapping, ...]:
+        """Rows of the SSSOM tables that name the concept, as they stand there."""
+        own = self.resolve(identity) or canonical(identity)
+        rows = self._file.rows(
+            "SELECT subject, predicate, object FROM mapping WHERE subject = ?1 OR object = ?1 "
+            "ORDER BY predicate, subject, object",
+            own,
+        )
+        return tuple(Mapping(subject=s, predicate=p, object=o) for s, p, o in rows)
+
+    def equivalents(self, identity: str) -> frozenset[str]:
+        """Ids that mean the same by exact mappings, directly or by one id between; with itself."""
+        found = {self.resolve(identity) or canonical(identity)}
+        for _ in range(2):
+            found |= {
+                other
+                for known in found.copy()
+                for row in self.mapped(known)
+                if row.predicate in EXACT_MATCH
+                for other in (row.subject, row.object)
+            }
+        return frozenset(found)
+
+    def _find_edition(self, key: int) -> int:
+        return int(self._one("SELECT edition FROM concept WHERE key = ?", key))
+
+    def _find_lineage(self, key: int) -> Lookup[int, float]:
+        """Content of a concept and of everything above it."""
+        return dict(
+            self._file.rows(
+                "SELECT key, content FROM concept WHERE key = ?1 UNION ALL "
+                "SELECT key, content FROM closure JOIN concept ON key = ancestor "
+                "WHERE concept = ?1",
+                key,
+            )
+        )
+
+    def _ids(self, statement: str, *values: object) -> tuple[str, ...]:
+        return tuple(row[0] for row in self._file.rows(statement, *values))
+
+    def _one(self, statement: str, *values: object) -> Any:
+        return self._file.rows(statement, *values)[0][0]
+
+
+_HOLDINGS = (
+    "SELECT ontology, version, file, sha256, licence, statement, remarks, concepts, names, "
+    "obsolete, mappings FROM edition ORDER BY key"
+)
+
+
+def _holding(row: Any) -> Holding:
+    return Holding(
+        edition=Edition(
+            ontology=row[0],
+            version=row[1],
+            file=row[2],
+            sha256=row[3],
+            licence=row[4],
+            statement=row[5],
+            remarks=tuple(json.loads(row[6])),
+        ),
+        concepts=row[7],
+        names=row[8],
+        obsolete=row[9],
+        mappings=row[10],
+    )

@@ -1,0 +1,111 @@
+"""Find concepts by what people type: an id, a code, a name, or the beginning of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.ontologies.concepts import Scope
+from medrcube.ontologies.index_file import IndexFile
+from medrcube.ontologies.index_schema import LABEL
+from medrcube.ontologies.index_words import match_expression, spelling
+
+_SCOPES = (LABEL, *(scope.value for scope in Scope))
+_LEAST = 200
+"""Rows of the full text that are looked at, however few are wanted."""
+
+_SHOWN = (
+    "SELECT id, code, label, ontology, concept.obsolete, residual FROM concept "
+    "JOIN edition ON edition.key = concept.edition WHERE concept.key = ?"
+)
+_NAMES = (
+    "SELECT 0.0, concept.id, name.text, name.spelling, name.scope, name.type "
+    "FROM name JOIN concept ON concept.key = name.concept "
+)
+_SEARCH = (
+    "SELECT bm25(fulltext), concept.id, name.text, name.spelling, name.scope, name.type "
+    "FROM fulltext JOIN name ON name.key = fulltext.rowid "
+    "JOIN concept ON concept.key = name.concept "
+    "JOIN edition ON edition.key = concept.edition "
+    "WHERE fulltext MATCH ?1 AND (?2 IS NULL OR edition.ontology = ?2) ORDER BY rank LIMIT ?3"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A concept that a text leads to.
+
+    Attributes:
+        id: of the concept, after redirects.
+        code: ICD-11 code, or empty.
+        label: preferred name, unchanged.
+        ontology: ``hpo``, ``radlex`` or ``icd11``.
+        matched: the name that the text met; that of a withdrawn concept may lead to its heir.
+        scope: ``LABEL`` or the scope of the synonym.
+        type: what sort of synonym its owner calls it, or empty.
+        obsolete: whether it is withdrawn and has no heir.
+        residual: whether it is a rest class.
+        exact: whether text and name are spelt the same.
+    """
+
+    id: str
+    code: str
+    label: str
+    ontology: str
+    matched: str
+    scope: str
+    type: str
+    obsolete: bool
+    residual: bool
+    exact: bool
+
+
+def named(file: IndexFile, text: str) -> tuple[Hit, ...]:
+    """Concepts with a name that is spelt like the text; labels first, then by closeness."""
+    rows = file.rows(_NAMES + "WHERE name.spelling = ?", spelling(text))
+    return _best(file, rows, text)
+
+
+def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tuple[Hit, ...]:
+    """Concepts that a text may mean, best first; see ``Index.search``."""
+    found = [*_by_id(file, text), *named(file, text)]
+    expression = match_expression(text)
+    if expression:
+        rows = file.rows(_SEARCH, expression, ontology, max(_LEAST, 20 * limit))
+        found += _best(file, rows, text)
+    first: dict[str, Hit] = {}
+    for hit in found:
+        if ontology in {None, hit.ontology}:
+            first.setdefault(hit.id, hit)
+    ranked = sorted(first.values(), key=lambda hit: hit.obsolete or hit.residual)
+    return tuple(ranked[:limit])
+
+
+def _by_id(file: IndexFile, text: str) -> tuple[Hit, ...]:
+    rows = file.rows(_NAMES + "WHERE concept.key = ? AND name.scope = ?", file.key(text), LABEL)
+    return _best(file, rows, text)
+
+
+def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[Hit, ...]:
+    """The best name of each concept; a redirect is followed before it counts as one."""
+    wanted = spelling(text)
+    found: dict[str, tuple[tuple[Any, ...], Hit]] = {}
+    for score, identity, matched, same, scope, kind in rows:
+        own, code, label, ontology, obsolete, residual = file.rows(_SHOWN, file.key(identity))[0]
+        hit = Hit(
+            id=own,
+            code=code,
+            label=label,
+            ontology=ontology,
+            matched=matched,
+            scope=scope,
+            type=kind,
+            obsolete=bool(obsolete),
+            residual=bool(residual),
+            exact=same == wanted,
+        )
+        order = (score, _SCOPES.index(scope), ontology, own)
+        if own not in found or order < found[own][0]:
+            found[own] = (order, hit)
+    return tuple(hit for _, hit in sorted(found.values(), key=lambda pair: pair[0]))

@@ -1,0 +1,95 @@
+"""Under which terms each ontology is used, and what whoever uses it has to say.
+
+The texts are those that the owners ask for: HPO at its licence page, RSNA in the head of RadLex,
+WHO in the licence of ICD-11. HPO may not be altered and ICD-11 may not be passed on changed, so
+neither is part of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from medrcube.ontologies.concepts import HPO, ICD11, RADLEX, SSSOM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Licence:
+    """Terms of one ontology.
+
+    Attributes:
+        name: short name.
+        text: statement to carry; ``{version}`` stands for the version in use.
+        terms: what may and may not be done, in one sentence.
+    """
+
+    name: str
+    text: str
+    terms: str
+
+    def statement(self, version: str) -> str:
+        """The statement for one version."""
+        return self.text.format(version=version)
+
+
+LICENCES: Mapping[str, Licence] = {
+    HPO: Licence(
+        name="HPO licence",
+        text=(
+            "This service/product uses the Human Phenotype Ontology (version {version}). "
+            "Find out more at http://www.human-phenotype-ontology.org"
+        ),
+        terms=(
+            "Acknowledge and cite the HPO Consortium, show the version, alter neither content "
+            "nor logical relationships."
+        ),
+    ),
+    RADLEX: Licence(
+        name="RadLex License 2.0",
+        text=(
+            "Copyright 2014, The Radiological Society of North America (RSNA), all rights "
+            "reserved. Licensed under RadLex License Version 2.0. Distributed on an "
+            '"AS IS" basis, without warranties of any kind.'
+        ),
+        terms="Keep the copyright line and the notice that it comes as it is.",
+    ),
+    ICD11: Licence(
+        name="CC BY-ND 3.0 IGO",
+        text=(
+            "International Classification of Diseases, Eleventh Revision (ICD-11), "
+            "World Health Organization (WHO) 2019. Licensed under Creative Commons "
+            "Attribution-NoDerivatives 3.0 IGO (CC BY-ND 3.0 IGO)."
+        ),
+        terms=(
+            "Pass on verbatim copies only, with the citation; codes and titles may be named "
+            "unchanged, an index stays on your machine."
+        ),
+    ),
+}
+
+_MAPPINGS: Mapping[str, Licence] = {
+    "creativecommons.org/publicdomain/zero/1.0": Licence(
+        name="CC0-1.0", text="", terms="No condition."
+    ),
+    "creativecommons.org/licenses/by/4.0": Licence(
+        name="CC-BY-4.0",
+        text="Mappings of {version}, licensed under CC BY 4.0.",
+        terms="Name the source of the mappings.",
+    ),
+}
+
+
+def licence_of(ontology: str, stated: str = "") -> Licence:
+    """Terms of an ontology, or of a mapping table by the licence that its header states.
+
+    Args:
+        ontology: ``hpo``, ``radlex``, ``icd11`` or ``sssom``.
+        stated: address of the licence, as a mapping table has it; a table without one has
+            unknown terms.
+    """
+    if ontology != SSSOM:
+        return LICENCES[ontology]
+    for address, licence in _MAPPINGS.items():
+        if address in stated:
+            return licence
+    return Licence(name=stated or "unknown", text="", terms="Read its terms before you pass it on.")

@@ -1,0 +1,55 @@
+"""Names in the reply of a language model, however it dresses up the list that was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MOST_NAMES = 20
+"""A reply is heard so far; what follows is ignored."""
+
+_READ = 20_000
+_STARTS = 200
+_THINKING = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_LISTS = ("distractors", "options", "answers")
+_NAMES = ("name", "distractor", "term", "text")
+
+
+def names_in(reply: str) -> tuple[str, ...] | None:
+    """The proposed names, at most ``MOST_NAMES``; what is no string stands as an empty one.
+
+    Reads a bare, fenced or embedded JSON list, or an object that holds one; thoughts before the
+    answer are left out. ``None`` when there is no list: prose is never searched for names.
+    """
+    text = _THINKING.sub("", reply[:_READ])
+    decoder = json.JSONDecoder()
+    position = 0
+    for _ in range(_STARTS):
+        start = re.compile(r"[\[{]").search(text, position)
+        if start is None:
+            return None
+        try:
+            value, position = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            position = start.end()
+            continue
+        found = _list(value)
+        if found is not None:
+            return tuple(_name(entry) for entry in found[:MOST_NAMES])
+    return None
+
+
+def _list(value: Any) -> list[Any] | None:
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in _LISTS if key in value), None)
+    if not isinstance(value, list) or not any(_name(entry) for entry in value):
+        return None
+    return value
+
+
+def _name(entry: Any) -> str:
+    if isinstance(entry, Mapping):
+        entry = next((entry[key] for key in _NAMES if key in entry), None)
+    return " ".join(entry.split()) if isinstance(entry, str) else ""

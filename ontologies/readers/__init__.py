@@ -1,0 +1,87 @@
+"""Read an ontology that a user obtained, whatever its format: one module for each.
+
+Every reader has one public function, ``read(path, *, version="")``. Readers load when they are
+needed, since pronto and rdflib are extras and slow to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from medrcube.ontologies.concepts import Ontology, OntologyError
+from medrcube.ontologies.readers.files import open_bytes
+from medrcube.ontologies.readers.formats import HEAD, Format, format_of
+
+ACCEPTED = (
+    "HPO as OBO (hp.obo); RadLex as RDF/XML (RadLex.owl), as RSNA's table of term, RID and "
+    "parent, or as BioPortal's CSV; ICD-11 as WHO's SimpleTabulation or LinearizationMiniOutput "
+    "table or as JSON-LD of the ICD-API; mappings as SSSOM"
+)
+_MODULES: Mapping[Format, str] = {
+    Format.OBO: "obo",
+    Format.RDF_XML: "rdfxml",
+    Format.RADLEX_TABLE: "radlex_table",
+    Format.BIOPORTAL: "bioportal",
+    Format.ICD_TABLE: "icd_table",
+    Format.ICD_API: "icd_api",
+    Format.SSSOM: "sssom",
+}
+
+
+class Reader(Protocol):
+    """What a module of this package offers."""
+
+    def read(self, path: Path, *, version: str = "") -> Ontology:
+        """Read one file; ``version`` takes the place of what the file states."""
+        ...
+
+
+def open_ontology(path: Path, ontology: str | None = None, *, version: str = "") -> Ontology:
+    """Read an ontology or mapping table; the content of the file tells its format, not its name.
+
+    Args:
+        path: the file, plain or in gzip or zip, or a folder of ICD-API entities (``.json``).
+        ontology: what it must hold (``hpo``, ``radlex``, ``icd11``, ``sssom``); ``None`` takes
+            what it is.
+        version: for a file that states none; it takes the place of what the file states.
+
+    Raises:
+        OntologyError: the file is damaged, of no known format, or of another ontology.
+        MissingExtraError: the format needs a package that is not installed.
+    """
+    found = detect(path)
+    if ontology is not None and found.ontology != ontology:
+        raise OntologyError(
+            f"{path}: is {found}, as {found.ontology} comes; expected {ontology}: give it as "
+            f"{found.ontology}, or give another file"
+        )
+    reader = cast("Reader", import_module(f"{__name__}.{_MODULES[found]}"))
+    return reader.read(path, version=version)
+
+
+def detect(path: Path) -> Format:
+    """The format of a file or folder that can be read.
+
+    Raises:
+        OntologyError: it is of no known format, or of one that cannot be read.
+    """
+    if path.is_dir():
+        if not any(path.glob("*.json")):
+            raise OntologyError(
+                f"{path}: is a folder without .json files; expected a file, or a folder with one "
+                "ICD-API entity in each .json file"
+            )
+        return Format.ICD_API
+    with open_bytes(path) as file:
+        found = format_of(file.read(HEAD))
+    if found is Format.OWL_XML:
+        raise OntologyError(
+            f"{path}: is OWL/XML (root element <Ontology>), which is not read; RadLex is accepted "
+            "as RDF/XML (root element <rdf:RDF>): get that edition, or save it so with Protege"
+        )
+    if not isinstance(found, Format):
+        raise OntologyError(f"{path}: found {found}; expected one of: {ACCEPTED}")
+    return found

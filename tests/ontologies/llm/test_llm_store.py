@@ -1,0 +1,99 @@
+import json
+
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.ontologies.llm_store import key_of, open_store
+
+
+def record(key, outcome="reply", reply="r"):
+    return {"key": key, "outcome": outcome, "reply": reply}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "proposals.jsonl"
+
+
+def keep(path, *records):
+    with open_store(path) as store:
+        for one in records:
+            store.keep(one)
+
+
+def read(path):
+    with open_store(path) as store:
+        return dict(store.answers)
+
+
+def test_what_is_kept_is_read_again(path):
+    keep(path, record("a"), record("b", "refusal"))
+    assert set(read(path)) == {"a", "b"}
+
+
+def test_the_first_answer_stays(path):
+    keep(path, record("a", reply="first"))
+    keep(path, record("a", reply="second"))
+    assert read(path)["a"]["reply"] == "first"
+    assert len(path.read_text().splitlines()) == 2
+
+
+def test_a_failure_is_kept_but_is_no_answer(path):
+    keep(path, record("a", "timeout"), record("b", "rate-limited"), record("c", "rejected"))
+    assert read(path) == {}
+    assert len(path.read_text().splitlines()) == 3
+
+
+def test_what_a_key_took_is_summed_over_its_records(path):
+    failed = {**record("a", "timeout"), "requests": 4}
+    good = {**record("a"), "requests": 2, "usage": {"prompt_tokens": 7}}
+    keep(path, failed, good)
+    with open_store(path) as store:
+        assert store.spent == {"a": {"requests": 6, "prompt_tokens": 7}}
+
+
+def test_a_torn_last_line_is_cut_off(path):
+    keep(path, record("a"))
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"key": "b", "outco')
+    assert set(read(path)) == {"a"}
+    keep(path, record("c"))
+    assert set(read(path)) == {"a", "c"}
+    assert path.read_bytes().startswith(whole)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        '{"key": 1}',
+        '{"key": "a", "outcome": "reply"}',
+        '{"key": "a", "outcome": "reply", "reply": "r", "usage": 3}',
+        '{"key": "a", "outcome": "reply", "reply": "r", "usage": {"prompt_tokens": "many"}}',
+        '{"key": "a", "outcome": "reply", "reply": "r", "requests": null}',
+    ],
+)
+def test_a_damaged_line_is_named(path, line):
+    path.write_text(json.dumps(record("a")) + "\n" + line + "\n")
+    with pytest.raises(WorkspaceError, match=r"proposals.jsonl:2: is no record"):
+        read(path)
+
+
+def test_a_folder_that_is_not_there_is_an_error_of_the_workspace(tmp_path):
+    with pytest.raises(WorkspaceError, match="cannot be read"):
+        read(tmp_path / "no" / "proposals.jsonl")
+
+
+def test_half_of_a_surrogate_pair_is_kept(path):
+    keep(path, record("a", reply="\ud83d"))
+    assert set(read(path)) == {"a"}
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_the_key_depends_on_everything_that_may_change_the_reply(index):
+    given = ["m", "http://h/v1", "p", {"max_tokens": 1}]
+    other = ["n", "http://g/v1", "q", {"max_tokens": 2}]
+    changed = [*given[:index], other[index], *given[index + 1 :]]
+    assert key_of(*given) == key_of(*given)
+    assert key_of(*given) != key_of(*changed)

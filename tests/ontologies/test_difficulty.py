@@ -1,0 +1,136 @@
+from dataclasses import dataclass, field
+
+import pytest
+
+from medrcube.ontologies.difficulty import Difficulty, distance, hardest, is_scale, rate
+from medrcube.ontologies.knowledge import Silent
+from medrcube.ontologies.safety import Ground, Mark, Request, Rules
+from medrcube.records import Grade, Scope
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+MARK = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)
+CHEST = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "Lung cyst", "Edema", "Emphysema")
+
+
+@dataclass(frozen=True)
+class Likeness(Silent):
+    """An index that knows similarities and siblings of the key, by label."""
+
+    alike: dict = field(default_factory=dict)
+    family: frozenset = frozenset()
+
+    def similarity(self, a, b):
+        return self.alike.get(b.label, self.alike.get(a.label))
+
+    def siblings(self, a, b):
+        return not self.family.isdisjoint((a.label, b.label))
+
+
+def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None):
+    request = Request(
+        key=key,
+        ground=Ground(
+            present={key: MARK},
+            absent={},
+            unknown=frozenset(),
+            anatomy=Anatomy.CHEST,
+            modality=Modality.XRAY,
+        ),
+        scope=Scope.IMAGE,
+        group=group,
+        task=task,
+    )
+    rules = Rules(knowledge=knowledge or Silent())
+    return rate(request, dict.fromkeys(labels, grade), rules)
+
+
+def levels(*arguments, **changes):
+    found = rated(*arguments, **changes)
+    return {label: rating.difficulty.value for label, rating in found.items()}
+
+
+def test_the_top_quarter_of_the_pool_is_hard():
+    pool = (*CHEST, "Lung Lesion")
+    alike = {label: place / 10 for place, label in enumerate(pool, 1)}
+    found = levels("Mediastinal shift", pool, knowledge=Likeness(alike))
+    assert [label for label, level in found.items() if level == "hard"] == ["Emphysema", pool[-1]]
+
+
+def test_hard_is_a_rank_and_not_an_absolute_similarity():
+    low = {label: place / 100 + 0.05 for place, label in enumerate(CHEST)}
+    high = {label: value + 0.8 for label, value in low.items()}
+    of_low = levels("Mediastinal shift", CHEST, knowledge=Likeness(low))
+    assert of_low == levels("Mediastinal shift", CHEST, knowledge=Likeness(high))
+    assert of_low["Emphysema"] == "hard"
+
+
+def test_when_all_are_equally_alike_none_is_hard():
+    found = levels("Mediastinal shift", CHEST, knowledge=Likeness(dict.fromkeys(CHEST, 0.5)))
+    assert set(found.values()) == {"medium"}
+
+
+def test_nothing_in_common_is_easy_and_so_is_nothing_known():
+    rating = rated("Mediastinal shift", ("Fracture",), knowledge=Likeness({"Fracture": 0.0}))
+    assert (rating["Fracture"].similarity, rating["Fracture"].difficulty.value) == (0.0, "easy")
+    rating = rated("Mediastinal shift", ("osteopenia",))
+    assert (rating["osteopenia"].similarity, rating["osteopenia"].difficulty) == (None, "easy")
+
+
+def test_a_sibling_is_hard_however_little_alike():
+    knowledge = Likeness(dict.fromkeys(CHEST, 0.1), frozenset({"Hernia"}))
+    assert levels("Mediastinal shift", CHEST, knowledge=knowledge)["Hernia"] == "hard"
+
+
+@pytest.mark.parametrize(("grade", "level"), [("A", "hard"), ("B", "medium"), ("C", "medium")])
+def test_what_readers_confuse_is_hard_only_when_it_was_read_as_absent(grade, level):
+    found = levels("Consolidation", ("Infiltration",), grade=Grade(grade))
+    assert found["Infiltration"] == level
+
+
+def test_silence_never_makes_a_hard_option():
+    knowledge = Likeness(dict.fromkeys(CHEST, 0.9), frozenset(CHEST))
+    found = levels("Mediastinal shift", CHEST, grade=Grade.C, knowledge=knowledge)
+    assert "hard" not in found.values()
+
+
+def test_on_a_scale_distance_is_similarity_and_the_next_step_is_hard():
+    labels = ("BI-RADS 1", "BI-RADS 4", "BI-RADS 5")
+    found = rated("BI-RADS 2", labels, group="BI-RADS")
+    assert [rating.similarity for rating in found.values()] == pytest.approx([5 / 6, 4 / 6, 3 / 6])
+    assert found["BI-RADS 1"].difficulty is Difficulty.HARD
+    assert found["BI-RADS 5"].difficulty is Difficulty.MEDIUM
+
+
+def test_grades_of_severity_are_a_scale_whatever_their_group_says():
+    def scale(task, group):
+        request = Request(
+            key="LVEF 40-54",
+            ground=Ground(
+                present={},
+                absent={},
+                unknown=frozenset(),
+                anatomy=Anatomy.HEART,
+                modality=Modality.MRI,
+            ),
+            scope=Scope.IMAGE,
+            group=group,
+            task=task,
+        )
+        return is_scale(request, Rules().relations)
+
+    assert scale(Task.SEVERITY_GRADING, "LVEF band")
+    assert scale(None, "BI-RADS")
+    assert not scale(Task.VIEW_RECOGNITION, "chest view")
+    assert not scale(Task.SEVERITY_GRADING, None)
+
+
+def test_without_an_index_likeness_is_what_the_tables_say_of_both():
+    found = rated("Edema", ("Consolidation", "Atelectasis", "Cardiomegaly"))
+    assert found["Consolidation"].similarity > 0.3
+    assert found["Cardiomegaly"].similarity == 0.0
+
+
+def test_an_item_is_as_hard_as_its_hardest_option():
+    assert hardest([Difficulty.EASY, Difficulty.HARD, Difficulty.MEDIUM]) is Difficulty.HARD
+    assert hardest([]) is None
+    assert distance(Difficulty.EASY, Difficulty.HARD) == 2

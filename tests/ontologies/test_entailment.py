@@ -1,0 +1,120 @@
+from dataclasses import dataclass
+
+import pytest
+
+from medrcube.ontologies.knowledge import Name, Silent
+from medrcube.ontologies.safety import Ground, Mark, Request, Rules, clash, judge
+from medrcube.records import Grade, Scope
+from medrcube.taxonomy import Anatomy, Modality
+
+MARK = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)
+
+
+@dataclass(frozen=True)
+class Ontology(Silent):
+    """A small index: parents by label, pairs that are one concept, preferred names."""
+
+    parents: tuple = ()
+    one: frozenset = frozenset()
+    names: tuple = ()
+
+    def editions(self):
+        return {"hpo": "2031-01"}
+
+    def same(self, a, b):
+        return frozenset({a.label, b.label}) in self.one
+
+    def implies(self, a, b):
+        return (a.label, b.label) in self.parents
+
+    def preferred(self, term):
+        text = dict(self.names).get(term.label)
+        return Name(text=text, id="X:1", ontology="hpo", version="2031-01") if text else None
+
+
+def verdict(candidate, key, knowledge, *, grade=Grade.A, group=None, unknown=()):
+    mark = Mark(field="g", scope=Scope.IMAGE, grade=grade)
+    ground = Ground(
+        present={key: MARK},
+        absent={} if group else {candidate: mark},
+        unknown=frozenset(unknown),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+    )
+    request = Request(key=key, ground=ground, scope=Scope.IMAGE, group=group)
+    return judge(candidate, request, Rules(knowledge=knowledge))
+
+
+KINDS_OF = Ontology(parents=(("Fracture", "Hernia"),))
+
+
+def test_one_concept_of_an_ontology_is_refused_under_another_label():
+    one = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
+    assert verdict("Hernia", "Fracture", one).reason == "identity"
+    assert verdict("Hernia", "Fracture", Silent()).allowed
+
+
+def test_what_an_ontology_makes_true_is_refused_even_when_read_as_absent():
+    assert verdict("Hernia", "Fracture", KINDS_OF).reason == "implied"
+
+
+def test_what_an_uncertain_label_would_make_true_is_refused():
+    assert verdict("Hernia", "Pneumothorax", KINDS_OF, unknown=["Fracture"]).reason == "implied"
+
+
+def test_the_special_is_refused_unless_it_was_read_as_absent():
+    assert verdict("Fracture", "Hernia", KINDS_OF, grade=Grade.B).reason == "implies-true"
+    assert verdict("Fracture", "Hernia", KINDS_OF).allowed
+
+
+def test_entailments_of_table_and_ontology_join():
+    """Ontology: fracture is an edema; table: edema is an opacity. So a fracture is an opacity."""
+    joined = Ontology(parents=(("Fracture", "Edema"),))
+    assert verdict("Lung Opacity", "Fracture", joined).reason == "implied"
+    assert verdict("Lung Opacity", "Fracture", Silent()).allowed
+    twice = Ontology(parents=(("Lung Opacity", "Hernia"),))
+    assert verdict("Hernia", "Edema", twice).reason == "implied"
+
+
+def test_synonyms_of_an_ontology_bring_what_they_imply():
+    joined = Ontology(one=frozenset({frozenset({"Fracture", "Edema"})}))
+    assert verdict("Lung Opacity", "Fracture", joined).reason == "implied"
+
+
+def test_preferred_names_that_hold_each_other_are_refused():
+    names = (("Hernia", "Malignant gap of bone"), ("Fracture", "Gap of bone"))
+    assert verdict("Hernia", "Fracture", Ontology(names=names)).reason == "words"
+
+
+def test_an_entailment_refuses_a_member_of_the_group_of_the_key():
+    between = Ontology(parents=(("AP", "PA"),))
+    assert verdict("PA", "AP", between, group="chest view").reason == "implied"
+    assert verdict("PA", "AP", Silent(), group="chest view").allowed
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "reason"),
+    [
+        (KINDS_OF, "implied"),
+        (Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})})), "same"),
+        (Ontology(names=(("Hernia", "Gap"), ("Fracture", "Gap of bone"))), "words"),
+        (Silent(), ""),
+    ],
+)
+def test_two_wrong_options_must_not_be_one_for_an_ontology(knowledge, reason):
+    ground = Ground(
+        present={"Pneumothorax": MARK},
+        absent={},
+        unknown=frozenset(),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+    )
+    request = Request(key="Pneumothorax", ground=ground, scope=Scope.IMAGE)
+    assert clash("Fracture", "Hernia", request, Rules(knowledge=knowledge)) == reason
+
+
+@pytest.mark.parametrize("candidate", ["Pleural Effusion", "Lung Opacity", "Infiltration"])
+def test_an_index_allows_nothing_that_the_tables_refuse(candidate):
+    for key in ("Effusion", "Consolidation", "Edema"):
+        if not verdict(candidate, key, Silent()).allowed:
+            assert not verdict(candidate, key, KINDS_OF).allowed

@@ -1,0 +1,147 @@
+"""The index of the three real ontologies, built once, against answers that are known.
+
+The likenesses are those that an independent reader of HPO 2025-01-16 gave before this was written.
+"""
+
+import time
+
+import pytest
+
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.index_build import Given, compile_index, up_to_date
+from medrcube.ontologies.indexed import Indexed
+from medrcube.ontologies.terms import load_terms
+
+pytestmark = pytest.mark.real
+LIN = {
+    ("Atelectasis", "Consolidation"): 0.59,
+    ("Atelectasis", "Pneumonia"): 0.44,
+    ("Atelectasis", "Edema"): 0.40,
+    ("Atelectasis", "Effusion"): 0.44,
+    ("Atelectasis", "Pneumothorax"): 0.44,
+    ("Atelectasis", "Lung Opacity"): 0.67,
+    ("Consolidation", "Pneumonia"): 0.42,
+    ("Consolidation", "Edema"): 0.38,
+    ("Consolidation", "Effusion"): 0.41,
+    ("Consolidation", "Pneumothorax"): 0.41,
+    ("Consolidation", "Lung Opacity"): 0.87,
+    ("Pneumonia", "Edema"): 0.49,
+    ("Pneumonia", "Effusion"): 0.53,
+    ("Pneumonia", "Pneumothorax"): 0.53,
+    ("Pneumonia", "Lung Opacity"): 0.48,
+    ("Edema", "Effusion"): 0.67,
+    ("Edema", "Pneumothorax"): 0.48,
+    ("Edema", "Lung Opacity"): 0.43,
+    ("Effusion", "Pneumothorax"): 0.80,
+    ("Effusion", "Lung Opacity"): 0.47,
+    ("Effusion", "Pleural_Thickening"): 0.73,
+    ("Pneumothorax", "Lung Opacity"): 0.47,
+    ("Cardiomegaly", "Atelectasis"): 0.00,
+    ("Cardiomegaly", "Consolidation"): 0.00,
+    ("Cardiomegaly", "Pneumonia"): 0.00,
+    ("Cardiomegaly", "Edema"): 0.00,
+    ("Cardiomegaly", "Effusion"): 0.00,
+    ("Cardiomegaly", "Pneumothorax"): 0.00,
+    ("Cardiomegaly", "Lung Opacity"): 0.00,
+}
+
+
+@pytest.fixture(scope="module")
+def path(real_ontologies, tmp_path_factory):
+    readers = pytest.importorskip("medrcube.ontologies.readers")
+    pytest.importorskip("pronto")
+    path = tmp_path_factory.mktemp("index") / "ontologies.sqlite3"
+    files = _files(real_ontologies)
+    compile_index(path, (readers.open_ontology(it.path, it.ontology) for it in files))
+    return path
+
+
+@pytest.fixture
+def index(path):
+    with Index(path) as opened:
+        yield opened
+
+
+def _files(folder):
+    return [
+        Given(ontology="hpo", path=folder / "hp_2025-01-16.obo.gz"),
+        Given(ontology="radlex", path=folder / "radlex_2017-01_term_rid_parent.csv.gz"),
+        Given(ontology="icd11", path=folder / "SimpleTabulation-ICD-11-MMS-en_2024-01.zip"),
+        Given(
+            ontology="sssom",
+            path=folder / "mondo_exactmatch_icd11_foundation_2026-08-04.sssom.tsv.gz",
+        ),
+    ]
+
+
+def test_everything_of_every_file_is_in_it(index, path, real_ontologies):
+    held = {it.edition.ontology: it for it in index.holdings}
+    assert (held["hpo"].concepts, held["hpo"].obsolete) == (19_484, 450)
+    assert held["radlex"].concepts >= 45_468
+    assert held["icd11"].concepts == 36_044
+    assert held["sssom"].mappings == 4_633
+    assert up_to_date(path, _files(real_ontologies))
+
+
+@pytest.mark.parametrize("pair", LIN)
+def test_likeness_in_hpo(index, pair):
+    first, second = (load_terms()[label].hpo_id for label in pair)
+    assert index.lin(first, second) == pytest.approx(LIN[pair], abs=0.005)
+
+
+def test_every_id_of_the_term_table_is_known(index):
+    unknown = {
+        (term.label, identity)
+        for term in load_terms().values()
+        for identity in term.ids().values()
+        if index.resolve(identity) is None
+    }
+    assert unknown == set()
+
+
+def test_a_begun_word_finds_pleural_effusion_in_all_three(index):
+    first = {hit.id if not hit.code else hit.code for hit in index.search("pleural eff", 3)}
+    assert first == {"HP:0002202", "RID34539", "CB27"}
+
+
+def test_british_spelling_plural_and_synonyms_lead_to_the_concept(index):
+    assert index.search("pulmonary oedemas")[0].id == "HP:0100598"
+    assert index.search("enlarged heart")[0].id == "HP:0001640"
+
+
+def test_siblings_of_hpo_are_not_made_implications(index):
+    knowledge, terms = Indexed(index), load_terms()
+    malignant, effusion = terms["malignant pleural effusion"], terms["Pleural Effusion"]
+    assert not knowledge.implies(malignant, effusion)
+    assert knowledge.implies(terms["empyema"], effusion)
+    assert not knowledge.same(malignant, effusion)
+
+
+def test_terms_are_named_by_the_ontology_of_their_kind(index):
+    knowledge, terms = Indexed(index), load_terms()
+    named = {
+        label: knowledge.preferred(terms[label])
+        for label in ("Pneumonia", "Cardiomegaly", "T1", "PA", "Nodule/Mass")
+    }
+    assert (named["Pneumonia"].id, named["Pneumonia"].ontology) == ("CA40", "icd11")
+    assert (named["Cardiomegaly"].id, named["Cardiomegaly"].ontology) == ("HP:0001640", "hpo")
+    assert (named["T1"].ontology, named["PA"].ontology) == ("radlex", "radlex")
+    assert named["Nodule/Mass"] is None
+
+
+def test_mappings_reach_icd_concepts_by_their_foundation(index):
+    row = next(it for it in index.mapped("MONDO:0000004") if it.predicate == "skos:exactMatch")
+    assert index.concept(row.object) is not None
+    assert row.object in index.equivalents("MONDO:0000004")
+
+
+def test_150_labels_with_all_ancestors_take_less_than_50_ms(path):
+    ids = list(dict.fromkeys(it for term in load_terms().values() for it in term.ids().values()))
+    best = float("inf")
+    for _ in range(5):
+        started = time.perf_counter()
+        with Index(path) as index:
+            found = [index.ancestors(identity) for identity in ids[:150]]
+        best = min(best, time.perf_counter() - started)
+    assert sum(map(len, found)) > 500
+    assert best < 0.05

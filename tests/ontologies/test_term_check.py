@@ -1,0 +1,251 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from medrcube.cli_ontologies import ontologies_app
+from medrcube.ontologies.concepts import Scope
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.index_build import compile_index
+from medrcube.ontologies.readers import open_ontology
+from medrcube.ontologies.relations import Relation, Relations
+from medrcube.ontologies.term_check import BROKEN, Kind, check_terms
+from medrcube.ontologies.terms import Term, Terms, load_terms
+
+HELD = {"hpo": "HP:9000000", "radlex": "RID990000", "icd11": "http://id.who.int/icd/entity/900"}
+
+
+@pytest.fixture
+def check(compiled, concept):
+    """``check(terms, rows, hpo=[...])`` -> findings; ontologies not given hold one stranger."""
+
+    def run(terms, rows=(), **concepts):
+        table = Terms(terms)
+        relations = Relations(
+            (Relation(group="g", label_a=a, relation=r, label_b=b, reason="") for a, r, b in rows),
+            table,
+        )
+        held = {name: [concept(identity, "stranger")] for name, identity in HELD.items()}
+        index = compiled(**{**held, **concepts})
+        return [
+            (it.kind, it.label, it.known, it.detail) for it in check_terms(table, index, relations)
+        ]
+
+    return run
+
+
+def term(label, identity="", match="exact", **values):
+    ids = {"hpo_id": identity, "hpo_match": match} if identity else {}
+    return Term(label=label, kind="finding", name=values.pop("name", label), **ids, **values)
+
+
+def test_an_id_that_means_the_term_is_no_finding(check, concept):
+    assert check([term("knot", "HP:9000001")], hpo=[concept("HP:9000001", "Knot")]) == []
+
+
+def test_an_unknown_id_is_missing(check):
+    (found,) = check([term("knot", "HP:9000001")])
+    assert found == (Kind.MISSING, "knot", False, "not in this edition of HPO")
+
+
+def test_an_id_of_another_ontology_is_missing(check, concept):
+    (found,) = check(
+        [
+            Term(
+                label="knot",
+                kind="finding",
+                name="knot",
+                icd11_code="HP:9000001",
+                icd11_match="exact",
+            )
+        ],
+        hpo=[concept("HP:9000001", "Knot")],
+    )
+    assert found[0] is Kind.MISSING
+
+
+def test_a_withdrawn_id_names_its_successor(check, concept):
+    (found,) = check(
+        [term("knot", "HP:9000001")],
+        hpo=[
+            concept("HP:9000001", "obsolete Knot", obsolete=True, replaced_by=("HP:9000002",)),
+            concept("HP:9000002", "Knot"),
+        ],
+    )
+    assert found == (Kind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
+
+
+def test_a_merged_id_names_what_it_was_merged_into(check, concept):
+    (found,) = check(
+        [term("knot", "HP:9000001")],
+        hpo=[concept("HP:9000002", "Knot", alt_ids=("HP:9000001",))],
+    )
+    assert found == (Kind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
+
+
+def test_an_id_withdrawn_without_successor_says_so(check, concept):
+    (found,) = check(
+        [term("knot", "HP:9000001")],
+        hpo=[concept("HP:9000001", "Knot", obsolete=True, consider=("HP:9000002",))],
+    )
+    assert found[0] is Kind.OBSOLETE
+    assert found[3] == "withdrawn without a successor, was 'Knot'; consider HP:9000002"
+
+
+def test_an_icd_code_is_found_by_its_code(check, concept):
+    found = check(
+        [Term(label="knot", kind="finding", name="knot", icd11_code="ZZ00", icd11_match="exact")],
+        icd11=[concept("http://id.who.int/icd/entity/901", "Knot", code="ZZ00")],
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("match", "note", "known"),
+    [("exact", "", False), ("exact", "ICD: rest class", False), ("close", "ICD: rest class", True)],
+)
+def test_a_rest_class_is_known_when_a_note_says_so_of_an_id_that_is_not_exact(
+    check, concept, match, note, known
+):
+    (found,) = check(
+        [term("knot", "HP:9000001", match, note=note)],
+        hpo=[concept("HP:9000001", "Knot", residual=True)],
+    )
+    assert found[0] is Kind.RESIDUAL
+    assert found[2] is known
+
+
+def test_another_wording_of_an_exact_id_is_shown_with_both(check, concept):
+    (found,) = check([term("knot", "HP:9000001")], hpo=[concept("HP:9000001", "Tangle")])
+    assert found == (
+        Kind.WORDING,
+        "knot",
+        False,
+        "'knot' here, HP:9000001 'Tangle' there",
+    )
+
+
+def test_other_wording_of_an_id_that_is_not_exact_is_expected(check, concept):
+    found = check([term("knot", "HP:9000001", "broader")], hpo=[concept("HP:9000001", "Tangle")])
+    assert found == []
+
+
+def test_an_exact_synonym_reads_the_same_and_a_broad_one_does_not(check, concept):
+    names = {"also": ("Knot",)}
+    exact = [concept("HP:9000001", "Tangle", **names)]
+    broad = [concept("HP:9000001", "Tangle", scope=Scope.BROAD, **names)]
+    assert check([term("knot", "HP:9000001")], hpo=exact) == []
+    assert [it[0] for it in check([term("knot", "HP:9000001")], hpo=broad)] == [Kind.WORDING]
+
+
+@pytest.mark.parametrize("name", ["knots (KN)", "knot", "Oedema"])
+def test_plurals_spelling_and_abbreviations_in_brackets_do_not_matter(check, concept, name):
+    found = check(
+        [term("knot", "HP:9000001", name=name)],
+        hpo=[concept("HP:9000001", "Knot", also=("Edema",))],
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("note", "known"),
+    [
+        ("other wording in HPO", True),
+        ("knotted; other wording in RadLex, HPO", True),
+        ("other wording in RadLex", False),
+        ("HPO", False),
+    ],
+)
+def test_a_wording_is_known_for_the_ontologies_that_the_note_names(check, concept, note, known):
+    (found,) = check([term("knot", "HP:9000001", note=note)], hpo=[concept("HP:9000001", "Tangle")])
+    assert found[2] is known
+
+
+@pytest.mark.parametrize(("rows", "kinds"), [([], [Kind.SHARED]), ([("b", "same as", "a")], [])])
+def test_two_labels_that_share_an_exact_id_are_the_same_only_when_the_table_says_so(
+    check, concept, rows, kinds
+):
+    terms = [term("a", "HP:9000001", name="knot"), term("b", "HP:9000001", name="knot")]
+    found = check(terms, rows, hpo=[concept("HP:9000001", "Knot")])
+    assert [it[0] for it in found] == kinds
+
+
+def test_labels_of_which_one_is_not_exact_share_nothing(check, concept):
+    terms = [term("knot", "HP:9000001"), term("rope", "HP:9000001", "broader")]
+    assert check(terms, hpo=[concept("HP:9000001", "Knot")]) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "kinds"),
+    [
+        (("bow", "implies", "knot"), []),
+        (("knot", "implies", "bow"), [Kind.TURNED]),
+        (("bow", "excludes", "knot"), [Kind.EXCLUDED]),
+        (("bow", "overlaps", "knot"), [Kind.PROPOSED]),
+        (("bow", "overlaps", "rope"), [Kind.PROPOSED]),
+    ],
+)
+def test_a_kind_of_in_the_ontology_is_held_against_the_table(check, concept, row, kinds):
+    terms = [term("knot", "HP:9000001"), term("bow", "HP:9000003"), term("rope")]
+    found = check(
+        terms,
+        [row],
+        hpo=[
+            concept("HP:9000001", "Knot"),
+            concept("HP:9000002", "Loop", "HP:9000001"),
+            concept("HP:9000003", "Bow", "HP:9000002"),
+        ],
+    )
+    assert [it[0] for it in found] == kinds
+    assert {it[1] for it in found} <= {"bow"}
+
+
+def test_an_ontology_that_the_index_lacks_is_reported_once(compiled, concept):
+    index = compiled(hpo=[concept("HP:9000001", "Knot")])
+    table = Terms([term("knot", "HP:9000001", radlex_id="RID99", radlex_match="exact")])
+    found = check_terms(table, index, Relations((), table))
+    assert [(it.kind, it.ontology) for it in found] == [
+        (Kind.UNCHECKED, "icd11"),
+        (Kind.UNCHECKED, "radlex"),
+    ]
+
+
+def run(index, *options):
+    return CliRunner().invoke(ontologies_app, ["check", "--index", str(index.path), *options])
+
+
+def test_the_command_fails_when_ids_are_missing(compiled, concept):
+    result = run(compiled(hpo=[concept("HP:9000001", "Knot")]), "--json")
+    assert result.exit_code == 1
+    findings = json.loads(result.stdout)["findings"]
+    missing = [it["label"] for it in findings if it["kind"] == "missing"]
+    assert len(missing) == sum(bool(it.hpo_id) for it in load_terms().values())
+
+
+def test_the_command_succeeds_when_nothing_is_missing(compiled):
+    result = run(compiled(sssom=[("HP:9000001", "skos:exactMatch", "RID99")]))
+    assert result.exit_code == 0
+    assert "0 ids missing or withdrawn" in result.stdout
+
+
+@pytest.mark.real
+def test_the_shipped_tables_hold_against_the_real_editions(real_ontologies, tmp_path):
+    """Two kinds of the ontologies are look-alikes here, on purpose; see relations.csv."""
+    files = (
+        "hp_2025-01-16.obo.gz",
+        "radlex_2017-01_term_rid_parent.csv.gz",
+        "SimpleTabulation-ICD-11-MMS-en_2024-01.zip",
+    )
+    path = tmp_path / "index.sqlite3"
+    compile_index(path, (open_ontology(real_ontologies / file) for file in files))
+    with Index(path) as index:
+        findings = check_terms(load_terms(), index)
+    assert [it for it in findings if it.kind in BROKEN] == []
+    assert {(it.kind, it.label) for it in findings if not it.known} == {
+        (Kind.PROPOSED, "honeycombing"),
+        (Kind.PROPOSED, "tracheostomy tube"),
+    }
+    judged = [it for it in findings if it.known]
+    assert {it.kind for it in judged} == {Kind.WORDING, Kind.RESIDUAL}
+    stale = {label for label in load_terms() if "other wording" in load_terms()[label].note}
+    assert stale == {it.label for it in judged if it.kind is Kind.WORDING}
