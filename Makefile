@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo test lint format typecheck wheel-check pins reference bench clean
+.PHONY: help setup demo test lint format typecheck wheel-check pins reference check-terms bench clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint       ruff: rules and format        make format     mend the format"
 	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
 	@echo "make pins       install and import every pinned package, the heavy ones too"
+	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
 	@echo "make bench      speed against peers, into docs/reference/performance.md (minutes)"
 
 $(BIN)/python:
@@ -61,6 +62,10 @@ typecheck: $(VENV)/.dev .dev/medrcube
 # Pages and pictures that are made from the cards.
 reference: $(VENV)/.run
 	$(BIN)/medrcube sources page docs
+
+# Every id of ontologies/terms.csv against an index made by  medrcube ontologies index.
+check-terms: $(VENV)/.run
+	$(BIN)/medrcube ontologies check $(if $(INDEX),--index $(INDEX))
 
 # Peers and data go to a cache folder outside the repository; MEDRCUBE_BENCH names another one.
 bench: $(VENV)/.run

@@ -15,11 +15,14 @@ from typing import Any
 import nibabel
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, JPEG2000Lossless, generate_uid
 
 CT_SLICES = 200
 _SIDE = 512
+_FILM = (4096, 3328)
+_CHEST = (3056, 2544)
 _CT = "1.2.840.10008.5.1.4.1.1.2"
 _DX = "1.2.840.10008.5.1.4.1.1.1.1"
 _MG = "1.2.840.10008.5.1.4.1.1.1.2"
@@ -37,6 +40,9 @@ def make_data(folder: Path) -> None:
     _once(folder / "radiograph12", lambda target: _write_radiograph(target, 12))
     _once(folder / "radiograph16", lambda target: _write_radiograph(target, 16))
     _once(folder / "mammogram", _write_mammogram)
+    _once(folder / "marks", lambda target: _write_marks(target, folder / "ct" / "ct.nii.gz"))
+    _once(folder / "film", _write_film)
+    _once(folder / "chest", _write_chest)
 
 
 def _once(folder: Path, write: Callable[[Path], None]) -> None:
@@ -156,6 +162,43 @@ def _write_mammogram(folder: Path) -> None:
         WindowCenter=2048,
         WindowWidth=4096,
     )
+
+
+def _write_marks(folder: Path, ct: Path) -> None:
+    """Two lungs on every slice of the CT, as labels 1 and 2, and a lesion on the large film."""
+    rows, columns = np.mgrid[0:_SIDE, 0:_SIDE]
+    labels = np.zeros((CT_SLICES, _SIDE, _SIDE), np.uint8)
+    for label, centre in ((1, 150), (2, 360)):
+        labels[:, (rows - 256) ** 2 + (columns - centre) ** 2 < 80**2] = label
+    affine = nibabel.load(ct).affine
+    nibabel.save(nibabel.Nifti1Image(labels.T, affine), folder / "ct.nii.gz")
+    lesion = np.zeros(_FILM, np.uint8)
+    lesion[1500:2100, 600:1200] = 255
+    Image.fromarray(lesion).save(folder / "film.png")
+
+
+def _write_film(folder: Path) -> None:
+    """A mammogram of the largest common detector, plain and in JPEG 2000."""
+    y, x = np.mgrid[0 : _FILM[0], 0 : _FILM[1]]
+    breast = ((y / _FILM[0] - 0.5) / 0.45) ** 2 + (x / _FILM[1] / 0.7) ** 2 < 1
+    stored = _film(_FILM, breast, 12, seed=7)
+    elements = {"Modality": "MG", "BitsStored": 12, "WindowCenter": 2048, "WindowWidth": 4096}
+    _write_dicom(folder / "plain.dcm", stored, _MG, **elements)
+    _write_dicom(folder / "jpeg2000.dcm", stored, _MG, syntax=JPEG2000Lossless, **elements)
+
+
+def _write_chest(folder: Path) -> None:
+    """A film as those of MIMIC-CXR: 16 bits a pixel in DICOM, and 8 bits as JPEG of quality 95.
+
+    The JPEG has its histogram equalised, as in MIMIC-CXR-JPG, and about the size of a file there.
+    """
+    whole = (3072, 2560)  # shades are made in blocks of 32
+    stored = _film(whole, _ellipse(whole, 0.47, 0.45), 12, seed=8)[: _CHEST[0], : _CHEST[1]]
+    elements = {"Modality": "DX", "BitsStored": 12, "WindowCenter": 2048, "WindowWidth": 4096}
+    _write_dicom(folder / "film.dcm", stored, _DX, **elements)
+    share = np.cumsum(np.bincount(stored.ravel(), minlength=1 << 12)) / stored.size
+    equalised = (255 * share).astype(np.uint8)[stored]
+    Image.fromarray(equalised).save(folder / "film.jpg", quality=95)
 
 
 def _write_dicom(

@@ -1,6 +1,6 @@
 """The render stage as a build runs it: digests of raw files, every slice, the rows of the cache.
 
-DATA is a ``.nii.gz``, a ``.dcm`` or a folder of the files of one series.
+DATA is a ``.nii.gz``, a picture, a ``.dcm`` or a folder of the files of one series.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from medrcube.build.cache import BuildCache
 from medrcube.build.engine import LocalEngine
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.readers import dicom, dicom_series, nifti
-from medrcube.records import Case, ImageRef
+from medrcube.build.trees import look
+from medrcube.records import Case, ImageRef, MaskFile, Region
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.registry import find_sources, get_source
 
@@ -24,16 +25,24 @@ READERS = (dicom, dicom_series, nifti)
 _SOURCE = get_source(find_sources(), "nih-chestxray14")
 
 
-def job_of(data: Path, name: str = "case", slices: str = "all") -> Job:
-    """A job of one image: every slice, or what another slice policy says."""
+def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | None = None) -> Job:
+    """A job of one image: every slice, or what another slice policy says.
+
+    With a file of marks there is a region, outlined and boxed beside the clean picture.
+    """
     paths = tuple(sorted(data.iterdir())) if data.is_dir() else (data,)
     window = "ct:mediastinum" if ".nii" in data.name else "header"
+    region = Region(
+        field="region", value="mark", shape=MaskFile(paths=(marks or data,)), evidence=""
+    )
+    regions = (region,) if marks else ()
+    kinds = ("outline", "boxes") if marks else ()
     return Job(
         source="benchmark",
         folder=_SOURCE.folder,
-        root=paths[0].parent,
-        case=Case(key=name, images=(ImageRef(paths=paths),)),
-        concepts=(),
+        root=paths[0].parents[1 + data.is_dir()],
+        case=Case(key=name, images=(ImageRef(paths=paths),), regions=regions),
+        concepts=tuple("mark" for _ in regions),
         policy=PixelPolicy(
             window=window,
             slice=slices,
@@ -43,7 +52,10 @@ def job_of(data: Path, name: str = "case", slices: str = "all") -> Job:
             colour="keep",
         ),
         plane="axial",
-        artefacts=(Artefact(kind="clean"),),
+        artefacts=(
+            Artefact(kind="clean"),
+            *(Artefact(kind=kind, field="region", concept="mark") for kind in kinds),
+        ),
         name=name,
     )
 
@@ -51,11 +63,12 @@ def job_of(data: Path, name: str = "case", slices: str = "all") -> Job:
 def render(jobs: Sequence[Job], out: Path, workers: int) -> int:
     """Render jobs as the build does and keep their rows; returns the number of pictures."""
     pictures = 0
+    trees = {job.root: look(job.root) for job in jobs}
     with BuildCache(out / "cache" / "build.sqlite3") as cache:
         for job, rendered in LocalEngine(workers).run(jobs, out / "images"):
-            if rendered.problems:
+            if any(problem.stage == "render" for problem in rendered.problems):
                 sys.exit(f"{job.name}: {rendered.problems[0].message}")
-            cache.keep(job, rendered)
+            cache.keep(job, rendered, trees[job.root], out / "images")
             pictures += len(rendered.pictures)
     return pictures
 
@@ -64,9 +77,10 @@ def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--slices", default="all", help="slice policy of the card")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--marks", type=Path, help="mask of a region to draw")
     given = parser.parse_args()
     _SOURCE.find_hook("read")
-    jobs = [job_of(given.data, f"case{k}", given.slices) for k in range(given.batch)]
+    jobs = [job_of(given.data, f"case{k}", given.slices, given.marks) for k in range(given.batch)]
     timing.measure(given, lambda: render(jobs, given.out, given.workers))
 
 

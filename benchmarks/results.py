@@ -92,6 +92,17 @@ class Score:
 
 
 _CT_BYTES = 512 * 512 * 200 * 2
+_FILM_BYTES = 4096 * 3328 * 2
+CASES = (
+    ("CT volume, `.nii.gz`, 512 x 512 x 200", "ct/ct.nii.gz", "", _CT_BYTES),
+    ("the same with a mask of its size, all slices", "ct/ct.nii.gz", "marks/ct.nii.gz", _CT_BYTES),
+    ("the same CT as a DICOM series of 200 files", "ct/series", "", _CT_BYTES),
+    ("mammogram, DICOM, 4096 x 3328", "film/plain.dcm", "", _FILM_BYTES),
+    ("the same with a mask", "film/plain.dcm", "marks/film.png", _FILM_BYTES),
+    ("the same in JPEG 2000, with a mask", "film/jpeg2000.dcm", "marks/film.png", _FILM_BYTES),
+)
+"""What the memory of a worker is measured with: name, data, mask, bytes of the stored pixels."""
+
 CONTESTS = (
     Contest(
         name="CT volume, `.nii.gz`, 512 x 512 x 200",

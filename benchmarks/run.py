@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ import numpy as np
 import ours
 from data import cache_folder, make_data
 from environments import ENVIRONMENTS, EnvironmentFailedError, python_of, versions_of
-from results import CONTESTS, Contest, Peer, Score, Timing
+from results import CASES, CONTESTS, Contest, Peer, Score, Timing
 
 from medrcube.build.tiles import open_tiles
 from medrcube.files import write_text
@@ -30,6 +31,15 @@ from medrcube.templates import render_card
 _HERE = Path(__file__).resolve().parent
 _PAGE = _HERE.parent / "docs" / "reference" / "performance.md"
 _BATCH = 6
+_SHARED = Path(os.environ.get("MEDRCUBE_SHARED") or _HERE.parents[1] / "shared")
+_ONTOLOGIES = _SHARED / "ontologies_raw"
+_HPO = "hp_2025-01-16.obo.gz"
+_ICD11 = "SimpleTabulation-ICD-11-MMS-en_2024-01.zip"
+INDEXES = {
+    "HPO, RadLex as a table, ICD-11": (_HPO, "radlex_2017-01_term_rid_parent.csv.gz", _ICD11),
+    "HPO, RadLex as RDF/XML, ICD-11": (_HPO, "radlex_2017_converted.owl.gz", _ICD11),
+}
+"""Real ontology files, as the tests take them."""
 
 
 def main() -> None:
@@ -57,7 +67,11 @@ def main() -> None:
         "missing": sorted(set(ENVIRONMENTS) - set(pythons)),
         "scores": scores,
         "slices": bench.single_slices(),
+        "memory": bench.memory(),
+        "pictures_idle": bench.idle(),
+        "films": bench.films(),
         "scaling": bench.scaling(),
+        "ontologies": bench.ontologies(),
         "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
         "rebuild": None if given.quick else bench.rebuild(given.cases),
     }
@@ -116,6 +130,30 @@ class Bench:
             rows.append((name, one, whole))
         return rows
 
+    def memory(self) -> list[Mapping[str, Any]]:
+        """What a worker takes for one case, in a process that does the work once."""
+        rows = []
+        for name, place, marks, volume in CASES:
+            _say(f"memory: {name}")
+            options = ("--marks", self.folder / "data" / marks) if marks else ()
+            rows.append({"name": name, "volume": volume, **self._ours(place, *options)})
+        return rows
+
+    def idle(self) -> int:
+        """Memory of a worker that has loaded no reader but that of pictures."""
+        peak: int = self._json(Path(sys.executable), _HERE / "idle.py")
+        return peak
+
+    def films(self) -> list[Mapping[str, Any]]:
+        """One film as those of MIMIC-CXR in each of its two editions."""
+        rows = []
+        for name, place in (("DICOM, 16 bits a pixel", "film.dcm"), ("JPEG", "film.jpg")):
+            _say(f"film: {name}")
+            film = self.folder / "data" / "chest" / place
+            script = (Path(sys.executable), _HERE / "steps.py")
+            rows.append({"name": name, **self._json(*script, film, self._out, 5 * self._rounds)})
+        return rows
+
     def scaling(self) -> list[Mapping[str, Any]]:
         """Six cases by one worker and by two, and what two separate processes get done."""
         rows = []
@@ -150,6 +188,30 @@ class Bench:
             files.append(self.folder / f"{Path(place).name}.npy")
             np.save(files[-1], picture)
         rows: list[Mapping[str, Any]] = self._json(python, _HERE / "encoders.py", *files, 7)
+        return rows
+
+    def ontologies(self) -> list[Mapping[str, Any]]:
+        """The index of real ontologies, with each form of RadLex; nothing where they are not."""
+        if not all((_ONTOLOGIES / name).exists() for names in INDEXES.values() for name in names):
+            _say(f"left out: the index, for {_ONTOLOGIES} lacks files that it is measured with")
+            return []
+        rows = []
+        for name, files in INDEXES.items():
+            _say(f"index: {name}")
+            index = self.folder / "ontologies.sqlite3"
+            script = (Path(sys.executable), _HERE / "ontologies.py")
+            paths = [_ONTOLOGIES / file for file in files]
+            made = [self._json(*script, "compile", index, *paths) for _ in range(self._rounds)]
+            asked = self._json(*script, "ask", index)
+            rows.append(
+                {
+                    **min(made, key=lambda row: row["seconds"]),
+                    "name": name,
+                    "ask": asked["seconds"],
+                    "labels": asked["labels"],
+                    "ancestors": asked["ancestors"],
+                }
+            )
         return rows
 
     def rebuild(self, cases: int) -> Mapping[str, Any]:

@@ -1,21 +1,24 @@
-"""Numbers over a whole batch: what it holds, what would give answers away, what stops a release."""
+"""Numbers over a whole batch: what it holds, what would give answers away, what stops a release.
+
+Only what makes an item wrong is a failure: a picture that is missing, a key that is none, a wrong
+option without evidence. Batch rules and warnings of item writing are stated with their figures
+and left to people, since a batch may be small or its sources uneven by nature.
+"""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from medrcube.build.batch_rules import batch_rules
 from medrcube.build.items import Item
 from medrcube.build.samples import Sample
+from medrcube.ontologies.lint import ERROR, RULES
 from medrcube.ontologies.words import normalise
 from medrcube.records import Grade, Problem
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
-
-POSITION_P = 0.01
-"""Key positions whose chi-square p lies below this are not even."""
 
 
 def audit(
@@ -33,7 +36,8 @@ def audit(
         absent: source -> number of cases whose images are not in this copy.
 
     Returns:
-        Counts, checks of the batch, and ``failures``: sentences that each stop a release.
+        Counts; ``item_rules`` and ``batch_rules``, every rule with its figures, also those that
+        hold; and ``failures``: sentences that each stop a release.
     """
     pictures = {sample.id: sample for sample in samples}
     failures = _failures(items, pictures)
@@ -49,75 +53,52 @@ def audit(
         "by_grade": _count(
             option.grade for item in items for option in item.options if option.grade
         ),
-        "warnings": _count(warning for item in items for warning in item.warnings),
+        "item_rules": item_rules(items),
+        "batch_rules": batch_rules(items, samples),
         "patients": len({(s.source, s.patient) for s in samples if s.patient}),
         "absent": dict(sorted(absent.items())),
         "quarantine": _count(f"{p.source} / {p.stage} / {p.code}" for p in problems),
-        "key_positions": key_positions(items),
-        "longest_is_key": longest_is_key(items),
         "most_frequent_answer": most_frequent_answer(items),
         "duplicate_pictures": duplicate_pictures(samples),
         "failures": failures,
     }
 
 
-def key_positions(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Key positions by number of options, with the chi-square p against an even spread.
-
-    Scales and numbered boxes keep their natural order and are not counted; nor are items whose
-    key is none of their options, which are failures of their own.
-    """
-    found: dict[int, Counter[int]] = {}
-    for item in items:
-        if not item.ordered and 0 <= item.key < len(item.options) > 1:
-            found.setdefault(len(item.options), Counter())[item.key] += 1
-    rows = []
-    for options, counts in sorted(found.items()):
-        observed = [counts[position] for position in range(options)]
-        expected = sum(observed) / options
-        statistic = sum((count - expected) ** 2 / expected for count in observed)
-        p = chi_square_p(statistic, options - 1)
-        row = {"options": options, "counts": observed, "p": p, "even": p > POSITION_P}
-        rows.append(row)
-    return rows
-
-
-def chi_square_p(statistic: float, freedom: int) -> float:
-    """Upper tail of the chi-square distribution, exact for whole degrees of freedom.
-
-    By the recurrence of the regularised gamma function, DLMF 8.8.2.
-
-    Raises:
-        ValueError: no degree of freedom, or a negative statistic.
-    """
-    if freedom < 1 or statistic < 0:
-        raise ValueError(f"chi-square of {statistic} with {freedom} degrees of freedom")
-    half = statistic / 2
-    tail = math.erfc(math.sqrt(half)) if freedom % 2 else math.exp(-half)
-    for k in range(freedom % 2 or 2, freedom, 2):
-        tail += half ** (k / 2) * math.exp(-half) / math.gamma(k / 2 + 1)
-    return tail
-
-
-def longest_is_key(items: Iterable[Item]) -> dict[str, Any]:
-    """How often the key is the one longest option, against chance within 3 standard errors.
-
-    Only items with one longest option count; boxes have none.
-    """
-    hits, chances = 0, []
-    for item in items:
-        sizes = [len(option.text) for option in item.options]
-        if sizes and sizes.count(max(sizes)) == 1:
-            chances.append(1 / len(sizes))
-            hits += sizes.index(max(sizes)) == item.key
-    expected = sum(chances)
-    error = math.sqrt(sum(chance * (1 - chance) for chance in chances))
+def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
+    """Every rule of item writing, its level, and how many items bend it."""
+    bent = Counter(rule for item in items for rule in item.warnings)
     return {
-        "n": len(chances),
-        "share": hits / len(chances) if chances else None,
-        "expected": expected / len(chances) if chances else None,
-        "within_3_se": abs(hits - expected) <= 3 * error,
+        rule.id: {"level": rule.level, "asks": rule.asks, "items": bent[rule.id]} for rule in RULES
     }
+
+
+def describe_rules(audit: Mapping[str, Any]) -> list[str]:
+    """Lines for people: items that bend a rule, and each batch rule that does not hold."""
+    bent = {name: rule["items"] for name, rule in audit["item_rules"].items() if rule["items"]}
+    stopped: Counter[str] = Counter()
+    for reason, count in audit.get("dropped", {}).items():
+        name = reason.partition(": lint ")[2]
+        if name:
+            stopped[name] += count
+    lines = []
+    if stopped:
+        lines.append(f"item rules: no item made because of {_listed(stopped)}")
+    if bent:
+        lines.append(f"item rules: for the reviewers, items that bend {_listed(bent)}")
+    rules = audit["batch_rules"]
+    held = sum(rule["holds"] is not False for rule in rules.values())
+    lines.append(f"batch rules: {held} of {len(rules)} hold")
+    lines += [
+        f"WARNING {name}: {rule['message']}"
+        for name, rule in rules.items()
+        if rule["holds"] is False
+    ]
+    return lines
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return ", ".join(f"{name} ({count:,})" for name, count in ranked)
 
 
 def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
@@ -184,6 +165,9 @@ def _faults(item: Item, pictures: Mapping[str, Sample]) -> Iterable[str]:
     if sum(option.strategy == "key" for option in item.options) != 1:
         yield "not exactly one option was made as key"
     yield from _option_faults(item)
+    for rule in RULES:
+        if rule.level == ERROR and rule.id in item.warnings:
+            yield f"it breaks the rule {rule.id}: {rule.asks}"
     for axis, value in ((Task, item.task), (Anatomy, item.anatomy), (Modality, item.modality)):
         try:
             axis.parse(value)

@@ -1,9 +1,11 @@
-"""What is already known: digests of raw files and records of rendered pictures, in SQLite.
+"""What is already known: digests of files, rendered pictures and earlier results, in SQLite.
 
-A digest is remembered for (path, size, modification time). A rendering is remembered for its
-content key: the job without any path that differs between machines, and the digests of its raw
-files. A changed raw file, card policy or engine epoch therefore gives another key, and nothing
-is ever taken for done because a file merely exists.
+A digest is remembered for a path and the state of the file; a file whose state is another but
+whose size is the same is read again, so that one that was merely touched or copied back costs a
+reading and no rendering. A rendering is remembered for its content key: the job without any path
+that differs between machines, and the digests of its raw files. A changed raw file, card policy
+or engine epoch therefore gives another key, and nothing is ever taken for done because a file
+merely exists: a picture counts when its bytes are those that were written.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
@@ -21,15 +24,22 @@ from typing import Any, Self
 from medrcube.build.encode import ENCODER
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.render import EPOCH, Picture, Rendered
+from medrcube.build.trees import State, Tree, state_of
 from medrcube.errors import WorkspaceError
+from medrcube.files import sha256_of
 from medrcube.records import Problem
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS digest (
-    path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, sha256 TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rendered (key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS scan (source TEXT PRIMARY KEY, key TEXT, record BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS file (
+    path TEXT PRIMARY KEY, size INTEGER, written INTEGER, changed INTEGER, inode INTEGER,
+    sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rendering (key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, key TEXT, record BLOB) WITHOUT ROWID;
+DROP TABLE IF EXISTS digest;
+DROP TABLE IF EXISTS rendered;
+DROP TABLE IF EXISTS scan;
 """
+"""The tables that are dropped are those of the first development version."""
 
 
 class BuildCache:
@@ -73,74 +83,112 @@ class BuildCache:
         with closing(self._database):
             self._commit()
 
-    def find(self, job: Job, images: Path) -> Rendered | None:
-        """What became of a job in an earlier build, if nothing has changed since."""
-        digests = self._digests(job.case.files())
-        if digests is None:
-            return None
+    def find(self, job: Job, raw: Tree, images: Path, pictures: Tree) -> Rendered | None:
+        """What became of a job in an earlier build, if nothing has changed since.
+
+        Args:
+            job: the job.
+            raw: the source's raw tree.
+            images: folder of all pictures.
+            pictures: a look at the source's folder in it.
+        """
+        digests: dict[str, str] = {}
+        for path in job.case.files():
+            digest = self._digest(path, raw.state(path))
+            if digest is None:
+                return None
+            digests[str(path)] = digest
         row = self._execute(
-            "SELECT record FROM rendered WHERE key = ?", (content_key(job, digests),)
+            "SELECT record FROM rendering WHERE key = ?", (content_key(job, digests),)
         ).fetchone()
         if row is None:
             return None
-        rendered = _decode(json.loads(row[0]), job)
-        for picture in rendered.pictures:
-            try:
-                intact = (images / picture.path).stat().st_size == picture.bytes
-            except OSError:
-                intact = False
-            if not intact:
+        record = json.loads(row[0])
+        for name, digest in record["files"].items():
+            path = images / name
+            if self._digest(path, pictures.state(path), known=False) != digest:
                 return None
-        return rendered
+        return _decode(record, job)
 
-    def keep(self, job: Job, rendered: Rendered) -> None:
-        """Remember what became of a job; a job whose files could not be read is tried again."""
+    def keep(
+        self, job: Job, rendered: Rendered, raw: Tree, images: Path
+    ) -> Mapping[str, State] | None:
+        """Remember what became of a job.
+
+        A job whose files could not be read is tried again by the next build, and so is one whose
+        files have changed since the raw tree was looked at: nobody knows what it was made of.
+
+        Returns:
+            State of each picture, by its path below ``images``, or ``None`` where nothing is
+            remembered.
+        """
         digests = dict(rendered.digests)
+        states: dict[Path, State] = {}
         for path in job.case.files():
-            if str(path) not in digests:
-                return
-            try:
-                state = path.stat()
-            except OSError:  # gone while it was rendered: nothing to remember
-                return
-            self._execute(
-                "INSERT OR REPLACE INTO digest VALUES (?, ?, ?, ?)",
-                (str(path), state.st_size, state.st_mtime_ns, digests[str(path)]),
-            )
+            state = raw.state(path)
+            if str(path) not in digests or state is None or state_of(path) != state:
+                return None
+            states[path] = state
+        made: dict[str, tuple[State, str]] = {}
+        for picture in rendered.pictures:
+            state = state_of(images / picture.path)
+            if state is None or state.size != picture.bytes:
+                return None
+            made[picture.path] = (state, sha256_of(images / picture.path))
+        for path, state in states.items():
+            self._keep_digest(path, state if raw.settled else _unsettled(state), digests[str(path)])
+        for name, (state, digest) in made.items():
+            self._keep_digest(images / name, state, digest)
+        record = _encode(rendered) | {"files": {name: entry[1] for name, entry in made.items()}}
         self._execute(
-            "INSERT OR REPLACE INTO rendered VALUES (?, ?)",
-            (content_key(job, digests), json.dumps(_encode(rendered))),
+            "INSERT OR REPLACE INTO rendering VALUES (?, ?)",
+            (content_key(job, digests), json.dumps(record)),
         )
         self._new += 1
         if self._new % 64 == 0:
             self._commit()
+        return {name: state for name, (state, _) in made.items()}
 
-    def find_scan(self, source: str, key: str) -> bytes | None:
-        """The record of the latest scan of a source, if it was made under the same key."""
+    def recall(self, name: str, key: str) -> bytes | None:
+        """The record of that name, if it was kept under the same key."""
         row = self._execute(
-            "SELECT record FROM scan WHERE source = ? AND key = ?", (source, key)
+            "SELECT record FROM memory WHERE name = ? AND key = ?", (name, key)
         ).fetchone()
-        return None if row is None else bytes(row[0])
+        return None if row is None else zlib.decompress(row[0])
 
-    def keep_scan(self, source: str, key: str, record: bytes) -> None:
-        """Remember the latest scan of a source."""
-        self._execute("INSERT OR REPLACE INTO scan VALUES (?, ?, ?)", (source, key, record))
+    def remember(self, name: str, key: str, record: bytes) -> None:
+        """Keep a record in place of the last one of that name."""
+        packed = zlib.compress(record, level=1)
+        self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (name, key, packed))
         self._commit()
 
-    def _digests(self, paths: Iterable[Path]) -> Mapping[str, str] | None:
-        found: dict[str, str] = {}
-        for path in paths:
-            row = self._execute(
-                "SELECT size, mtime_ns, sha256 FROM digest WHERE path = ?", (str(path),)
-            ).fetchone()
-            try:
-                state = path.stat()
-            except OSError:
-                return None
-            if row is None or (state.st_size, state.st_mtime_ns) != row[:2]:
-                return None
-            found[str(path)] = row[2]
-        return found
+    def _digest(self, path: Path, state: State | None, *, known: bool = True) -> str | None:
+        """Digest of a file in a state; ``None`` where it cannot be what was kept.
+
+        With ``known`` a file of which nothing is kept is not read: it will be rendered anyway.
+        """
+        if state is None:
+            return None
+        row = self._execute(
+            "SELECT size, written, changed, inode, sha256 FROM file WHERE path = ?", (str(path),)
+        ).fetchone()
+        if row is None and known:
+            return None
+        if row is not None and State(*row[:4]) == state:
+            return str(row[4])
+        if row is not None and row[0] != state.size:
+            return None
+        try:
+            digest = sha256_of(path)
+        except OSError:
+            return None
+        self._keep_digest(path, state, digest)
+        return digest
+
+    def _keep_digest(self, path: Path, state: State, digest: str) -> None:
+        self._execute(
+            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", (str(path), *state, digest)
+        )
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         with self._told():
@@ -196,9 +244,18 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _unsettled(state: State) -> State:
+    """A state that no file has, of the same size: its digest is taken again."""
+    return State(state.size, -1, -1, -1)
+
+
 def _encode(rendered: Rendered) -> dict[str, Any]:
     return {
-        "pictures": [asdict(picture) for picture in rendered.pictures],
+        "pictures": [
+            {field.name: getattr(picture, field.name) for field in fields(Picture)}
+            | {"artefact": asdict(picture.artefact)}
+            for picture in rendered.pictures
+        ],
         "problems": [asdict(problem) for problem in rendered.problems],
     }
 

@@ -14,6 +14,10 @@ _MOST = 0.02
 """Share of coloured pixels that annotations (an arrow, a letter) may take up."""
 
 
+_ROWS = 64
+"""Rows that become grey at a time: the sums take four times the memory of the picture."""
+
+
 def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.uint8]:
     """Keep a colour picture, make it grey, or refuse it.
 
@@ -40,5 +44,8 @@ def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.u
                 code="coloured",
             )
     weights = np.array([19595, 38470, 7471], np.uint32)  # BT.601 in units of 2**-16
-    luma = (picture.astype(np.uint32) @ weights + 0x8000) >> 16
-    return luma.astype(np.uint8)
+    grey = np.empty(picture.shape[:2], np.uint8)
+    for first in range(0, len(picture), _ROWS):
+        part = picture[first : first + _ROWS].astype(np.uint32)
+        grey[first : first + _ROWS] = (part @ weights + 0x8000) >> 16
+    return grey

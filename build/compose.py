@@ -1,27 +1,31 @@
-"""Queries become items: safe distractors, a wording, an order, and a record of why.
+"""Queries become items: quotas, safe options in blocks, a wording, an order, a record of why.
 
-The result depends on the queries, the tables and the seed, never on the order in which the
-queries arrive or on how many workers made them.
+One way: what can be asked (``ready``), what is asked (``sampling``), against what (``blocks``), in
+which words (here). The result depends on the queries, the tables, the user's ontologies and the
+seed, never on the order in which the queries arrive or on how many workers made them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from medrcube.build.blocks import Member, shelves
 from medrcube.build.derive import Query
-from medrcube.build.items import KEY, UNREVIEWED, Item, Option
-from medrcube.build.wording import wording
-from medrcube.ontologies.distractors import Choice, Prior, choose, tie
-from medrcube.ontologies.lint import ERROR, Draft, Flaw, lint
+from medrcube.build.items import Item
+from medrcube.build.ready import Ready, prepare, request_of
+from medrcube.build.sampling import QUOTA, select
+from medrcube.build.writing import Writer, Written
+from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.distractors import SOURCES, CandidateSource, Prior, choose_from, tie
+from medrcube.ontologies.knowledge import Knowledge, Silent
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.safety import Request, Rules, judge_key
-from medrcube.ontologies.terms import Term, Terms
+from medrcube.ontologies.safety import Rules
+from medrcube.ontologies.terms import Terms
 from medrcube.records import Grade
-from medrcube.taxonomy import Task
-from medrcube.templates import render_question, template_version, variants
+
+__all__ = ["Composed", "compose", "place_keys", "request_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,20 +36,6 @@ class Composed:
     dropped: Counter[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Batch:
-    """What all items of a batch share."""
-
-    rules: Rules
-    options: int
-    seed: int
-    priors: dict[str, Prior]
-
-
-class _DroppedError(Exception):
-    """A query becomes no item; the message is the reason that is counted."""
-
-
 def compose(
     queries: Iterable[Query],
     terms: Terms,
@@ -54,8 +44,13 @@ def compose(
     options: int = 4,
     evidence: Grade | str = Grade.B,
     seed: int = 0,
+    sources: Sequence[CandidateSource] = SOURCES,
+    knowledge: Knowledge = Silent(),  # noqa: B008 -- frozen and without state
+    per_cell: int | None = None,
+    difficulty: Difficulty | None = None,
+    words: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Composed:
-    """Make one item of every query that can carry one.
+    """Make one item of every query that can carry one, as far as the quota goes.
 
     Args:
         queries: what ``derive`` found, for the whole batch.
@@ -64,26 +59,38 @@ def compose(
         options: most options of an item, the key included; at least two.
         evidence: weakest evidence of absence that is accepted; C must be asked for.
         seed: decides all drawing of lots.
+        sources: where wrong options come from, in order of trust.
+        knowledge: what the user's ontologies say; nothing without an index.
+        per_cell: most items of each source and task; ``None`` for all.
+        difficulty: of the wrong options to prefer; ``None`` takes them as balance asks.
+        words: source -> concept -> the data set's own word, kept with every option.
 
     Raises:
         TermError: a query names a concept or group that is in no table.
-        ValueError: fewer than two options are asked for.
+        ValueError: fewer than two options or less than one item for each cell are asked for.
     """
     if options < 2:
         raise ValueError(f"options={options}: an item needs at least two")
-    unique = {_identity(query): query for query in queries}
-    ordered = sorted(unique, key=lambda identity: (tie(seed, identity), identity))
-    found = [unique[identity] for identity in ordered]
-    rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence))
-    batch = _Batch(rules=rules, options=options, seed=seed, priors=_priors(found))
-    items: list[Item] = []
-    dropped: Counter[str] = Counter()
-    for query in found:
-        try:
-            items.append(_compose(query, batch))
-        except _DroppedError as reason:
-            dropped[f"{query.task.value}: {reason}"] += 1
-    return Composed(items=place_keys(items, seed), dropped=dropped)
+    rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge)
+    prepared = prepare(queries, rules, sources, seed)
+    ready = select(prepared.ready, per_cell=per_cell)
+    batch = _Batch(writer=Writer(rules, seed=seed, words=words or {}))
+    batch.dropped.update(prepared.dropped)
+    kept = {one.identity for one in ready}
+    batch.drop((one, QUOTA) for one in prepared.ready if one.identity not in kept)
+    left: list[Ready] = []
+    for shelf in shelves(ready, rules, options=options, seed=seed, wanted=difficulty):
+        while block := shelf.take():
+            shelf.put_back(batch.keep_whole(block))
+        left += shelf.rest()
+    alone = _Alone(rules, options=options, seed=seed, wanted=difficulty)
+    alone.count(ready, batch.items)
+    for one in sorted(left, key=lambda one: (one.lot, one.identity)):
+        batch.keep(batch.writer.block((alone.member(one),)))
+    for one in ready:
+        if one.against is None:
+            batch.keep(batch.writer.boxes(one))
+    return Composed(items=place_keys(batch.items, seed), dropped=batch.dropped)
 
 
 def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
@@ -105,141 +112,6 @@ def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
     return tuple(sorted(placed.values(), key=lambda item: (item.source, item.task, item.id)))
 
 
-def _compose(query: Query, batch: _Batch) -> Item:
-    if query.barred:
-        raise _DroppedError(query.barred)
-    options, key, ordered = (
-        _boxes(query, batch) if query.task is Task.ROI_GROUNDING else _concepts(query, batch)
-    )
-    texts = tuple(option.text for option in options)
-    variant, question, flaws = _word(query, batch, options, key)
-    sample = query.sample
-    content = "\x1f".join((sample.id, query.task, question, texts[key], *sorted(texts)))
-    wrong = [option for option in options if option.strategy != KEY]
-    return Item(
-        id=sha256(content.encode()).hexdigest()[:16],
-        sample=sample.id,
-        source=sample.source,
-        task=query.task.value,
-        anatomy=sample.anatomy,
-        modality=sample.modality,
-        question=question,
-        options=options,
-        key=key,
-        strategy="+".join(sorted({option.strategy for option in wrong})),
-        state=UNREVIEWED,
-        field=query.field,
-        concept=query.key,
-        group=query.group or "",
-        scope=query.scope.name.lower(),
-        grade=max(option.grade for option in wrong),
-        ordered=ordered,
-        variant=variant,
-        template=template_version(query.task),
-        warnings=tuple(dict.fromkeys(flaw.rule for flaw in flaws)),
-        seed=batch.seed,
-    )
-
-
-def _boxes(query: Query, batch: _Batch) -> tuple[tuple[Option, ...], int, bool]:
-    if query.key in query.ground.unknown or query.key not in query.ground.present:
-        raise _DroppedError("key-not-true")
-    if query.grade > batch.rules.evidence:
-        raise _DroppedError(f"evidence-{query.grade}")
-    key = int(query.sample.truth) - 1
-    options = tuple(
-        Option(
-            text=f"Box {number + 1}",
-            concept="",
-            ids=(),
-            strategy=KEY if number == key else "box",
-            grade="" if number == key else query.grade.value,
-            passed=() if number == key else (5, 7, 12),
-        )
-        for number in range(query.sample.choices)
-    )
-    return options, key, True
-
-
-def _concepts(query: Query, batch: _Batch) -> tuple[tuple[Option, ...], int, bool]:
-    request = Request(
-        key=query.key,
-        ground=query.ground,
-        scope=query.scope,
-        group=query.group,
-        pool=query.pool,
-    )
-    verdict = judge_key(request, batch.rules)
-    if not verdict.allowed:
-        raise _DroppedError(verdict.reason)
-    choice = choose(
-        request,
-        batch.rules,
-        options=batch.options,
-        seed=f"{batch.seed}|{_identity(query)}",
-        prior=batch.priors[_cell(query)],
-    )
-    if not choice.distractors:
-        raise _DroppedError(_why_none(choice))
-    terms, relations = batch.rules.terms, batch.rules.relations
-    options = [_option(terms[query.key], strategy=KEY, grade="", passed=verdict.passed)]
-    options += [
-        _option(terms[it.label], strategy=it.strategy, grade=it.grade.value, passed=it.passed)
-        for it in choice.distractors
-    ]
-    group = query.group
-    scaled = group is not None and (
-        query.task is Task.SEVERITY_GRADING or relations.scale(group).ordered
-    )
-    if group is not None and scaled:
-        options.sort(key=lambda option: (relations.rank(group, option.concept), option.text))
-    key = next(index for index, option in enumerate(options) if option.strategy == KEY)
-    return tuple(options), key, scaled
-
-
-def _option(term: Term, *, strategy: str, grade: str, passed: tuple[int, ...]) -> Option:
-    return Option(
-        text=term.name,
-        concept=term.label,
-        ids=tuple(f"{ontology}:{value}" for ontology, value in term.ids().items()),
-        strategy=strategy,
-        grade=grade,
-        passed=passed,
-    )
-
-
-def _why_none(choice: Choice) -> str:
-    if not choice.refused:
-        return "no-candidate"
-    reasons = Counter(choice.refused.values())
-    return f"no-distractor ({min(reasons, key=lambda reason: (-reasons[reason], reason))})"
-
-
-def _word(
-    query: Query, batch: _Batch, options: tuple[Option, ...], key: int
-) -> tuple[str, str, tuple[Flaw, ...]]:
-    """The first wording, in an order drawn by lot, that breaks no rule."""
-    terms = batch.rules.terms
-    values = wording(query, terms, batch.rules.relations)
-    names = sorted(variants(query.task), key=lambda name: tie(batch.seed, _identity(query), name))
-    errors: list[Flaw] = []
-    for name in names:
-        question = render_question(query.task, name, **values)
-        draft = Draft(
-            question=question,
-            options=tuple(option.text for option in options),
-            key=key,
-            kinds=tuple(terms[it.concept].kind if it.concept else "" for it in options),
-            grouped=query.group is not None,
-        )
-        flaws = lint(draft)
-        found = [flaw for flaw in flaws if flaw.level == ERROR]
-        if not found:
-            return name, question, flaws
-        errors.extend(found)
-    raise _DroppedError(f"lint {errors[0].rule}")
-
-
 def _with_key_at(item: Item, position: int, seed: int) -> Item:
     key = item.options[item.key]
     options = sorted(
@@ -250,19 +122,67 @@ def _with_key_at(item: Item, position: int, seed: int) -> Item:
     return replace(item, options=tuple(options), key=position)
 
 
-def _priors(queries: Iterable[Query]) -> dict[str, Prior]:
-    """How often each label is a key, for every set of labels that are options together."""
-    keyed: dict[str, Counter[str]] = {}
-    for query in queries:
-        counts = keyed.setdefault(_cell(query), Counter())
-        counts[query.key] += not query.barred
-    return {cell: Prior(keyed=counts) for cell, counts in keyed.items()}
+@dataclass(slots=True, kw_only=True)
+class _Batch:
+    """Items and reasons as they come in."""
+
+    writer: Writer
+    items: list[Item] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def keep(self, written: Written) -> None:
+        self.items += written.items
+        self.drop(written.failed)
+
+    def keep_whole(self, block: Sequence[Member]) -> list[Ready]:
+        """Keep a block of which no question fails; otherwise give back those that do not."""
+        written = self.writer.block(block)
+        if not written.failed:
+            self.items += written.items
+            return []
+        self.drop(written.failed)
+        failed = {one.identity for one, _ in written.failed}
+        return [it.ready for it in block if it.ready.identity not in failed]
+
+    def drop(self, failed: Iterable[tuple[Ready, str]]) -> None:
+        self.dropped.update(f"{one.query.task.value}: {reason}" for one, reason in failed)
 
 
-def _cell(query: Query) -> str:
-    return f"{query.task}|{query.group or query.sample.source}"
+class _Alone:
+    """Options of questions that stand in no block: labels by their use in the batch so far."""
+
+    def __init__(self, rules: Rules, *, options: int, seed: int, wanted: Difficulty | None) -> None:
+        self._rules = rules
+        self._options = options
+        self._seed = seed
+        self._wanted = wanted
+        self._priors: dict[tuple[str, str], Prior] = {}
+
+    def count(self, ready: Iterable[Ready], made: Iterable[Item]) -> None:
+        """Count what is to be a key, and what is a distractor by now."""
+        keyed: dict[tuple[str, str], Counter[str]] = {}
+        for one in ready:
+            keyed.setdefault(_cell(one.query), Counter())[one.query.key] += 1
+        self._priors = {cell: Prior(keyed=counts) for cell, counts in keyed.items()}
+        for item in made:
+            wrong = (it.concept for it in item.options if it is not item.options[item.key])
+            self._priors[item.task, item.group].used.update(wrong)
+
+    def member(self, one: Ready) -> Member:
+        """The question with options of its own."""
+        if one.against is None:
+            raise ValueError(f"{one.identity}: boxes choose no options")
+        choice = choose_from(
+            one.against.pool,
+            one.against.request,
+            self._rules,
+            options=self._options,
+            seed=f"{self._seed}|{one.identity}",
+            prior=self._priors[_cell(one.query)],
+            wanted=self._wanted,
+        )
+        return Member(ready=one, wrong=tuple(it.label for it in choice.distractors))
 
 
-def _identity(query: Query) -> str:
-    sample = query.sample
-    return f"{query.task}|{sample.source}|{sample.case}|{sample.id}|{query.field}|{query.key}"
+def _cell(query: Query) -> tuple[str, str]:
+    return (query.task.value, query.group or "")

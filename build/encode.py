@@ -19,6 +19,8 @@ _LEVEL = 1
 ENCODER = f"png/up-filter/libdeflate-{_LEVEL} (deflate {version('deflate')})"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _UP = 2
+_ROWS = 64
+"""Rows that are filtered at a time."""
 
 
 def pixel_hash(pixels: NDArray[np.uint8]) -> str:
@@ -28,25 +30,55 @@ def pixel_hash(pixels: NDArray[np.uint8]) -> str:
     return digest.hexdigest()
 
 
-def encode_png(pixels: NDArray[np.uint8]) -> bytes:
+def blank(height: int, width: int) -> NDArray[np.uint8]:
+    """A colour picture to draw in, with room in its memory for what ``encode_png`` adds."""
+    size = 3 * height * width
+    return np.empty(size + height, np.uint8)[:size].reshape(height, width, 3)
+
+
+def encode_png(pixels: NDArray[np.uint8], *, spend: bool = False) -> bytes:
     """Encode a grey ``(rows, columns)`` or colour ``(rows, columns, 3)`` picture, 8 bit.
 
     Only IHDR, IDAT and IEND are written: a picture carries pixels and nothing else.
+
+    Args:
+        pixels: the picture.
+        spend: the caller needs it no more. What ``blank`` made is then filtered where it lies,
+            for a second copy of a large film in colour takes 40 MB.
     """
     height, width = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0
-    rows = np.ascontiguousarray(pixels).reshape(height, -1)
-    lines = np.empty((height, rows.shape[1] + 1), np.uint8)
-    lines[:, 0] = _UP
-    lines[0, 1:] = rows[0]
-    np.subtract(rows[1:], rows[:-1], out=lines[1:, 1:])
     header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    data = bytes(deflate.zlib_compress(lines.tobytes(), _LEVEL))
-    return _SIGNATURE + b"".join(
-        _chunk(name, body) for name, body in ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
+    data = deflate.zlib_compress(_filtered(pixels, spend=spend), _LEVEL)
+    return b"".join(
+        (
+            _SIGNATURE,
+            *_chunk(b"IHDR", header),
+            *_chunk(b"IDAT", data),
+            *_chunk(b"IEND", b""),
+        )
     )
 
 
-def _chunk(name: bytes, body: bytes) -> bytes:
-    crc = deflate.crc32(name + body)
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", crc)
+def _filtered(pixels: NDArray[np.uint8], *, spend: bool) -> NDArray[np.uint8]:
+    """Lines of a PNG, ``(rows, 1 + bytes)``: the filter, and what differs from the row above."""
+    height = len(pixels)
+    rows = np.ascontiguousarray(pixels).reshape(height, -1)
+    room = pixels.base if spend and pixels.flags.c_contiguous else None
+    if room is None or room.shape != (rows.size + height,):
+        room = np.empty(rows.size + height, np.uint8)
+    lines = room.reshape(height, -1)
+    # From the last line up: each lies further back than its row, so none covers one still needed.
+    for first in reversed(range(0, height, _ROWS)):
+        part = rows[first : first + _ROWS].copy()
+        part[1:] -= rows[first : first + len(part) - 1]
+        if first:
+            part[0] -= rows[first - 1]
+        lines[first : first + len(part), 1:] = part
+        lines[first : first + len(part), 0] = _UP
+    return lines
+
+
+def _chunk(name: bytes, body: bytes | bytearray) -> tuple[bytes | bytearray, ...]:
+    crc = deflate.crc32(body, deflate.crc32(name))
+    return (struct.pack(">I", len(body)), name, body, struct.pack(">I", crc))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-import nibabel as nib
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from medrcube.build.mask import Mask
 from medrcube.build.volume import Array, Slices, Volume, stack
 from medrcube.errors import ReadError
 
@@ -57,7 +58,7 @@ class Orientation:
         return self.axes[0] == 0
 
     def apply(self, array: Array) -> Array:
-        """A view of ``(n, rows, columns)`` or ``(n, rows, columns, 3)``: image or mask alike."""
+        """A view of ``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
         turned = array.transpose(*self.axes, *range(3, array.ndim))
         return turned[tuple(slice(None, None, -1 if flip else 1) for flip in self.flips)]
 
@@ -77,8 +78,10 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
         return Orientation()
     if orient != "affine":
         raise ValueError(f"orient is {orient!r}; expected 'affine' or 'stored'")
-    nibabel: Any = nib
-    walk = nibabel.orientations.io_orientation(volume.affine).astype(int)
+    # On first use: nibabel loads pydicom and takes as much memory as all else in a worker, and
+    # most sources are pictures without an affine.
+    orientations: Any = import_module("nibabel.orientations")
+    walk = orientations.io_orientation(volume.affine).astype(int)
     anatomy = [int(axis) for axis in walk[:, 0]]
     thin = [axis for axis in range(3) if volume.slices.shape[axis] == 1]
     if len(thin) == 1:
@@ -173,6 +176,8 @@ def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArr
 
 def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.bool_]:
     """Resize a mask to ``(height, width)``: each pixel takes the nearest one, centre to centre."""
+    if mask.shape == size:
+        return mask
     rows, columns = (
         ((2 * np.arange(new) + 1) * old) // (2 * new)
         for new, old in zip(size, mask.shape, strict=True)
@@ -204,15 +209,13 @@ def nearest_index(coordinate: Array | float) -> NDArray[np.intp]:
     return np.asarray(np.floor(np.round(coordinate, 6) + 0.5), np.intp)
 
 
-def carry_mask(
-    mask: NDArray[np.bool_], affine: NDArray[np.float64], volume: Volume
-) -> NDArray[np.bool_]:
+def carry_mask(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
     """A mask on the grid of another volume: each voxel takes the nearest one of the mask.
 
     What lies outside the mask's grid is not marked.
 
     Args:
-        mask: ``(n, rows, columns)``.
+        mask: on its own grid.
         affine: of the mask.
         volume: where the mask is wanted; it must have an affine.
     """
@@ -220,10 +223,10 @@ def carry_mask(
         raise ValueError("the volume has no affine")
     shape = volume.slices.shape[:3]
     matrix = index_map(volume.affine, affine)
-    carried = np.zeros(shape, np.bool_)
     rows, columns = np.arange(shape[1])[:, None], np.arange(shape[2])[None]
-    for k in range(shape[0]):
-        places = [
+
+    def carried(k: int) -> NDArray[np.bool_]:
+        places = (
             nearest_index(
                 matrix[axis, :3] @ (k, 0, 0)
                 + matrix[axis, 3]
@@ -231,12 +234,10 @@ def carry_mask(
                 + matrix[axis, 2] * columns
             )
             for axis in range(3)
-        ]
-        inside = np.ones(shape[1:], np.bool_)
-        for place, size in zip(places, mask.shape, strict=True):
-            inside &= (place >= 0) & (place < size)
-        carried[k][inside] = mask[tuple(place[inside] for place in places)]
-    return carried
+        )
+        return mask.at(*places)
+
+    return Mask.of(shape, ((k, carried(k)) for k in range(shape[0])))
 
 
 class _TurnedSlices:

@@ -7,7 +7,7 @@ neither the region, nor any other region of the same case, nor each other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,7 @@ class Candidates:
 def candidate_boxes(
     picture: NDArray[np.uint8],
     region: NDArray[np.bool_],
-    others: Sequence[NDArray[np.bool_]],
+    others: Iterable[NDArray[np.bool_]],
     *,
     seed: str,
 ) -> Candidates | None:
@@ -71,11 +71,14 @@ def candidate_boxes(
 
 def _content(grey: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Pixels that are not background."""
-    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]]).astype(np.int16)
-    low, background, high = np.percentile(border, [25, 50, 75], method="nearest")
+    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    quartiles = np.percentile(border, [25, 50, 75], method="nearest")
+    low, background, high = (int(grey) for grey in quartiles)
     if high - low > _NEAR:
         return grey > _DARK
-    return np.asarray(np.abs(grey.astype(np.int16) - background) > _NEAR)
+    content = grey > background + _NEAR
+    content |= grey < background - _NEAR
+    return content
 
 
 def _share(content: NDArray[np.bool_], box: Box) -> float:

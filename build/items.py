@@ -24,9 +24,18 @@ class Option:
         text: what the reader sees.
         concept: label in ``ontologies/terms.csv``; empty for a numbered box.
         ids: ids of the concept, such as ``hpo:HP:0002202``.
+        versions: edition of the user's index that each id was looked up in; empty strings
+            without one.
+        named_by: ontology whose preferred name is shown, with id and version, such as
+            ``radlex:RID28493 (4.3)``; empty where the wording is our own.
+        word: the data set's own word for the concept, such as ``Finding Labels: Effusion``;
+            empty where it has none.
         strategy: ``key``, ``predefined``, ``knowledge``, ``llm`` or ``box``.
         grade: evidence that it is wrong, A to C; empty for the key.
         passed: numbers of the safety conditions that it passed.
+        similarity: to the key, 0 to 1; ``None`` where nothing is known, and for the key.
+        difficulty: ``easy``, ``medium`` or ``hard`` by rank among the safe options; empty for the
+            key and for boxes.
     """
 
     text: str
@@ -35,6 +44,11 @@ class Option:
     strategy: str
     grade: str
     passed: tuple[int, ...]
+    versions: tuple[str, ...] = ()
+    named_by: str = ""
+    word: str = ""
+    similarity: float | None = None
+    difficulty: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +77,8 @@ class Item:
         template: version of the template file.
         warnings: rules of item writing that it bends.
         seed: seed of the draw.
+        difficulty: that of its hardest wrong option, since all must be ruled out; empty for
+            boxes.
     """
 
     id: str
@@ -86,10 +102,12 @@ class Item:
     template: str
     warnings: tuple[str, ...]
     seed: int
+    difficulty: str = ""
 
 
 _LISTS = ("options", "warnings")
 _NUMBERS = {"key": "int64", "seed": "int64", "ordered": "bool"}
+_DETAILS = tuple(column.name for column in fields(Option) if column.name != "text")
 COLUMNS = (*(column.name for column in fields(Item)), "details")
 """Columns of ``items.parquet``: ``options`` holds the texts, ``details`` the rest as JSON."""
 
@@ -121,16 +139,7 @@ def _row(item: Item) -> dict[str, Any]:
     row["options"] = [option.text for option in item.options]
     row["warnings"] = list(item.warnings)
     row["details"] = json.dumps(
-        [
-            {
-                "concept": option.concept,
-                "ids": option.ids,
-                "strategy": option.strategy,
-                "grade": option.grade,
-                "passed": option.passed,
-            }
-            for option in item.options
-        ]
+        [{name: getattr(option, name) for name in _DETAILS} for option in item.options]
     )
     return row
 
@@ -138,14 +147,7 @@ def _row(item: Item) -> dict[str, Any]:
 def _item(record: Mapping[str, Any]) -> Item:
     details = json.loads(record["details"])
     options = tuple(
-        Option(
-            text=str(text),
-            concept=detail["concept"],
-            ids=tuple(detail["ids"]),
-            strategy=detail["strategy"],
-            grade=detail["grade"],
-            passed=tuple(detail["passed"]),
-        )
+        Option(text=str(text), **{name: _tupled(value) for name, value in detail.items()})
         for text, detail in zip(record["options"], details, strict=True)
     )
     plain = {name: value for name, value in record.items() if name not in (*_LISTS, "details")}
@@ -153,3 +155,7 @@ def _item(record: Mapping[str, Any]) -> Item:
     plain["ordered"] = bool(plain["ordered"])
     warnings = tuple(str(warning) for warning in record["warnings"])
     return Item(**plain, options=options, warnings=warnings)
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -49,8 +49,10 @@ def draw(
     mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == wanted]
     if not mine:
         return None
-    region = np.logical_or.reduce([masks[number] for number in mine])
-    others = [mask for number, mask in masks.items() if number not in mine]
+    region = masks[mine[0]]
+    for number in mine[1:]:
+        region |= masks[number]
+    others = (masks[number] for number in masks if number not in mine)
     area = float(region.mean())
     if artefact.kind == "outline":
         pixels = draw_outline(clean, region)
@@ -59,6 +61,7 @@ def draw(
         return f"{len(mine)} regions are marked as {artefact.concept!r}"
     seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
     found = candidate_boxes(clean, region, others, seed=seed)
+    del region  # as large as the picture, and a copy of that in colour follows
     if found is None:
         return f"{artefact.concept!r} leaves no room for a second box of its size"
     return Drawn(

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.encode import blank
+
 RED = (255, 0, 0)
 Box = tuple[int, int, int, int]
 """``(x0, y0, x1, y1)`` in pixels, ``x1`` and ``y1`` excluded."""
@@ -45,10 +47,16 @@ def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray
         A new ``(rows, columns, 3)`` picture.
     """
     drawn = to_rgb(picture)
-    grown = mask
-    for _ in range(line_width(picture)):
+    if not mask.any():
+        return drawn
+    width = line_width(picture)
+    x0, y0, x1, y1 = bounding_box(mask)
+    around = np.s_[max(y0 - width, 0) : y1 + width, max(x0 - width, 0) : x1 + width]
+    region = mask[around]
+    grown = region
+    for _ in range(width):
         grown = _dilate(grown)
-    drawn[grown & ~mask] = RED
+    drawn[around][grown & ~region] = RED
     return drawn
 
 
@@ -61,10 +69,11 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
     width = line_width(picture)
     frames = [(x0 - width, y0 - width, x1 + width, y1 + width) for x0, y0, x1, y1 in boxes]
     for frame, (x0, y0, x1, y1) in zip(frames, boxes, strict=True):
-        ring = np.zeros(drawn.shape[:2], np.bool_)
-        ring[max(frame[1], 0) : frame[3], max(frame[0], 0) : frame[2]] = True
-        ring[y0:y1, x0:x1] = False
-        drawn[ring] = RED
+        left, top = max(frame[0], 0), max(frame[1], 0)
+        around = drawn[top : frame[3], left : frame[2]]
+        ring = np.ones(around.shape[:2], np.bool_)
+        ring[y0 - top : y1 - top, x0 - left : x1 - left] = False
+        around[ring] = RED
     taken = list(frames)
     for number, frame in enumerate(frames, 1):
         tag = _tag(str(number), picture)
@@ -82,9 +91,9 @@ def line_width(picture: NDArray[np.uint8]) -> int:
 
 def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A colour copy of a grey or colour picture."""
-    if picture.ndim == 3:
-        return picture.copy()
-    return np.repeat(picture[:, :, None], 3, axis=2)
+    drawn = blank(*picture.shape[:2])
+    drawn[...] = picture if picture.ndim == 3 else picture[:, :, None]
+    return drawn
 
 
 def _tag(digit: str, picture: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -3,52 +3,56 @@
 Each stage is a function of its inputs. Pictures are written as they are made; the tables are
 written at the end, each atomically, so a build that is killed leaves pictures and a cache that
 the next one uses, and never half a table.
+
+A build first looks at the states of all raw files, pictures and tables. Where nothing has changed
+since the last build it ends there; else it goes through the sources in which something has, and
+takes the others as they were. A file that was edited, replaced, restored or lost has another
+state (see ``trees``), so that the result is always that of a build from nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
 from medrcube.build.audit import audit
+from medrcube.build.balance import balance
 from medrcube.build.cache import BuildCache
-from medrcube.build.compose import compose
-from medrcube.build.derive import Query, derive
+from medrcube.build.compose import compose, place_keys
+from medrcube.build.derive import Query
+from medrcube.build.editions import editions_used
 from medrcube.build.engine import Engine
+from medrcube.build.gathering import Stages, Workshop, gather, remember
 from medrcube.build.items import Item, items_to_frame
+from medrcube.build.memory import dump, hash_of, load
 from medrcube.build.overlap import shared_images
-from medrcube.build.plan import Job, plan
-from medrcube.build.render import Picture, Rendered, recipe_id
+from medrcube.build.proposing import LlmReport, propose, require_index
 from medrcube.build.repeats import bar_repeats
 from medrcube.build.samples import Sample, samples_to_frame
-from medrcube.build.sampling import select
-from medrcube.build.scan import Scan, scan
+from medrcube.build.site import Site, site_of
+from medrcube.build.source_build import SourceBuild, Unread, still_unread
+from medrcube.build.trees import State, state_of
+from medrcube.build.wording import own_words
 from medrcube.errors import MedrcubeError
 from medrcube.files import replacing, sweep, write_text
-from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Problem
+from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.indexed import Indexed
+from medrcube.ontologies.knowledge import Knowledge, Silent
+from medrcube.ontologies.safety import Rules
+from medrcube.records import Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import get_source
-from medrcube.workspace import BuildSettings, Workspace, patient_key
-
-
-class Stages(Protocol):
-    """Shows progress; ``medrcube.console.Reporter`` is one."""
-
-    def stage(self, name: str, total: int) -> AbstractContextManager[Any]:
-        """A context whose value is called with the number of units done."""
-        ...
+from medrcube.workspace import Wanted, Workspace, patient_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,7 @@ class BuildReport:
         shared: pairs of sources that share images, in words.
         failures: what stops a release.
         seconds: wall time.
+        llm: what a language model cost and gave, where the workspace names one.
     """
 
     sources: tuple[SourceReport, ...]
@@ -97,6 +102,7 @@ class BuildReport:
     shared: tuple[str, ...]
     failures: tuple[str, ...]
     seconds: float
+    llm: LlmReport | None = None
 
 
 def build(
@@ -114,38 +120,75 @@ def build(
             f"{workspace.root}: no source to build; name one in medrcube.toml or with  "
             "--source ID=ROOT"
         )
-    with BuildCache(workspace.cache) as cache:
+    outside = _outside(workspace)
+    with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
+        if workspace.llm is not None:
+            require_index(knowledge)
         sweep(workspace.root)
         sweep(workspace.images)
-        scans = _scan_all(workspace, sources, cache, stages)
-        jobs = [job for found in scans for job in plan(found.source, found.root, found.cases)]
-        results, reused = _render_all(workspace, cache, jobs, engine, stages)
-        samples, recipes = _samples(scans, results)
-        queries, problems = _derive_all(scans, results, samples)
-        items, dropped = _compose(workspace.settings, queries, samples)
-        verdict = audit(samples, items, problems, {s.source.id: len(s.absent) for s in scans})
-        reports = _reports(scans, problems, samples, items)
+        shop = Workshop(
+            images=workspace.images,
+            secret=patient_key(workspace),
+            cache=cache,
+            engine=engine,
+            stages=stages,
+        )
+        sites = _look(workspace, sources, shop)
+        earlier = _recall(workspace, outside, sites, shop)
+        if earlier is not None:
+            return replace(earlier, seconds=time.monotonic() - started)
+        gathered = gather(sites, shop)
+        keys = remember(sites, gathered, shop)
+        cards = [site.source.card for site in sites]
+        samples = [sample for part in gathered.parts for sample in part.samples]
+        problems = [it for part in gathered.parts for it in (*part.set_aside, *part.problems)]
+        queries = bar_repeats([query for part in gathered.parts for query in part.queries])
+        items, dropped, llm = _compose(workspace, cards, queries, knowledge)
+        absent = {part.source: part.absent for part in gathered.parts}
+        verdict = audit(samples, items, problems, absent)
+        reports = _reports(gathered.parts, items)
         failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
-        shared = shared_images([found.source.card for found in scans], samples)
+        shared = shared_images(cards, samples)
         verdict = {
             **verdict,
             "dropped": dropped,
             "failures": failures,
             "shared_images": [asdict(pair) for pair in shared],
+            "ontologies": editions_used(workspace.ontology_index),
+            **({"llm": llm.stated()} if llm is not None else {}),
         }
+        recipes = "".join(part.recipes for part in gathered.parts)
         outcome = _Outcome(
             samples=samples, items=items, problems=problems, recipes=recipes, verdict=verdict
         )
-        _write_tables(workspace, outcome)
-    return BuildReport(
-        sources=reports,
-        rendered=len(jobs) - reused,
-        reused=reused,
-        dropped=dropped,
-        shared=tuple(pair.describe() for pair in shared),
-        failures=tuple(failures),
-        seconds=time.monotonic() - started,
-    )
+        tables = _write_tables(workspace, outcome)
+        report = BuildReport(
+            sources=reports,
+            rendered=gathered.rendered,
+            reused=gathered.reused,
+            dropped=dropped,
+            shared=tuple(pair.describe() for pair in shared),
+            failures=tuple(failures),
+            seconds=time.monotonic() - started,
+            llm=llm,
+        )
+        if keys is not None and not (llm and (llm.sent or llm.left)):
+            unread = tuple(it for part in gathered.parts for it in part.unread)
+            key = hash_of(outside, keys, tables)
+            cache.remember(_NAME, key, dump(_Earlier(report=report, unread=unread)))
+    return report
+
+
+_NAME = "outcome"
+"""Name of the record of the last build."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earlier:
+    """The last build, for as long as nothing has changed."""
+
+    report: BuildReport
+    unread: tuple[Unread, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,160 +198,118 @@ class _Outcome:
     samples: Sequence[Sample]
     items: Sequence[Item]
     problems: Sequence[Problem]
-    recipes: Sequence[Mapping[str, Any]]
+    recipes: str
     verdict: Mapping[str, Any]
 
 
-def _scan_all(
-    workspace: Workspace, sources: Mapping[str, Source], cache: BuildCache, stages: Stages
-) -> list[Scan]:
+def _look(workspace: Workspace, sources: Mapping[str, Source], shop: Workshop) -> tuple[Site, ...]:
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
-    key = patient_key(workspace)
-    scans: list[Scan] = []
-    with stages.stage("scan", len(named)) as advance:
+    sites: list[Site] = []
+    with shop.stages.stage("look", len(named)) as advance:
         for source, root in named:
-            scans.append(scan(source, root, key, cache))
+            sites.append(site_of(source, root, shop.images, shop.secret))
             advance()
-    return scans
+    return tuple(sites)
+
+
+def _recall(
+    workspace: Workspace, outside: str, sites: Sequence[Site], shop: Workshop
+) -> BuildReport | None:
+    """Report of a build that has nothing to do, but to try again what could not be read."""
+    keys = tuple(site.key(site.pictures) for site in sites)
+    tables = tuple(state_of(path) for path in _tables(workspace))
+    if None in keys or None in tables:
+        return None
+    record = shop.cache.recall(_NAME, hash_of(outside, keys, tables))
+    if record is None:
+        return None
+    earlier: _Earlier = load(record)
+    if not still_unread(earlier.unread, shop.engine, shop.images):
+        return None
+    again = len(earlier.unread)
+    cases = sum(source.cases for source in earlier.report.sources)
+    return replace(earlier.report, rendered=again, reused=cases - again)
+
+
+def _outside(workspace: Workspace) -> str:
+    """Hash of what a build depends on beside its sources; taken before any of it is read."""
+    names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
+    files = (workspace.ontology_index, workspace.proposals)
+    states = [state_of(path) for path in files if path is not None]
+    return hash_of([(name, getattr(workspace, name)) for name in names], states)
+
+
+def _tables(workspace: Workspace) -> tuple[Path, ...]:
+    return (
+        workspace.samples,
+        workspace.items,
+        workspace.quarantine,
+        workspace.recipes,
+        workspace.audit,
+    )
 
 
 def _compose(
-    settings: BuildSettings, queries: Sequence[Query], samples: Sequence[Sample]
-) -> tuple[Sequence[Item], Mapping[str, int]]:
-    composed = compose(
+    workspace: Workspace,
+    cards: Sequence[Card],
+    queries: Sequence[Query],
+    knowledge: Knowledge,
+) -> tuple[Sequence[Item], Mapping[str, int], LlmReport | None]:
+    settings = workspace.settings
+    proposed = propose(
         queries,
-        load_terms(),
-        load_relations(),
+        Rules(evidence=settings.evidence, knowledge=knowledge),
+        stated={
+            card.id: frozenset(name for it in card.fields.values() for name in it.concepts())
+            for card in cards
+        },
+        settings=settings,
+        llm=workspace.llm,
+        store=workspace.proposals,
+    )
+    composed = compose(
+        proposed.queries,
+        proposed.terms,
+        proposed.relations,
         options=settings.options,
         evidence=settings.evidence,
         seed=settings.seed,
+        sources=proposed.sources,
+        knowledge=knowledge,
+        per_cell=settings.items_per_cell or None,
+        difficulty=None if settings.difficulty is Wanted.MIXED else Difficulty(settings.difficulty),
+        words=own_words(cards),
     )
-    items = select(
-        composed.items, samples, per_cell=settings.items_per_cell or None, seed=settings.seed
-    )
-    return items, dict(sorted(composed.dropped.items()))
+    balanced = balance(composed.items, settings.seed)
+    items = place_keys(balanced.items, settings.seed)
+    report = proposed.report.counted(items) if proposed.report is not None else None
+    return items, dict(sorted((composed.dropped + balanced.dropped).items())), report
 
 
-def _render_all(
-    workspace: Workspace, cache: BuildCache, jobs: Sequence[Job], engine: Engine, stages: Stages
-) -> tuple[dict[tuple[str, str], Rendered], int]:
-    """Render what is new and take the rest from the cache; by source and case key."""
-    results: dict[tuple[str, str], Rendered] = {}
-    new: list[Job] = []
-    with stages.stage("render", len(jobs)) as advance:
-        for job in jobs:
-            known = cache.find(job, workspace.images)
-            if known is None:
-                new.append(job)
-            else:
-                results[job.source, job.case.key] = known
-                advance()
-        # Large files first: no worker is left alone with one at the end.
-        new.sort(key=lambda job: -sum(map(_size, job.case.files())))
-        for job, rendered in engine.run(new, workspace.images):
-            cache.keep(job, rendered)
-            results[job.source, job.case.key] = rendered
-            advance()
-    sweep(workspace.images)  # a worker that died may have been writing
-    return results, len(jobs) - len(new)
+@contextmanager
+def _knowledge(index: Path | None) -> Iterator[Knowledge]:
+    """What the user's ontologies say, or silence where there is no index."""
+    if index is None:
+        yield Silent()
+        return
+    with Index(index) as opened:
+        yield Indexed(opened)
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:  # gone since the scan; its case will say so
-        return 0
-
-
-def _samples(
-    scans: Sequence[Scan], results: Mapping[tuple[str, str], Rendered]
-) -> tuple[list[Sample], list[Mapping[str, Any]]]:
-    samples: list[Sample] = []
-    recipes: list[Mapping[str, Any]] = []
-    for found in scans:
-        for case in found.cases:
-            for picture in results[found.source.id, case.key].pictures:
-                sample = _sample(found.source.card, case, picture)
-                samples.append(sample)
-                recipes.append({"sample": sample.id, "image": sample.image, **picture.recipe})
-    return samples, recipes
-
-
-def _sample(card: Card, case: Case, picture: Picture) -> Sample:
-    artefact = picture.artefact
-    identity = [card.id, case.key, artefact.kind, artefact.field, artefact.concept, picture.frames]
-    return Sample(
-        id=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16],
-        source=card.id,
-        case=case.key,
-        artefact=artefact.kind,
-        field=artefact.field,
-        marked=artefact.concept,
-        truth=str(picture.truth or ""),
-        choices=picture.choices,
-        area=picture.area,
-        regions=picture.regions,
-        image=f"images/{picture.path}",
-        pixel_sha256=picture.pixel_sha256,
-        width=picture.width,
-        height=picture.height,
-        anatomy=case.anatomy or card.anatomy,
-        modality=case.modality or card.modality,
-        patient=case.patient or "",
-        split=case.split or "",
-        scope=(case.shows or card.shows).name.lower(),
-        licence=case.licence or card.access.licence,
-        redistribute=_may_pass_on(card, case),
-        frames=picture.frames,
-        reason=picture.reason,
-        recipe=recipe_id(picture.recipe),
-    )
-
-
-def _may_pass_on(card: Card, case: Case) -> bool:
-    return card.access.redistribute if case.redistribute is None else case.redistribute
-
-
-def _derive_all(
-    scans: Sequence[Scan],
-    results: Mapping[tuple[str, str], Rendered],
-    samples: Sequence[Sample],
-) -> tuple[list[Query], list[Problem]]:
-    by_case: dict[tuple[str, str], list[Sample]] = {}
-    for sample in samples:
-        by_case.setdefault((sample.source, sample.case), []).append(sample)
-    queries: list[Query] = []
-    problems: list[Problem] = []
-    for found in scans:
-        card = found.source.card
-        problems.extend(found.problems)
-        for case in found.cases:
-            problems.extend(results[card.id, case.key].problems)
-            queries.extend(derive(card, case, by_case.get((card.id, case.key), [])))
-    return bar_repeats(queries), problems
-
-
-def _reports(
-    scans: Sequence[Scan],
-    problems: Sequence[Problem],
-    samples: Sequence[Sample],
-    items: Sequence[Item],
-) -> tuple[SourceReport, ...]:
-    pictures = Counter(sample.source for sample in samples)
+def _reports(parts: Sequence[SourceBuild], items: Sequence[Item]) -> tuple[SourceReport, ...]:
     made = Counter(item.source for item in items)
-    failed = {(p.source, p.case) for p in problems if p.stage == "render"}
     return tuple(
         SourceReport(
-            source=found.source.id,
-            layout=found.layout.describe(),
-            cases=len(found.cases),
-            absent=len(found.absent),
-            set_aside=len(found.problems),
-            failed=sum(source == found.source.id for source, _ in failed),
-            pictures=pictures[found.source.id],
-            items=made[found.source.id],
+            source=part.source,
+            layout=part.layout,
+            cases=part.cases,
+            absent=part.absent,
+            set_aside=len(part.set_aside),
+            failed=len({it.case for it in part.problems if it.stage == "render"}),
+            pictures=len(part.samples),
+            items=made[part.source],
         )
-        for found in scans
+        for part in parts
     )
 
 
@@ -321,15 +322,24 @@ def _gate(reports: Sequence[SourceReport], gate: float) -> list[str]:
     ]
 
 
-def _write_tables(workspace: Workspace, outcome: _Outcome) -> None:
-    write_parquet(workspace.samples, samples_to_frame(outcome.samples))
-    write_parquet(workspace.items, items_to_frame(outcome.items))
+def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None, ...]:
+    """Write all tables; returns the state in which each was left."""
     columns = list(Problem.__dataclass_fields__)
     rows = [asdict(problem) for problem in outcome.problems]
-    write_parquet(workspace.quarantine, pd.DataFrame(rows, columns=columns, dtype="str"))
-    lines = "".join(json.dumps(recipe, sort_keys=True) + "\n" for recipe in outcome.recipes)
-    write_text(workspace.recipes, lines)
-    write_text(workspace.audit, json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n")
+    quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
+    verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
+    write: dict[Path, Callable[[Path], None]] = {
+        workspace.samples: lambda path: write_parquet(path, samples_to_frame(outcome.samples)),
+        workspace.items: lambda path: write_parquet(path, items_to_frame(outcome.items)),
+        workspace.quarantine: lambda path: write_parquet(path, quarantine),
+        workspace.recipes: lambda path: write_text(path, outcome.recipes),
+        workspace.audit: lambda path: write_text(path, verdict),
+    }
+    states: list[State | None] = []
+    for path in _tables(workspace):
+        write[path](path)
+        states.append(state_of(path))
+    return tuple(states)
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> None:

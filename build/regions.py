@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build import polygons, readers
+from medrcube.build.mask import Mask
 from medrcube.build.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.records import Consensus, MaskFile, Outline, Polygons, Rectangle, Runs, Shape
@@ -16,8 +18,8 @@ from medrcube.records import Consensus, MaskFile, Outline, Polygons, Rectangle, 
 _SLACK = 1
 
 
-def rasterise(shape: Shape, volume: Volume) -> NDArray[np.bool_]:
-    """Where a region lies, ``(n, rows, columns)`` on the stored grid of its image.
+def rasterise(shape: Shape, volume: Volume) -> Mask:
+    """Where a region lies, on the stored grid of its image.
 
     Args:
         shape: of the region.
@@ -41,7 +43,7 @@ def rasterise(shape: Shape, volume: Volume) -> NDArray[np.bool_]:
     return _consensus(shape, volume)
 
 
-def _rectangle(box: Rectangle, volume: Volume) -> NDArray[np.bool_]:
+def _rectangle(box: Rectangle, volume: Volume) -> Mask:
     x0, y0, x1, y1 = box.xyxy
     count, height, width = volume.slices.shape[:3]
     if box.frame is not None and box.frame != (width, height):
@@ -63,20 +65,27 @@ def _rectangle(box: Rectangle, volume: Volume) -> NDArray[np.bool_]:
             "from 0); is the series complete?",
             code="box-outside",
         )
-    mask = np.zeros((count, height, width), np.bool_)
-    mask[first:behind, math.floor(y0) : math.ceil(y1), math.floor(x0) : math.ceil(x1)] = True
-    return mask
+    picture = np.zeros((height, width), np.bool_)
+    picture[math.floor(y0) : math.ceil(y1), math.floor(x0) : math.ceil(x1)] = True
+    return Mask.of((count, height, width), ((k, picture) for k in range(first, behind)))
 
 
-def _polygons(shape: Polygons, volume: Volume) -> NDArray[np.bool_]:
-    size = volume.slices.shape[1:3]
-    mask = np.zeros(volume.slices.shape[:3], np.bool_)
+def _polygons(shape: Polygons, volume: Volume) -> Mask:
+    rows, columns = volume.slices.shape[1:3]
+    by_slice: dict[int, list[Outline]] = {}
     # Holes go last: what one outline adds, no order of the file may give back.
     for outline in sorted(shape.outlines, key=lambda outline: outline.hole):
-        k = _slice_of(outline, volume)
-        enclosed = _enclosed(outline, (size[0], size[1]))
-        mask[k] = mask[k] & ~enclosed if outline.hole else mask[k] | enclosed
-    return mask
+        by_slice.setdefault(_slice_of(outline, volume), []).append(outline)
+
+    def pictures() -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        for k, outlines in by_slice.items():
+            picture = np.zeros((rows, columns), np.bool_)
+            for outline in outlines:
+                enclosed = _enclosed(outline, (rows, columns))
+                picture = picture & ~enclosed if outline.hole else picture | enclosed
+            yield k, picture
+
+    return Mask.of(volume.slices.shape, pictures())
 
 
 def _enclosed(outline: Outline, size: tuple[int, int]) -> NDArray[np.bool_]:
@@ -106,7 +115,7 @@ def _slice_of(outline: Outline, volume: Volume) -> int:
     return volume.slice_ids[outline.slice]
 
 
-def _runs(shape: Runs, volume: Volume) -> NDArray[np.bool_]:
+def _runs(shape: Runs, volume: Volume) -> Mask:
     count, rows, columns = volume.slices.shape[:3]
     _only(count, "run-length code")
     if shape.size != (rows, columns):
@@ -124,19 +133,25 @@ def _runs(shape: Runs, volume: Volume) -> NDArray[np.bool_]:
                 code="run-outside",
             )
         flat[first : first + length] = True
-    mask = flat.reshape(columns, rows).T if shape.down else flat.reshape(rows, columns)
-    return mask[None]
+    picture = flat.reshape(columns, rows).T if shape.down else flat.reshape(rows, columns)
+    return Mask.of((count, rows, columns), [(0, picture)])
 
 
-def _consensus(shape: Consensus, volume: Volume) -> NDArray[np.bool_]:
+def _consensus(shape: Consensus, volume: Volume) -> Mask:
     if not shape.readings:
         raise ReadError("a consensus of no reading marks nothing", code="no-reading")
-    votes = np.zeros(volume.slices.shape[:3], np.uint8)
-    for reading in shape.readings:
-        votes += rasterise(reading, volume)
+    masks = [rasterise(reading, volume) for reading in shape.readings]
     # Shares are no exact numbers: 0.28 of 25 is a little above 7 and still means 7.
-    needed = math.ceil(shape.share * len(shape.readings) - 1e-9)
-    return votes >= max(1, needed)
+    needed = max(1, math.ceil(shape.share * len(shape.readings) - 1e-9))
+
+    def agreed(k: int) -> NDArray[np.bool_]:
+        votes = np.zeros(volume.slices.shape[1:3], np.uint8)
+        for mask in masks:
+            votes += mask[k]
+        return votes >= needed
+
+    marked = [k for k in range(volume.slices.shape[0]) if any(mask.marks(k) for mask in masks)]
+    return Mask.of(volume.slices.shape, ((k, agreed(k)) for k in marked))
 
 
 def _only(count: int, what: str) -> int:

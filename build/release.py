@@ -107,7 +107,7 @@ def release(
             tree = Path(folder) / "tree"
             _write_sources(workspace, tree, chosen, pictures, kept)
             _write_proofs(workspace, tree, chosen, pictures, audit)
-            card = _card(sources, report, chosen, name=name, private=private)
+            card = _card(sources, report, chosen, audit, name=name, private=private)
             (tree / "README.md").write_text(card, encoding="utf-8")
             _write_sums(tree)
             tree.rename(out)
@@ -130,6 +130,11 @@ def _load(workspace: Workspace) -> tuple[list[Sample], list[Item], dict[str, Any
         raise WorkspaceError(
             f"{error.filename}: is missing; build first:  medrcube build {workspace.root}"
         ) from None
+    if "ontologies" not in audit:
+        raise WorkspaceError(
+            f"{workspace.audit}: does not say which ontologies the items use, as an older version "
+            f"wrote it; build again:  medrcube build {workspace.root}"
+        )
     return samples, items, audit
 
 
@@ -212,6 +217,7 @@ def _card(
     sources: Mapping[str, Source],
     report: ReleaseReport,
     items: Sequence[Item],
+    audit: Mapping[str, Any],
     *,
     name: str,
     private: bool,
@@ -228,6 +234,7 @@ def _card(
         cards=used,
         counts=counts,
         private=private,
+        editions=audit["ontologies"]["editions"],
     )
 
 

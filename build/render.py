@@ -15,6 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from medrcube.build.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.marks import Drawn, draw
 from medrcube.build.plan import Artefact, Job
@@ -128,30 +131,47 @@ def _render(
     origin = _origin(job, digests)
     for choice in choices:
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
-        scene = _Scene(job=job, tiles=tiles, choice=choice, origin=origin, marker=marker)
         clean = side_by_side([tile.picture(choice.index) for tile in tiles])
+        if choice is choices[-1]:
+            tiles = [tile.without_pixels() for tile in tiles]
         if clean.min() == clean.max():
             raise ReadError(
                 f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
             )
+        scene = _Scene(job=job, tiles=tiles, choice=choice, origin=origin, marker=marker)
         masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
         for artefact in job.artefacts:
-            made = draw(job, artefact, clean, masks)
-            if isinstance(made, str):
-                message = f"{made}, so no ROI Grounding item is made of it"
-                problems.append(_problem(job, "no-grounding", message, stage="compose"))
+            made = _make(scene, artefact, clean, masks, images)
+            if isinstance(made, Problem):
+                problems.append(made)
             elif made is not None:
-                pictures.append(_write(scene, made, images))
+                pictures.append(made)
     return tuple(pictures), tuple(problems)
+
+
+def _make(
+    scene: _Scene,
+    artefact: Artefact,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+    images: Path,
+) -> Picture | Problem | None:
+    """Draw and write one artefact; ``None`` when this slice does not show its region."""
+    drawn = draw(scene.job, artefact, clean, masks)
+    if isinstance(drawn, str):
+        message = f"{drawn}, so no ROI Grounding item is made of it"
+        return _problem(scene.job, "no-grounding", message, stage="compose")
+    return None if drawn is None else _write(scene, drawn, images)
 
 
 def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
     job, choice = scene.job, scene.choice
     path = f"{job.source}/{job.name}{scene.marker}{drawn.artefact.suffix}.png"
-    data = encode_png(drawn.pixels)
-    write_again(images / path, data)
     height, width = drawn.pixels.shape[:2]
     digest = pixel_hash(drawn.pixels)
+    # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
+    data = encode_png(drawn.pixels, spend=drawn.artefact.kind != "clean")
+    write_again(images / path, data)
     return Picture(
         artefact=drawn.artefact,
         path=path,

@@ -1,97 +1,86 @@
-"""Quotas: which items of a batch to keep.
+"""Quotas: which questions of a batch to ask.
 
 At most N for each source and task, spread over the answers and the patients, and preferably on
-pictures that carry several tasks, because those make the chains for credibility.
+pictures that carry several tasks, because those make the chains for credibility. Drawn before the
+options are, so that options are balanced over what is asked and not over what is left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from medrcube.build.compose import place_keys
-from medrcube.build.items import Item
-from medrcube.build.samples import Sample
-from medrcube.errors import WorkspaceError
-from medrcube.ontologies.distractors import tie
+from medrcube.build.ready import Ready
+
+QUOTA = "quota"
+"""Reason under which questions beyond the quota are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    """An item with what decides over it.
+    """A question with what decides over it.
 
     Attributes:
-        item: the item.
+        ready: the question.
         picture: the slice that it shows; marked and clean pictures of one slice are one.
         patient: the patient; where the source names none, each case counts as its own.
         tasks: how many tasks the batch has on the picture.
-        lot: place drawn by lot.
     """
 
-    item: Item
+    ready: Ready
     picture: str
     patient: str
     tasks: int
-    lot: str
 
 
-def select(
-    items: Iterable[Item],
-    samples: Iterable[Sample],
-    *,
-    per_cell: int | None,
-    seed: int,
-) -> tuple[Item, ...]:
-    """Keep at most ``per_cell`` items of every (source, task) and place their keys anew.
+def select(ready: Sequence[Ready], *, per_cell: int | None) -> tuple[Ready, ...]:
+    """Keep at most ``per_cell`` questions of every (source, task), by lot.
 
-    The same set of items gives the same result in any order. ``None`` keeps all.
+    The same set of questions gives the same result in any order. ``None`` keeps all.
 
     Raises:
-        WorkspaceError: an item names a picture that is not among the samples.
         ValueError: ``per_cell`` is below one.
     """
-    items = list(items)
-    if per_cell is None:
-        return place_keys(items, seed)
-    if per_cell < 1:
-        raise ValueError(f"per_cell={per_cell}: must be one or more, or None for all")
+    chosen = list(ready)
+    if per_cell is not None:
+        if per_cell < 1:
+            raise ValueError(f"per_cell={per_cell}: must be one or more, or None for all")
+        chosen = list(_drawn(ready, per_cell))
+    return tuple(sorted(chosen, key=lambda one: (one.lot, one.identity)))
+
+
+def _drawn(ready: Sequence[Ready], per_cell: int) -> Iterator[Ready]:
     cells: dict[tuple[str, str], list[_Candidate]] = {}
-    for candidate in _candidates(items, {sample.id: sample for sample in samples}, seed):
-        cells.setdefault((candidate.item.source, candidate.item.task), []).append(candidate)
-    chosen: list[Item] = []
+    for candidate in _candidates(ready):
+        query = candidate.ready.query
+        cells.setdefault((query.sample.source, query.task), []).append(candidate)
     in_use: set[str] = set()
     # The cell with least choice goes first, so that the others can join its pictures.
     for _, members in sorted(cells.items(), key=lambda cell: (len(cell[1]), cell[0])):
         taken = _fill(members, per_cell, in_use)
         in_use.update(candidate.picture for candidate in taken)
-        chosen.extend(candidate.item for candidate in taken)
-    return place_keys(chosen, seed)
+        yield from (candidate.ready for candidate in taken)
 
 
-def _candidates(
-    items: Sequence[Item], samples: dict[str, Sample], seed: int
-) -> Iterable[_Candidate]:
-    pictures: dict[str, str] = {}
-    for item in items:
-        sample = samples.get(item.sample)
-        if sample is None:
-            raise WorkspaceError(
-                f"item {item.id}: its picture {item.sample!r} is not among the samples; "
-                "build the workspace again"
-            )
-        pictures[item.id] = f"{sample.source}|{sample.case}|{sample.frames}"
-    tasks = Counter(picture for _, picture in {(it.task, pictures[it.id]) for it in items})
-    for item in items:
-        sample = samples[item.sample]
+def _candidates(ready: Sequence[Ready]) -> Iterator[_Candidate]:
+    pictures = [_picture(one) for one in ready]
+    pairs = {(one.query.task, picture) for one, picture in zip(ready, pictures, strict=True)}
+    tasks = Counter(picture for _, picture in pairs)
+    for one, picture in zip(ready, pictures, strict=True):
+        sample = one.query.sample
         yield _Candidate(
-            item=item,
-            picture=pictures[item.id],
+            ready=one,
+            picture=picture,
             patient=sample.patient or sample.case,
-            tasks=tasks[pictures[item.id]],
-            lot=tie(seed, item.id),
+            tasks=tasks[picture],
         )
+
+
+def _picture(one: Ready) -> str:
+    sample = one.query.sample
+    return f"{sample.source}|{sample.case}|{sample.frames}"
 
 
 def _fill(
@@ -103,12 +92,12 @@ def _fill(
 
     def rank(candidate: _Candidate) -> tuple[int, bool, int, str]:
         fresh = candidate.picture not in in_use
-        return (patients[candidate.patient], fresh, -candidate.tasks, candidate.lot)
+        return (patients[candidate.patient], fresh, -candidate.tasks, candidate.ready.lot)
 
     heaps: dict[str, list[tuple[tuple[int, bool, int, str], str, _Candidate]]] = {}
     for candidate in candidates:
-        entry = (rank(candidate), candidate.item.id, candidate)
-        heaps.setdefault(candidate.item.concept, []).append(entry)
+        entry = (rank(candidate), candidate.ready.identity, candidate)
+        heaps.setdefault(candidate.ready.answer, []).append(entry)
     for heap in heaps.values():
         heapify(heap)
     chosen: list[_Candidate] = []

@@ -7,14 +7,14 @@ import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
-from medrcube.build import scan_memory
+from medrcube.build.memory import Memory, dump, load, scan_key
+from medrcube.build.trees import Tree, look
 from medrcube.errors import SourceError
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source, quirk_of
-from medrcube.sources.layout import LayoutReport, check_root, compile_glob, verify, walk
+from medrcube.sources.layout import LayoutReport, check_root, compile_glob, verify
 
 PICTURE_SUFFIXES = frozenset(
     {
@@ -25,11 +25,8 @@ PICTURE_SUFFIXES = frozenset(
 )
 """Files that hold pixels; one that no case uses is reported, never passed over in silence."""
 
-
-_OUTSIDE = (
-    "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
-    "it (cp -rL), or name the folder that the link leads to as the raw root"
-)
+_Found = tuple[LayoutReport, tuple[Case, ...], tuple[str, ...], tuple[Problem, ...]]
+"""Layout, cases, keys of absent cases, problems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,19 +50,13 @@ class Scan:
     problems: tuple[Problem, ...]
 
 
-class ScanMemory(Protocol):
-    """Keeps the latest scan of each source; ``BuildCache`` is one."""
-
-    def find_scan(self, source: str, key: str) -> bytes | None:
-        """The record kept under that key, or ``None``."""
-        ...
-
-    def keep_scan(self, source: str, key: str, record: bytes) -> None:
-        """Keep a record in place of the source's last one."""
-        ...
-
-
-def scan(source: Source, root: Path, key: bytes, memory: ScanMemory | None = None) -> Scan:
+def scan(
+    source: Source,
+    root: Path,
+    key: bytes,
+    memory: Memory | None = None,
+    tree: Tree | None = None,
+) -> Scan:
     """Verify a raw tree and list its cases; opens no pixel file.
 
     Patient identifiers go no further than here: the cases carry keyed hashes.
@@ -75,27 +66,32 @@ def scan(source: Source, root: Path, key: bytes, memory: ScanMemory | None = Non
         root: the raw tree.
         key: secret of the workspace, for ``hash_patient``.
         memory: with one, a tree in which no file has changed is not looked through again.
+        tree: what ``visit`` gives, where it is known already.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
+    tree = tree or visit(source, root)
+    if memory is None or not tree.settled:
+        return _scan(source, tree, _look_through(source, tree, key))
+    name, state = f"scan/{source.id}", scan_key(source, tree, key)
+    record = memory.recall(name, state)
+    if record is not None:
+        return _scan(source, tree, load(record))
+    found = _look_through(source, tree, key)
+    memory.remember(name, state, dump(found))
+    return _scan(source, tree, found)
+
+
+def visit(source: Source, root: Path) -> Tree:
+    """Look at the raw tree of a source.
+
+    Raises:
+        SourceError: there is no folder.
+    """
     root = root.resolve()
     check_root(source.card, root)
-    names, barred = _sorted_out(root, walk(root))
-    if barred:
-        memory = None  # it looks at states of files, in which a link and its copy can be alike
-    state = scan_memory.scan_key(source, root, names, key) if memory else ""
-    record = memory.find_scan(source.id, state) if memory else None
-    if record is not None:
-        found = scan_memory.load(record)
-    else:
-        found = _look_through(source, root, names, barred, key)
-        if memory:
-            memory.keep_scan(source.id, state, scan_memory.dump(found))
-    layout, cases, absent, problems = found
-    return Scan(
-        source=source, root=root, layout=layout, cases=cases, absent=absent, problems=problems
-    )
+    return look(root)
 
 
 def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
@@ -105,40 +101,21 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _sorted_out(root: Path, names: Iterable[str]) -> tuple[list[str], Mapping[str, str]]:
-    """Files that may be read, and why others may not; links to nothing are not there.
-
-    An archive from the network can hold a link to any file of this machine, which would end up
-    in a picture, and a pipe, which never ends.
-    """
-    kept: list[str] = []
-    barred: dict[str, str] = {}
-    inside: dict[str, bool] = {}
-    for name in names:
-        path, folder = root / name, name.rpartition("/")[0]
-        if folder not in inside:
-            inside[folder] = path.parent.resolve().is_relative_to(root)
-        linked = path.is_symlink()
-        if linked and not path.exists():
-            continue
-        if not inside[folder] or (linked and not path.resolve().is_relative_to(root)):
-            barred[name] = _OUTSIDE
-        elif not path.is_file():
-            barred[name] = "is no file but a pipe or a device; expected a file"
-        else:
-            kept.append(name)
-    return kept, barred
+def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
+    layout, cases, absent, problems = found
+    return Scan(
+        source=source, root=tree.root, layout=layout, cases=cases, absent=absent, problems=problems
+    )
 
 
-def _look_through(
-    source: Source, root: Path, names: Sequence[str], barred: Mapping[str, str], key: bytes
-) -> scan_memory.Found:
-    report = verify(source.card, root, [*names, *barred])
+def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
+    root, barred = tree.root, tree.barred
+    report = verify(source.card, root, [*tree.states, *barred])
     if not report.fits:
         raise SourceError(
             f"{report.describe()}. See  medrcube sources show {source.id}  for the layouts"
         )
-    there = set(names)
+    there = set(tree.states)
     cases: list[Case] = []
     absent: list[str] = []
     problems: list[Problem] = []

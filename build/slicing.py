@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from medrcube.build.mask import Mask
 from medrcube.errors import ReadError
 
 
@@ -19,9 +19,7 @@ class Choice:
     reason: str
 
 
-def choose_slices(
-    policy: str, count: int, masks: Sequence[NDArray[np.bool_]]
-) -> tuple[Choice, ...]:
+def choose_slices(policy: str, count: int, masks: Sequence[Mask]) -> tuple[Choice, ...]:
     """Choose slices of a volume by a named policy of the card.
 
     Ties go to the slice nearest the middle of the volume, then to the lower index.
@@ -30,7 +28,7 @@ def choose_slices(
         policy: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
             or ``all``.
         count: number of slices.
-        masks: ``(slices, rows, columns)``, one for each region, in display order.
+        masks: one for each region, in display order.
 
     Raises:
         ReadError: the policy finds no slice.
@@ -58,18 +56,18 @@ def choose_slices(
     )
 
 
-def _largest(count: int, masks: Sequence[NDArray[np.bool_]]) -> Choice:
-    area = sum((mask.sum(axis=(1, 2), dtype=np.int64) for mask in masks), np.zeros(count, np.int64))
+def _largest(count: int, masks: Sequence[Mask]) -> Choice:
+    area = sum((mask.areas() for mask in masks), np.zeros(count, np.int64))
     if not area.any():
         raise ReadError("no region marks a pixel in any slice", code="no-slice")
     best = min(range(count), key=lambda k: (-int(area[k]), abs(2 * k - count + 1), k))
     return Choice(best, f"largest marked area, {int(area[best])} pixels")
 
 
-def _middle_of_all(count: int, masks: Sequence[NDArray[np.bool_]]) -> Choice:
+def _middle_of_all(count: int, masks: Sequence[Mask]) -> Choice:
     complete = np.ones(count, np.bool_)
     for mask in masks:
-        complete &= mask.any(axis=(1, 2))
+        complete &= mask.areas() > 0
     slices = np.flatnonzero(complete) if masks else np.empty(0, np.int64)
     if not slices.size:
         raise ReadError("no slice shows every marked region", code="no-slice")

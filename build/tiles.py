@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from medrcube.build import geometry, readers
 from medrcube.build.colour import apply_colour_policy
+from medrcube.build.mask import Mask
 from medrcube.build.overlay import to_rgb
 from medrcube.build.plan import Job
 from medrcube.build.readers.checks import MOST_PIXELS
@@ -40,15 +41,15 @@ class Tile:
         volume: in display order.
         greys: grey scale of the whole volume; ``None`` for colour.
         policy: how stored values become a picture.
-        masks: number of a region -> ``(slices, rows, columns)`` in display order.
+        masks: number of a region -> where it lies, in display order.
         guide: masks that choose the slice in place of those of the regions.
     """
 
     volume: Volume
     greys: GreyScale | None
     policy: PixelPolicy
-    masks: Mapping[int, NDArray[np.bool_]]
-    guide: tuple[NDArray[np.bool_], ...] = ()
+    masks: Mapping[int, Mask]
+    guide: tuple[Mask, ...] = ()
 
     def picture(self, index: int) -> NDArray[np.uint8]:
         """One slice as an 8-bit picture with square pixels."""
@@ -59,13 +60,22 @@ class Tile:
             picture = self.greys.apply(pixels)
         return geometry.resample_picture(picture, self._size(picture.shape))
 
-    def masks_on(self, index: int) -> dict[int, NDArray[np.bool_]]:
-        """Masks of the regions that one slice shows, on the grid of its picture."""
-        return {
-            number: geometry.resample_mask(mask[index], self._size(mask[index].shape))
-            for number, mask in self.masks.items()
-            if mask[index].any()
-        }
+    def masks_on(self, index: int) -> Mapping[int, NDArray[np.bool_]]:
+        """Masks of the regions that one slice shows, on the grid of its picture.
+
+        Each is made when it is asked for: a film can have dozens, and one takes as much memory
+        as its picture.
+        """
+        return _Shown(
+            {number: mask for number, mask in self.masks.items() if mask.marks(index)},
+            index,
+            self._size(self.volume.slices.shape[1:3]),
+        )
+
+    def without_pixels(self) -> Tile:
+        """The same tile once its last picture is made; only its marks can be drawn still."""
+        shape = (0, *self.volume.slices.shape[1:])
+        return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
 
     def _size(self, shape: tuple[int, ...]) -> tuple[int, int]:
         if self.volume.spacing is None or self.policy.spacing == "square":
@@ -79,6 +89,24 @@ class Tile:
                 code="unreadable",
             )
         return geometry.square_size(shape[0], shape[1], rows, columns)
+
+
+class _Shown(Mapping[int, NDArray[np.bool_]]):
+    """The masks of one slice by the number of their region."""
+
+    def __init__(self, masks: Mapping[int, Mask], index: int, size: tuple[int, int]) -> None:
+        self._masks = masks
+        self._index = index
+        self._size = size
+
+    def __getitem__(self, number: int) -> NDArray[np.bool_]:
+        return geometry.resample_mask(self._masks[number][self._index], self._size)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._masks)
+
+    def __len__(self) -> int:
+        return len(self._masks)
 
 
 def open_tiles(job: Job) -> list[Tile]:
@@ -138,7 +166,7 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     place = {"plane": job.plane, "orient": job.policy.orient}
     orientation = geometry.orientation_of(stored, **place)
     volume = geometry.display(stored, **place)
-    masks: dict[int, NDArray[np.bool_]] = {}
+    masks: dict[int, Mask] = {}
     for index, region in enumerate(job.case.regions):
         if region.image == number and job.concepts[index] is not None:
             mask = _mask(region, stored, job.policy)
@@ -149,12 +177,15 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                     f"the region {region.value!r} ({region.evidence}) marks no pixel",
                     code="empty-mask",
                 )
-            masks[index] = orientation.apply(mask)
+            masks[index] = mask.turned(orientation.axes, orientation.flips)
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
     # An adapter with a rule of its own reads the guide itself.
     own_rule = _source(job.folder).find_hook("frames") is not None
     shapes = job.case.guide if number == 0 and not own_rule else ()
-    guide = tuple(orientation.apply(_rasterise(shape, stored, job.policy)) for shape in shapes)
+    guide = tuple(
+        _rasterise(shape, stored, job.policy).turned(orientation.axes, orientation.flips)
+        for shape in shapes
+    )
     return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide)
 
 
@@ -181,7 +212,7 @@ def _is_sane(affine: NDArray[np.float64]) -> bool:
     return bool(np.abs(affine).max() < _FAR and steps.min() > 1 / _FAR)
 
 
-def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> NDArray[np.bool_]:
+def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> Mask:
     try:
         return _rasterise(region.shape, stored, policy)
     except ReadError as error:
@@ -190,6 +221,6 @@ def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> NDArray[np.boo
         raise ReadError(f"{region.evidence}: {error}", code=error.code) from error
 
 
-def _rasterise(shape: Shape, stored: Volume, policy: PixelPolicy) -> NDArray[np.bool_]:
+def _rasterise(shape: Shape, stored: Volume, policy: PixelPolicy) -> Mask:
     # Where the card calls the affine a dummy, a mask is placed by index and not through it.
     return rasterise(shape, replace(stored, affine=None) if policy.orient == "stored" else stored)

@@ -5,15 +5,18 @@ Nothing here is windowed, flipped or resampled; `geometry` and `windowing` do th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
+import deflate
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+_BYTE: np.dtype[Any] = np.dtype(np.uint8)
 
 
 class Slices(Protocol):
@@ -120,10 +123,16 @@ class ForwardSlices:
     Reading in ascending order decodes every frame once; a step back starts over.
     """
 
-    def __init__(self, frames: Callable[[], Iterator[Array]], shape: tuple[int, ...]) -> None:
-        """Take a function that decodes from the start, and the shape it will give."""
+    def __init__(
+        self,
+        frames: Callable[[], Iterator[Array]],
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any] = _BYTE,
+    ) -> None:
+        """Take a function that decodes from the start, and the shape and type it will give."""
         self._frames = frames
         self._shape = shape
+        self._dtype = dtype
         self._cursor = frames()
         self._next = 0
         self._last: Array | None = None
@@ -135,8 +144,8 @@ class ForwardSlices:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Always uint8."""
-        return np.dtype(np.uint8)
+        """Type of the stored values."""
+        return self._dtype
 
     def __getitem__(self, k: int, /) -> Array:
         """Decode up to frame ``k``."""
@@ -152,6 +161,37 @@ class ForwardSlices:
                 self._last = frame[..., 0] if len(self._shape) == 3 and frame.ndim == 3 else frame
                 return self._last
         raise IndexError(k)
+
+
+class PackedSlices:
+    """A compressed copy of slices, for label maps: their few values pack to a hundredth."""
+
+    def __init__(self, slices: Slices) -> None:
+        """Take slices, one at a time, in ascending order."""
+        self._shape = slices.shape
+        self._dtype = slices.dtype
+        self._packed = tuple(
+            bytes(deflate.zlib_compress(np.ascontiguousarray(slices[k]), 1))
+            for k in range(slices.shape[0])
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the stored values."""
+        return self._dtype
+
+    def __getitem__(self, k: int, /) -> Array:
+        """Unpack one slice."""
+        if not 0 <= k < self._shape[0]:
+            raise IndexError(k)
+        size = math.prod(self._shape[1:]) * self._dtype.itemsize
+        stored: Array = np.frombuffer(deflate.zlib_decompress(self._packed[k], size), self._dtype)
+        return stored.reshape(self._shape[1:])
 
 
 def is_grey(picture: Array) -> bool:

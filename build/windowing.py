@@ -12,22 +12,20 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isfinite
+from math import ceil, isfinite, prod
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.volume import Array, Greys, LookupTable, Volume, stack
+from medrcube.build.ranks import parts, values_at
+from medrcube.build.volume import Array, Greys, LookupTable, Volume
 from medrcube.errors import ReadError
 
 CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"ct:lung": (-600.0, 1500.0), "ct:brain": (40.0, 80.0), "ct:mediastinum": (40.0, 400.0)}
 )
 """Window centre and width in HU for each ``ct:`` policy."""
-
-_PART = 1 << 18
-"""Pixels that are looked up at a time."""
 
 Numbers = Mapping[str, float | str]
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -252,12 +250,9 @@ def _through(table: NDArray[np.uint8], patterns: Array) -> NDArray[np.uint8]:
     numpy widens indices to 64 bits: in parts that a cache holds, and, since none lies outside,
     without looking at each (``wrap``).
     """
-    if patterns.size <= _PART or patterns.ndim < 2:
-        return np.take(table, patterns, mode="wrap")
     picture = np.empty(patterns.shape, np.uint8)
-    rows = max(1, _PART // patterns[0].size)
-    for k in range(0, len(patterns), rows):
-        np.take(table, patterns[k : k + rows], out=picture[k : k + rows], mode="wrap")
+    for source, target in zip(parts(patterns), parts(picture), strict=True):
+        np.take(table, source, out=target, mode="wrap")
     return picture
 
 
@@ -299,12 +294,11 @@ def _percentiles(volume: Volume, low: Fraction | int, high: Fraction | int) -> t
 def _float_percentiles(
     volume: Volume, low: Fraction | int, high: Fraction | int
 ) -> tuple[float, float]:
-    flat = stack(volume.slices).ravel()
-    places = [_rank(share, flat.size) - 1 for share in (low, high)]
+    size = prod(volume.slices.shape)
+    places = [_rank(share, size) - 1 for share in (low, high)]
     if volume.greys.slope < 0:
-        places = [flat.size - 1 - place for place in places]
-    chosen = np.partition(flat, places)[places]
-    bottom, top = modality_values(volume.greys, chosen).tolist()
+        places = [size - 1 - place for place in places]
+    bottom, top = modality_values(volume.greys, values_at(volume.slices, places)).tolist()
     return bottom, top
 
 
@@ -313,7 +307,8 @@ def _histogram(volume: Volume) -> NDArray[np.int64]:
     dtype = volume.slices.dtype
     counts = np.zeros(2 ** (8 * dtype.itemsize), np.int64)
     for k in range(volume.slices.shape[0]):
-        counts += np.bincount(_patterns(volume.slices[k]).ravel(), minlength=len(counts))
+        for part in parts(_patterns(volume.slices[k])):
+            counts += np.bincount(part.ravel(), minlength=len(counts))
     if volume.greys.padding is not None:
         first, last = volume.greys.padding
         stored = _all_values(dtype)

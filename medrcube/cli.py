@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medrcube.cli_ontologies import ontologies_app
 from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers
 from medrcube.cli_sources import sources_app
 from medrcube.errors import MedrcubeError, MissingExtraError
@@ -27,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(sources_app, name="sources")
+app.add_typer(ontologies_app, name="ontologies")
 
 EXTRA_OF = {
     **dict.fromkeys(
@@ -37,6 +40,7 @@ EXTRA_OF = {
         "build",
     ),
     "distributed": "dask",
+    **dict.fromkeys(("oxrdflib", "pronto", "pyoxigraph", "rdflib"), "ontologies"),
     "openai": "evaluate",
     "torch": "local",
     "transformers": "local",
@@ -258,6 +262,8 @@ def _pairs(values: list[str] | None) -> Mapping[str, str]:
 
 
 def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
+    from medrcube.build.audit import describe_rules
+
     for entry in report.sources:
         reporter.note(entry.layout)
     reporter.table(
@@ -274,6 +280,10 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
     )
     for pair in report.shared:
         reporter.note(f"not independent: {pair}")
+    for line in describe_rules(json.loads((root / "audit.json").read_text(encoding="utf-8"))):
+        reporter.result(line)
+    if report.llm is not None:
+        reporter.result(report.llm.describe())
     for failure in report.failures:
         reporter.result(f"FAILED {failure}")
 

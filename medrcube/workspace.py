@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 
-from medrcube.errors import WorkspaceError
+from medrcube.endpoints import OFFICIAL_URL, checked_url
+from medrcube.errors import ModelError, WorkspaceError
 from medrcube.records import Grade
 from medrcube.toml_table import TomlTable
 
@@ -25,12 +28,30 @@ seed = 0                 # decides every drawing of lots; the same seed gives th
 options = 4              # options of an item, as far as enough are safe
 evidence = "B"           # weakest evidence that a wrong option is wrong: A read as absent,
                          # B implied absent, C only not mentioned (not recommended)
+difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed takes any
 items_per_cell = 100     # at most so many items for each source and task; 0 means all
 quarantine_gate = 0.05   # the build reports failure when a larger share of cases fails
+
+# [ontologies]           # your own index of HPO, RadLex and ICD-11
+# index = "ontologies.sqlite3"           # made by  medrcube ontologies index
+
+# [llm]                  # a model that may propose wrong options where too few are safe
+# model = "gpt-5-mini"   # the key stands in the environment variable OPENAI_API_KEY, never here
+# base_url = "http://localhost:8000/v1"
+# max_requests = 200     # most requests of one build; replies are kept and never asked for again
 
 [sources]                # id = folder with your own copy of the raw data
 {sources}
 """
+
+
+class Wanted(StrEnum):
+    """Difficulty of wrong options that a build prefers."""
+
+    MIXED = "mixed"
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +61,30 @@ class BuildSettings:
     seed: int = 0
     options: int = 4
     evidence: Grade = Grade.B
+    difficulty: Wanted = Wanted.MIXED
     items_per_cell: int = 100
     quarantine_gate: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSettings:
+    """The ``[llm]`` table of ``medrcube.toml``: a model that may propose wrong options.
+
+    Attributes:
+        model: name that the endpoint knows.
+        base_url: endpoint that speaks the OpenAI chat-completions protocol.
+        api_key_env: environment variable that holds the key; never the key itself.
+        max_requests: most requests of one build, repeated ones too.
+        max_tokens: longest reply.
+        timeout: seconds for one whole reply.
+    """
+
+    model: str
+    base_url: str = OFFICIAL_URL
+    api_key_env: str = "OPENAI_API_KEY"
+    max_requests: int = 200
+    max_tokens: int = 2048
+    timeout: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +94,8 @@ class Workspace:
     root: Path
     settings: BuildSettings = field(default_factory=BuildSettings)
     sources: Mapping[str, Path] = field(default_factory=dict)
+    llm: LlmSettings | None = None
+    ontology_index: Path | None = None
 
     @property
     def cache(self) -> Path:
@@ -81,6 +126,11 @@ class Workspace:
     def recipes(self) -> Path:
         """How each picture was made, one JSON object a line."""
         return self.root / "recipes.jsonl"
+
+    @property
+    def proposals(self) -> Path:
+        """Prompts to a language model and its replies, one JSON object a line."""
+        return self.root / "proposals.jsonl"
 
     @property
     def audit(self) -> Path:
@@ -134,6 +184,8 @@ def open_workspace(root: Path) -> Workspace:
         root=root,
         settings=_settings(build),
         sources={name: (root / path).resolve() for name, path in sources.items()},
+        llm=_llm(table.table("llm")) if "llm" in data else None,
+        ontology_index=_index(root, table.table("ontologies", optional=True)),
     )
     table.finish()
     return workspace
@@ -165,6 +217,7 @@ def _settings(table: TomlTable) -> BuildSettings:
         seed=table.integer("seed", default=default.seed),
         options=table.integer("options", default=default.options),
         evidence=table.choice("evidence", Grade, default=default.evidence),
+        difficulty=table.choice("difficulty", Wanted, default=default.difficulty),
         items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
         quarantine_gate=table.number("quarantine_gate", default=default.quarantine_gate),
     )
@@ -173,3 +226,30 @@ def _settings(table: TomlTable) -> BuildSettings:
     if not 0 <= settings.quarantine_gate <= 1:
         table.fail("quarantine_gate", "a share between 0 and 1", settings.quarantine_gate)
     return settings
+
+
+def _index(root: Path, table: TomlTable) -> Path | None:
+    index = table.text("index", default="")
+    return (root / index).resolve() if index else None
+
+
+def _llm(table: TomlTable) -> LlmSettings:
+    default = LlmSettings(model="")
+    settings = LlmSettings(
+        model=table.text("model"),
+        base_url=table.text("base_url", default=default.base_url),
+        api_key_env=table.text("api_key_env", default=default.api_key_env),
+        max_requests=table.integer("max_requests", default=default.max_requests),
+        max_tokens=table.integer("max_tokens", default=default.max_tokens),
+        timeout=table.number("timeout", default=default.timeout),
+    )
+    if not re.fullmatch("[A-Z_][A-Z0-9_]*", settings.api_key_env):
+        table.fail("api_key_env", "the name of an environment variable, in capitals", "[not shown]")
+    if settings.max_tokens < 1:
+        table.fail("max_tokens", "a whole number, one or more", settings.max_tokens)
+    if not 0 < settings.timeout <= 3600:
+        table.fail("timeout", "seconds, more than 0 and at most 3600", settings.timeout)
+    try:
+        return replace(settings, base_url=checked_url(settings.base_url))
+    except ModelError as error:
+        raise WorkspaceError(f"{CONFIG}: key 'llm.base_url': {error}") from None

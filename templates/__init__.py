@@ -60,6 +60,16 @@ def render_card(card: str, /, **values: object) -> str:
     return _environment().get_template(f"cards/{card}.j2").render(**values)
 
 
+def render_prompt(prompt: str, /, **values: object) -> str:
+    """What is sent to a language model, such as ``distractors``, from ``templates/prompts``.
+
+    Raises:
+        TemplateError: there is no prompt of that name.
+        jinja2.UndefinedError: the prompt needs a value that was not given.
+    """
+    return _environment().get_template(f"prompts/{prompt}.j2").render(**values).strip()
+
+
 @cache
 def _template(task: Task) -> Template:
     return _environment().get_template(_file(task))

@@ -43,6 +43,8 @@ def test_a_folder_without_configuration_says_how_to_make_one(tmp_path):
         ('[build]\nevidence = "D"', "'build.evidence': expected one of A, B, C"),
         ("[build]\nquarantine_gate = 2.0", "expected a share between 0 and 1"),
         ("[sources]\nbusi = 3", "'sources': expected a table of strings"),
+        ("[ontologies]\nindx = 'o.sqlite3'", "unknown key 'ontologies.indx'; did you mean 'index'"),
+        ("[ontologies]\nindex = 3", "'ontologies.index': expected a string"),
         ("[build", "cannot be read"),
     ],
 )
@@ -56,6 +58,15 @@ def test_settings_are_read(tmp_path):
     (tmp_path / "medrcube.toml").write_text('[build]\nseed = 7\nevidence = "A"\noptions = 3\n')
     settings = open_workspace(tmp_path).settings
     assert (settings.seed, settings.evidence, settings.options) == (7, Grade.A, 3)
+
+
+def test_the_index_of_ontologies_is_relative_to_the_workspace_and_may_be_left_out(tmp_path):
+    assert init_workspace(tmp_path).ontology_index is None
+    config = tmp_path / "medrcube.toml"
+    config.write_text('[ontologies]\nindex = "mine/o.sqlite3"\n')
+    assert open_workspace(tmp_path).ontology_index == tmp_path.resolve() / "mine/o.sqlite3"
+    config.write_text('[ontologies]\nindex = "/data/o.sqlite3"\n')
+    assert str(open_workspace(tmp_path).ontology_index) == "/data/o.sqlite3"
 
 
 def test_the_patient_key_is_made_once_and_only_its_owner_reads_it(tmp_path):

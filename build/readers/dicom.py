@@ -326,7 +326,8 @@ def decode_stored(source: Path | Dataset, syntax: UID, k: int) -> Array:
     for name in safe[:-1]:
         with suppress(RuntimeError):  # what it cannot decode, others may
             return pixel_array(source, index=k, decoding_plugin=name)
-    return pixel_array(source, index=k, decoding_plugin=safe[-1] if safe else "")
+    # Nobody writes into stored pixels, so those that are not coded need no copy.
+    return pixel_array(source, index=k, decoding_plugin=safe[-1] if safe else "", view_only=True)
 
 
 def _inflated(path: Path) -> Dataset:

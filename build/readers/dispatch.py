@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from medrcube.build.volume import Volume
 from medrcube.errors import ReadError
@@ -27,14 +28,15 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "metaimage": "medrcube.build.readers.metaimage",
         "hdf5": "medrcube.build.readers.matlab",
         "video": "medrcube.build.readers.video",
+        "series": "medrcube.build.readers.dicom_series",
+        "segmentation": "medrcube.build.readers.segmentation",
+        "structures": "medrcube.build.readers.structures",
+        "headerless": "medrcube.build.readers.headerless",
     }
 )
 
-_SERIES = "medrcube.build.readers.dicom_series"
-_HEADERLESS = "medrcube.build.readers.headerless"
 
-
-def read(image: ImageRef) -> Volume:
+def read(image: ImageRef, *, forward: bool = False) -> Volume:
     """Read one image or stack as stored, without any window, flip or resampling.
 
     ``ImageRef.frame`` picks one entry of the slowest stored axis: a frame of a video, GIF or
@@ -44,6 +46,11 @@ def read(image: ImageRef) -> Volume:
     Several files are the slices of one DICOM series, in any order; then ``frame`` picks one by
     its place in the stack.
 
+    Args:
+        image: files, and what in them is wanted.
+        forward: the slices will be taken once, in ascending order; then those of NIfTI are
+            unpacked one by one and never lie in memory as a whole.
+
     Raises:
         ReadError: code ``series-unsupported`` (several files that are no DICOM),
             ``missing-file``, ``unsupported-format``, ``truncated``, ``unreadable``,
@@ -52,12 +59,23 @@ def read(image: ImageRef) -> Volume:
     path = image.paths[0]
     if image.raw is not None:
         _head(path)
-        return import_module(_HEADERLESS).read(path, image.raw, image.frame)  # type: ignore[no-any-return]
+        return module_of("headerless").read(path, image.raw, image.frame)  # type: ignore[no-any-return]
     if len(image.paths) > 1:
         return _read_series(image)
-    module = import_module(_MODULES[content_of(path)])
-    reader: Reader = module.read
+    content = content_of(path)
+    if forward and content == "nifti" and image.frame is None:
+        return module_of(content).read_forward(path)  # type: ignore[no-any-return]
+    reader: Reader = module_of(content).read
     return reader(path, image.frame, image.member)
+
+
+def module_of(content: str) -> Any:
+    """The reader of a kind of content, loaded on first use.
+
+    pydicom, nibabel, SimpleITK and PyAV take some 10 to 50 MB each; a worker holds only those
+    that its files need.
+    """
+    return import_module(_MODULES[content])
 
 
 def _read_series(image: ImageRef) -> Volume:
@@ -69,7 +87,7 @@ def _read_series(image: ImageRef) -> Volume:
                 f"{found}; only slices of a DICOM series are read together",
                 code="series-unsupported",
             )
-    return import_module(_SERIES).read(image.paths, image.frame)  # type: ignore[no-any-return]
+    return module_of("series").read(image.paths, image.frame)  # type: ignore[no-any-return]
 
 
 def content_of(path: Path) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.geometry import carry_mask, same_grid
-from medrcube.build.readers import dicom, raster, segmentation, structures
-from medrcube.build.readers.dispatch import content_of, read
+from medrcube.build.mask import Mask
+from medrcube.build.readers.dispatch import content_of, module_of, read
 from medrcube.build.readers.recent import remember
-from medrcube.build.volume import Array, Volume, stack
+from medrcube.build.volume import Array, Greys, PackedSlices, Volume
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef, MaskFile
 
@@ -20,8 +22,8 @@ from medrcube.records import ImageRef, MaskFile
 _HALF = 127
 
 
-def read_mask(mask: MaskFile, volume: Volume) -> NDArray[np.bool_]:
-    """Where a region is marked, ``(n, rows, columns)``; several files are joined.
+def read_mask(mask: MaskFile, volume: Volume) -> Mask:
+    """Where a region is marked, on the stored grid of its image; several files are joined.
 
     Without ``mask.values`` every value above zero counts (above 127 in a JPEG, whose zeros are
     not exact). With them, labels equal to one of them count: labels stored as fractions are
@@ -40,19 +42,20 @@ def read_mask(mask: MaskFile, volume: Volume) -> NDArray[np.bool_]:
             say where it lies; ``mask-place`` when it lies elsewhere in space; and all codes of
             ``read``, ``segmentation.read`` and ``structures.read``.
     """
-    joined = np.zeros(volume.slices.shape[:3], np.bool_)
-    for path in mask.paths:
-        joined |= _placed(path, mask, volume)
-    return joined
+    marked = [_placed(path, mask, volume) for path in mask.paths]
+    if len(marked) == 1:
+        return marked[0]
+    pictures = ((k, one[k]) for one in marked for k in range(one.shape[0]) if one.marks(k))
+    return Mask.of(volume.slices.shape, pictures)
 
 
-def _placed(path: Path, mask: MaskFile, volume: Volume) -> NDArray[np.bool_]:
+def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
     if content_of(path) == "dicom":
-        kind = dicom.modality_of(path)
+        kind = module_of("dicom").modality_of(path)
         if kind == "SEG":
-            return segmentation.read(path, mask.values, volume)
+            return module_of("segmentation").read(path, mask.values, volume)  # type: ignore[no-any-return]
         if kind == "RTSTRUCT":
-            return structures.read(path, mask.member, volume)
+            return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
     stored = _stored(path, mask.member, labels=bool(mask.values))
     marked = _marked(path, stored, mask.values)
     if same_grid(stored, volume):
@@ -83,30 +86,48 @@ def _placed(path: Path, mask: MaskFile, volume: Volume) -> NDArray[np.bool_]:
 @remember
 def _stored(path: Path, member: str | None, *, labels: bool) -> Volume:
     if labels and content_of(path) == "raster":
-        return Volume(slices=raster.read_labels(path))
-    volume = read(ImageRef(paths=(path,), member=member))
-    return replace(volume, slices=stack(volume.slices))
+        return Volume(slices=PackedSlices(module_of("raster").read_labels(path)))
+    volume = read(ImageRef(paths=(path,), member=member), forward=True)
+    return replace(volume, slices=PackedSlices(volume.slices))
 
 
-def _marked(path: Path, stored: Volume, values: tuple[int, ...]) -> NDArray[np.bool_]:
-    array = stack(stored.slices)
+def _marked(path: Path, stored: Volume, values: tuple[int, ...]) -> Mask:
+    marks = _rule(path, stored, values)
+
+    def pictures() -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        for k in range(stored.slices.shape[0]):
+            picture = stored.slices[k]
+            yield k, marks(picture.max(axis=-1) if stored.colour else picture)
+
+    return Mask.of(stored.slices.shape, pictures())
+
+
+def _rule(
+    path: Path, stored: Volume, values: tuple[int, ...]
+) -> Callable[[Array], NDArray[np.bool_]]:
+    """Which stored values mark the region, for one slice at a time."""
     if values:
-        return np.isin(_labels(path, stored, array), values)
-    if stored.colour:
-        array = array.max(axis=-1)
+        _check_grey(path, stored)
+        return lambda picture: np.isin(_labels(stored.greys, picture), values)
     if content_of(path) == "raster":
-        return array > (_HALF if raster.is_lossy(path) else 0)
-    return np.asarray(array * stored.greys.slope + stored.greys.intercept > 0)
+        least = _HALF if module_of("raster").is_lossy(path) else 0
+        return partial(np.less, least)
+    slope, intercept = stored.greys.slope, stored.greys.intercept
+    if (slope, intercept) == (1.0, 0.0):
+        return partial(np.less, 0)
+    return lambda picture: np.asarray(picture * slope + intercept > 0)
 
 
-def _labels(path: Path, stored: Volume, array: Array) -> Array:
+def _check_grey(path: Path, stored: Volume) -> None:
     if stored.colour:
         raise ReadError(
             f"{path.name}: is a coloured mask, so a single pixel value selects nothing; "
             "expected grey",
             code="unsupported-format",
         )
-    greys = stored.greys
+
+
+def _labels(greys: Greys, array: Array) -> Array:
     if array.dtype.kind in "iu" and (greys.slope, greys.intercept) == (1.0, 0.0):
         return array
     return np.rint(array * greys.slope + greys.intercept)

@@ -42,7 +42,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     image = _load(path)
     if image.GetNumberOfComponentsPerPixel() != 1:
         raise unsupported(path, "holds several values per pixel; expected one")
-    array = SimpleITK.GetArrayFromImage(image)
+    array = np.asarray(_Pixels(image))
     check_numeric(path, array)
     check_finite(path, array)
     affine = _affine(path, image, first_slice(array, frame))
@@ -53,6 +53,14 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         affine=affine,
         solid=True,
     )
+
+
+class _Pixels:
+    """Pixels of an ITK image where they lie; an array made of this keeps the image alive."""
+
+    def __init__(self, image: Any) -> None:
+        self._image = image
+        self.__array_interface__ = SimpleITK.GetArrayViewFromImage(image).__array_interface__
 
 
 def _load(path: Path) -> Any:

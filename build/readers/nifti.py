@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import math
+import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from gzip import BadGzipFile, GzipFile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import deflate
 import nibabel as nib
@@ -24,13 +26,16 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
-from medrcube.build.volume import Array, Greys, Volume
+from medrcube.build.volume import Array, ForwardSlices, Greys, Volume
 from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
 # What some writers leave behind the pixels.
 _SLACK = 1 << 20
+_AT_ONCE = 48 << 20
+"""Bytes of gzip that may lie beside what is unpacked from them; libdeflate takes it whole."""
+_STEP = 1 << 20
 _BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
 # Length units of xyzt_units (nifti1.h): metre, millimetre, micrometre; others are unknown.
 _MILLIMETRES = {1: 1000.0, 2: 1.0, 3: 0.001}
@@ -48,15 +53,37 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
             ``singular-affine``, ``not-finite``, ``missing-frame``.
     """
     _refuse_sibling(path)
-    with path.open("rb") as file:
-        packed = file.read(2) == _GZIP
-    raw = _gunzip(path) if packed else np.memmap(path, np.uint8, mode="r")
+    raw = _gunzip(path) if _is_packed(path) else np.memmap(path, np.uint8, mode="r")
     header = _header(path, bytes(raw[:_LONGEST_HEADER]))
     array = _array(path, raw, header)
     affine = _affine(path, header, first_slice(array, frame))
     check_finite(path, array)
     return Volume(
         slices=as_stack(path, array, frame),
+        spacing=_spacing(header, affine),
+        affine=affine,
+        greys=_greys(path, header),
+        solid=True,
+    )
+
+
+def read_forward(path: Path) -> Volume:
+    """Read a volume whose slices are taken once, in ascending order: one is in memory at a time.
+
+    Raises:
+        ReadError: as ``read``; what is wrong with the pixels shows when they are taken.
+    """
+    _refuse_sibling(path)
+    head = bytes(_unpacked(path, _LONGEST_HEADER))
+    header = _header(path, head)
+    _needed(path, head)
+    shape, dtype = _stored_shape(header), header.get_data_dtype()
+    check_numeric(path, np.empty(0, dtype))
+    if len(shape) != 3:
+        return read(path)
+    affine = _affine(path, header, 0)
+    return Volume(
+        slices=ForwardSlices(lambda: _pictures(path, header), shape[::-1], dtype),
         spacing=_spacing(header, affine),
         affine=affine,
         greys=_greys(path, header),
@@ -75,34 +102,71 @@ def _refuse_sibling(path: Path) -> None:
         )
 
 
-def _gunzip(path: Path) -> bytes | bytearray:
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The content of a file, unpacked where it is gzip, as a stream."""
+    try:
+        with GzipFile(path) if _is_packed(path) else path.open("rb") as file:
+            yield cast("BinaryIO", file)
+    except EOFError as error:
+        raise truncated(path, "its gzip stream ends early") from error
+    except (BadGzipFile, zlib.error) as error:
+        raise unreadable(path, f"is damaged gzip ({error}); get the file again") from error
+
+
+def _pictures(path: Path, header: Any) -> Iterator[Array]:
+    shape, dtype = _stored_shape(header)[::-1], header.get_data_dtype()
+    size = math.prod(shape[1:]) * int(dtype.itemsize)
+    with _opened(path) as file:
+        file.seek(int(header.get_data_offset()))
+        for k in range(shape[0]):
+            data = file.read(size)
+            if len(data) < size:
+                raise truncated(path, f"ends within slice {k} of {shape[0]}")
+            picture: Array = np.frombuffer(data, dtype).reshape(shape[1:])
+            check_finite(path, picture)
+            if k == shape[0] - 1:
+                file.read(1)  # where the content ends here, its checksum is looked at
+            yield picture
+
+
+def _gunzip(path: Path) -> Array | bytes | bytearray:
     """Unpack what the header promises, with libdeflate where its size can be trusted.
 
     The last four bytes of gzip say how long the content is. They are wrong for files of several
     members or with padding, and in bombs: then zlib unpacks only as much as is needed.
     """
-    packed = path.read_bytes()
-    needed = _needed(path, _inflated(path, packed, _LONGEST_HEADER))
-    if 0 <= int.from_bytes(packed[-4:], "little") - needed <= _SLACK:
+    needed = _needed(path, bytes(_unpacked(path, _LONGEST_HEADER)))
+    if path.stat().st_size <= _AT_ONCE and 0 <= _stated_length(path) - needed <= _SLACK:
         try:
-            raw: bytes | bytearray = deflate.gzip_decompress(packed)
+            raw: bytes | bytearray = deflate.gzip_decompress(path.read_bytes())
         except deflate.DeflateError:
             pass  # several members, or damaged: zlib tells them apart below
         else:
             return raw
     # One byte more than is needed: where the content ends there, its checksum is looked at.
-    return _inflated(path, packed, needed + 1)
+    return _unpacked(path, needed + 1)
 
 
-def _inflated(path: Path, packed: bytes, most: int) -> bytes:
-    """The first bytes of the content of gzip, ``most`` of them where there are as many."""
-    try:
-        with GzipFile(fileobj=io.BytesIO(packed)) as file:
-            return file.read(most)
-    except EOFError as error:
-        raise truncated(path, "its gzip stream ends early") from error
-    except (BadGzipFile, zlib.error) as error:
-        raise unreadable(path, f"is damaged gzip ({error}); get the file again") from error
+def _stated_length(path: Path) -> int:
+    with path.open("rb") as file:
+        file.seek(-4, os.SEEK_END)
+        return int.from_bytes(file.read(), "little")
+
+
+def _unpacked(path: Path, most: int) -> Array:
+    """The first bytes of the content of a file, ``most`` of them where there are as many."""
+    content, size = np.empty(most, np.uint8), 0
+    with _opened(path) as file:
+        while data := file.read(min(_STEP, most - size)):
+            content[size : size + len(data)] = np.frombuffer(data, np.uint8)
+            size += len(data)
+    return content[:size]
 
 
 def _needed(path: Path, head: bytes) -> int:
@@ -132,6 +196,14 @@ def _shape(header: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in header.get_data_shape())
 
 
+def _stored_shape(header: Any) -> tuple[int, ...]:
+    """Shape without axes of one time point, direction and so on."""
+    shape = _shape(header)
+    while len(shape) > 3 and shape[-1] == 1:
+        shape = shape[:-1]
+    return shape
+
+
 def _header(path: Path, head: bytes) -> Any:
     if head[4:7] in {b"n+2", b"ni2"}:
         kind: Any = nib.Nifti2Header
@@ -152,15 +224,13 @@ def _header(path: Path, head: bytes) -> Any:
 
 
 def _array(path: Path, raw: Array | bytes | bytearray, header: Any) -> Array:
-    shape, dtype = _shape(header), header.get_data_dtype()
+    shape, dtype = _stored_shape(header), header.get_data_dtype()
     needed = _needed(path, bytes(raw[:_LONGEST_HEADER]))
     if len(raw) < needed:
         raise truncated(path, f"has {len(raw)} bytes; its header promises {needed}")
     offset = int(header.get_data_offset())
     stored: Array = np.frombuffer(raw, dtype, count=math.prod(shape), offset=offset)
     check_numeric(path, stored)
-    while len(shape) > 3 and shape[-1] == 1:
-        shape = shape[:-1]
     return stored.reshape(shape[::-1])
 
 

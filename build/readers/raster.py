@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from medrcube.build.readers.checks import check_frame, truncated, unreadable, unsupported
 from medrcube.build.volume import (
@@ -21,6 +21,7 @@ from medrcube.errors import ReadError
 
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N")
 _PNG = b"\x89PNG\r\n\x1a\n"
+_BAND = 128
 
 
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
@@ -56,7 +57,7 @@ def read_labels(path: Path) -> Array:
     """
     with _Faults(path), Image.open(path) as image:
         if image.mode == "P" and getattr(image, "n_frames", 1) == 1:
-            return np.asarray(ImageOps.exif_transpose(image))[None]
+            return _array(_upright(image))[None]
     volume = read(path)
     if volume.colour:
         raise unsupported(
@@ -104,20 +105,37 @@ def _frames(path: Path) -> Iterator[Array]:
 
 def _pixels(path: Path, image: Image.Image) -> Array:
     """``(rows, columns)`` or ``(rows, columns, 3)`` of the current frame."""
-    upright = ImageOps.exif_transpose(image)
+    upright = _upright(image)
     if upright.mode in _SIXTEEN_BIT:
         return np.asarray(upright).astype(np.uint16)
     if upright.mode == "1":
-        return np.asarray(upright.convert("L"))
+        return _array(upright.convert("L"))
     if upright.mode in {"L", "RGB"} and "transparency" not in upright.info:
-        return np.asarray(upright)
+        return _array(upright)
     if upright.has_transparency_data:
         upright = upright.convert("RGBA")
         black = Image.new("RGBA", upright.size, (0, 0, 0, 255))
-        return np.asarray(Image.alpha_composite(black, upright).convert("RGB"))
+        return _array(Image.alpha_composite(black, upright).convert("RGB"))
     if upright.mode in {"P", "CMYK", "YCbCr", "RGBX", "L", "RGB"}:
-        return np.asarray(upright.convert("RGB"))
+        return _array(upright.convert("RGB"))
     raise unsupported(path, f"has pixels of Pillow mode {upright.mode}; expected grey or RGB")
+
+
+def _array(image: Image.Image) -> Array:
+    """Pixels of 8 bit, a band at a time: Pillow makes two copies of what it hands over."""
+    image.load()
+    array = np.empty((image.height, image.width, len(image.getbands())), np.uint8)
+    for top in range(0, image.height, _BAND):
+        bottom = min(top + _BAND, image.height)
+        band = np.asarray(image.crop((0, top, image.width, bottom)))
+        array[top:bottom] = band.reshape(array[top:bottom].shape)
+    return array if array.shape[2] > 1 else array[..., 0]
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    # Pillow copies the picture where nothing is to be turned, too.
+    turned = image.getexif().get(ExifTags.Base.Orientation, 1) != 1
+    return ImageOps.exif_transpose(image) if turned else image
 
 
 def _refuse_deep_colour(path: Path) -> None:

@@ -12,6 +12,7 @@ from pydicom.dataset import Dataset
 from pydicom.pixels.utils import pixel_array
 
 from medrcube.build.geometry import index_map, nearest_index
+from medrcube.build.mask import Mask
 from medrcube.build.readers.checks import truncated, unreadable, unsupported
 from medrcube.build.readers.dicom import DAMAGE, broken, decode_stored, frames_of, open_header
 from medrcube.build.readers.dicom_header import geometry_of
@@ -59,8 +60,8 @@ class _Segmentation:
 
 
 @discreet()
-def read(path: Path, values: Collection[int], volume: Volume) -> NDArray[np.bool_]:
-    """Pixels of some segments, ``(n, rows, columns)`` on the stored grid of the image.
+def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
+    """Pixels of some segments, on the stored grid of the image.
 
     Each frame goes to the slice that it names by SOP instance UID, or else to the one at its
     own position; the order of the frames means nothing. Within the slice it is placed by its
@@ -85,7 +86,13 @@ def read(path: Path, values: Collection[int], volume: Volume) -> NDArray[np.bool
             code="missing-segment",
         )
     wanted = set(values) or set(stored.segments)
-    mask = np.zeros(volume.slices.shape[:3], np.bool_)
+    return Mask.of(volume.slices.shape, _placed(path, stored, wanted, volume))
+
+
+def _placed(
+    path: Path, stored: _Segmentation, wanted: Collection[int], volume: Volume
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Every frame with a mark, and the slice that it goes to."""
     for frame in stored.frames:
         if stored.kind != "LABELMAP" and frame.segment not in wanted:
             continue
@@ -94,8 +101,7 @@ def read(path: Path, values: Collection[int], volume: Volume) -> NDArray[np.bool
             continue
         k = _slice_of(path, frame, marked.shape, volume)
         if k is not None:
-            mask[k] |= _on_slice(path, frame, marked, k, volume)
-    return mask
+            yield k, _on_slice(path, frame, marked, k, volume)
 
 
 @remember

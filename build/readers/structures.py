@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ from pydicom.dataset import Dataset
 
 from medrcube.build import polygons
 from medrcube.build.geometry import nearest_index
+from medrcube.build.mask import Mask
 from medrcube.build.readers.checks import unsupported
 from medrcube.build.readers.dicom import broken, check_deflated
 from medrcube.build.readers.recent import remember
@@ -40,8 +41,8 @@ class _Loop:
 
 
 @discreet()
-def read(path: Path, name: str | None, volume: Volume) -> NDArray[np.bool_]:
-    """Pixels inside the lines of one ROI, ``(n, rows, columns)`` on the grid of the image.
+def read(path: Path, name: str | None, volume: Volume) -> Mask:
+    """Pixels inside the lines of one ROI, on the stored grid of the image.
 
     A pixel is inside where its centre is. Several lines on one slice are joined by exclusive
     or, so that holes stay open whether they are drawn as lines of their own or by a keyhole.
@@ -84,11 +85,11 @@ def read(path: Path, name: str | None, volume: Volume) -> NDArray[np.bool_]:
 
 def _rasterise(
     path: Path, loops: tuple[_Loop, ...], volume: Volume, affine: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+) -> Mask:
     count, rows, columns = volume.slices.shape[:3]
-    mask = np.zeros((count, rows, columns), np.bool_)
     inverse = np.linalg.inv(affine)
     heights: dict[int, list[float]] = {}
+    drawn: dict[int, list[polygons.Points]] = {}
     for loop in loops:
         index = loop.corners @ inverse[:3, :3].T + inverse[:3, 3]
         height = float(index[:, 0].mean())
@@ -103,9 +104,16 @@ def _rasterise(
         if 0 <= k < count:
             # Drawn coordinates are decimals: what is nearly on a pixel's centre is on it.
             points = [(float(x), float(y)) for y, x in np.round(index[:, 1:], 6)]
-            mask[k] ^= polygons.fill(points, (rows, columns))
+            drawn.setdefault(k, []).append(points)
     _check_heights(path, heights)
-    return mask
+
+    def enclosed(lines: Sequence[polygons.Points]) -> NDArray[np.bool_]:
+        picture = np.zeros((rows, columns), np.bool_)
+        for line in lines:
+            picture ^= polygons.fill(line, (rows, columns))
+        return picture
+
+    return Mask.of((count, rows, columns), ((k, enclosed(lines)) for k, lines in drawn.items()))
 
 
 def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:

@@ -3,9 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit import audit, chi_square_p, key_positions, longest_is_key
+from medrcube.build.audit import audit, describe_rules
+from medrcube.build.batch_rules import BATCH_RULES
 from medrcube.build.items import Item, Option
 from medrcube.build.samples import Sample
+from medrcube.ontologies.lint import RULES
 from medrcube.records import Problem
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
@@ -61,7 +63,8 @@ def item(number=0, *, key=0, texts=("edema", "nodule"), **changes):
         "warnings": ("length",),
         "seed": 0,
     }
-    return Item(**{**values, **changes})
+    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    return Item(**{**blank, **values, **changes})
 
 
 def failures(*items):
@@ -99,45 +102,37 @@ def test_a_repeated_id_stops_a_release():
     assert failures(item(), item()) == ["item i0: the id stands more than once"]
 
 
-@pytest.mark.parametrize(
-    ("statistic", "freedom", "p"),
-    # Critical values of the printed chi-square tables.
-    [
-        (3.841459, 1, 0.05),
-        (5.991465, 2, 0.05),
-        (7.814728, 3, 0.05),
-        (11.344867, 3, 0.01),
-        (13.276704, 4, 0.01),
-        (0, 3, 1),
-    ],
-)
-def test_chi_square_agrees_with_the_tables(statistic, freedom, p):
-    assert chi_square_p(statistic, freedom) == pytest.approx(p, abs=1e-6)
+def test_an_item_that_breaks_a_rule_of_level_error_stops_a_release():
+    assert failures(item(warnings=("length", "order"))) == []
+    assert "it breaks the rule negative-stem" in failures(item(warnings=("negative-stem",)))[0]
 
 
-def test_chi_square_without_freedom_is_refused():
-    with pytest.raises(ValueError, match="degrees of freedom"):
-        chi_square_p(1, 0)
+def test_every_rule_is_counted_also_those_that_no_item_bends():
+    found = audit([sample(0), sample(1)], [item(0), item(1)], [], {})
+    assert set(found["item_rules"]) == {rule.id for rule in RULES}
+    assert found["item_rules"]["length"]["items"] == 2
+    assert found["item_rules"]["negative-stem"]["items"] == 0
+    assert set(found["batch_rules"]) == {rule.id for rule in BATCH_RULES}
 
 
-def test_uneven_key_positions_are_seen():
-    even = [item(n, key=n % 2) for n in range(40)]
-    uneven = [item(n, key=0) for n in range(40)]
-    assert key_positions(even)[0] == {"options": 2, "counts": [20, 20], "p": 1.0, "even": True}
-    assert not key_positions(uneven)[0]["even"]
+def test_a_leak_is_stated_and_stops_nothing():
+    leaky = [item(n, key=0) for n in range(40)]
+    found = audit([sample(n) for n in range(40)], leaky, [], {})
+    assert found["batch_rules"]["key-position"]["holds"] is False
+    assert found["failures"] == []
 
 
-def test_options_that_keep_their_order_do_not_count_as_positions():
-    assert key_positions([item(n, ordered=True) for n in range(40)]) == []
-
-
-def test_a_key_that_is_always_the_longest_is_seen():
-    long = [item(n, texts=("pulmonary edema", "nodule")) for n in range(40)]
-    found = longest_is_key(long)
-    assert found["share"] == 1
-    assert found["expected"] == 0.5
-    assert not found["within_3_se"]
-    assert longest_is_key([item(texts=("Box 1", "Box 2"))])["n"] == 0
+def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_fail():
+    leaky = [item(n, key=0) for n in range(40)]
+    found = audit([sample(n) for n in range(40)], leaky, [], {})
+    found["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
+    lines = describe_rules(found)
+    assert lines[0] == "item rules: no item made because of text-leak (3)"
+    assert lines[1] == "item rules: for the reviewers, items that bend length (40)"
+    assert lines[2].startswith("batch rules: ")
+    failed = [name for name, rule in found["batch_rules"].items() if rule["holds"] is False]
+    assert [line.split(":")[0] for line in lines[3:]] == [f"WARNING {name}" for name in failed]
+    assert f"{len(BATCH_RULES) - len(failed)} of {len(BATCH_RULES)} hold" in lines[2]
 
 
 def test_the_most_frequent_answer_is_named_with_its_share():
@@ -172,6 +167,6 @@ def test_counts_are_ready_for_json_in_any_order_of_the_input():
     assert json.dumps(first, sort_keys=True) == json.dumps(again, sort_keys=True)
     assert first["by_voxel"] == {"Chest / X-ray / Abnormality Diagnosis": 9}
     assert first["by_grade"] == {"A": 9}
-    assert first["warnings"] == {"length": 9}
+    assert first["item_rules"]["length"]["items"] == 9
     assert first["quarantine"] == {"toy / render / blank": 1}
     assert first["absent"] == {"toy": 3}

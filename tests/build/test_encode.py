@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image
 
-from medrcube.build.encode import encode_png, pixel_hash
+from medrcube.build.encode import blank, encode_png, pixel_hash
 
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 20), st.integers(1, 20)),
@@ -19,6 +19,16 @@ SHAPES = st.one_of(
 def test_another_decoder_reads_the_same_pixels(pixels):
     with Image.open(io.BytesIO(encode_png(pixels))) as image:
         assert np.array_equal(np.asarray(image), pixels)
+
+
+@pytest.mark.parametrize("height", [1, 2, 64, 65, 200])
+def test_a_picture_that_is_spent_gives_the_same_bytes(height):
+    pixels = np.random.default_rng(height).integers(0, 255, (height, 7, 3)).astype(np.uint8)
+    drawn = blank(height, 7)
+    drawn[...] = pixels
+    assert encode_png(drawn) == encode_png(pixels)
+    assert np.array_equal(drawn, pixels)
+    assert encode_png(drawn, spend=True) == encode_png(pixels, spend=True) == encode_png(pixels)
 
 
 def test_a_picture_holds_pixel_chunks_only():

@@ -77,8 +77,10 @@ def test_every_storage_of_one_body_gives_the_same_pictures_and_mask(tmp_path, ax
     shown = display(volume, plane)
     assert np.array_equal(shown.slices, expected(ras, plane))
     mask = read_mask(MaskFile(paths=(paths["mask"],)), volume)
-    turned = orientation_of(volume, plane).apply(mask)
-    assert np.array_equal(turned, expected(mark, plane) > 0)
+    orientation = orientation_of(volume, plane)
+    turned = mask.turned(orientation.axes, orientation.flips)
+    assert np.array_equal(stack(turned), expected(mark, plane) > 0)
+    assert np.array_equal(orientation.apply(stack(mask)), stack(turned))
 
 
 @pytest.mark.parametrize("plane", PLANES)

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from medrcube.build.overlay import RED, bounding_box, draw_boxes, draw_outline
 
@@ -28,6 +30,24 @@ def test_an_outline_surrounds_the_region_and_covers_none_of_it(picture, mask):
     assert red[20:40, 29].all()
     assert red[20:40, 50].all()
     assert red.sum() == 80
+
+
+@given(
+    corner=st.tuples(st.integers(0, 39), st.integers(0, 29)),
+    size=st.tuples(st.integers(1, 40), st.integers(1, 30)),
+)
+def test_an_outline_is_every_pixel_beside_the_region_also_at_the_border(corner, size):
+    mask = np.zeros((40, 30), np.bool_)
+    mask[corner[0] : corner[0] + size[0], corner[1] : corner[1] + size[1]] = True
+    around = np.pad(mask, 1)
+    beside = around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:]
+    drawn = draw_outline(np.zeros((40, 30), np.uint8), mask)
+    assert np.array_equal(drawn[..., 0] == RED[0], beside & ~mask)
+
+
+def test_no_region_has_no_outline():
+    picture = np.full((9, 8), 7, np.uint8)
+    assert (draw_outline(picture, np.zeros((9, 8), np.bool_)) == 7).all()
 
 
 def test_drawing_leaves_the_clean_picture_untouched(picture, mask):

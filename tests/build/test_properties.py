@@ -22,6 +22,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.readers import read, read_mask
 from medrcube.build.render import render_job
+from medrcube.build.volume import stack
 from medrcube.records import Case, ImageRef, MaskFile
 from medrcube.sources import phantoms
 from medrcube.sources.card import PixelPolicy
@@ -213,7 +214,7 @@ def test_a_mask_on_an_oblique_grid_lands_on_what_it_marks(tmp_path, angle):
     ball("image.nii.gz", (60, 50, 30), (1.0, 1.2, 2.0), np.eye(3))
     ball("mask.nii.gz", (90, 90, 70), (0.9, 0.8, 1.1), oblique)
     volume = read(ImageRef(paths=(tmp_path / "image.nii.gz",)))
-    found = read_mask(MaskFile(paths=(tmp_path / "mask.nii.gz",)), volume)
+    found = stack(read_mask(MaskFile(paths=(tmp_path / "mask.nii.gz",)), volume))
     true = np.asarray(volume.slices) > 0
     assert 2 * (found & true).sum() / (found.sum() + true.sum()) > 0.95
 

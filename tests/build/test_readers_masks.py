@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from medrcube.build.readers import read, read_mask
-from medrcube.build.volume import Volume
+from medrcube.build.volume import Volume, stack
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef, MaskFile
 from medrcube.sources.phantoms import write_dicom
@@ -20,7 +20,7 @@ SHAPE = (1, 20, 30)
 
 def joined(*paths, values=(), shape=SHAPE):
     image = Volume(slices=np.zeros(shape, np.uint8))
-    return read_mask(MaskFile(paths=paths, values=values), image)
+    return stack(read_mask(MaskFile(paths=paths, values=values), image))
 
 
 def save(path, array):
@@ -118,7 +118,7 @@ def write_labels(path, labels, affine):
 
 
 def on(path, image, values=()):
-    return read_mask(MaskFile(paths=(path,), values=values), read(ImageRef(paths=(image,))))
+    return stack(read_mask(MaskFile(paths=(path,), values=values), read(ImageRef(paths=(image,)))))
 
 
 def body(shape, spacing, offset=0.0):
@@ -220,9 +220,9 @@ def test_label_map_is_read_once_for_all_its_values_until_it_changes(tmp_path, mo
     mask = write_labels(tmp_path / "mask.nii.gz", labels, grid((2.0, 2.0, 2.0)))
     count = []
 
-    def counted(ref):
+    def counted(ref, **how):
         count.append(ref)
-        return read(ref)
+        return read(ref, **how)
 
     monkeypatch.setattr("medrcube.build.readers.masks.read", counted)
     assert [on(mask, image, values=(k,)).any() for k in (1, 2, 3)] == [False, False, True]

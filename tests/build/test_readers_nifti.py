@@ -6,7 +6,8 @@ import nibabel as nib
 import numpy as np
 import pytest
 
-from medrcube.build.readers import read
+from medrcube.build.readers import nifti, read
+from medrcube.build.volume import stack
 from medrcube.build.windowing import grey_scale
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef
@@ -23,6 +24,10 @@ def refused(path, frame=None):
     with pytest.raises(ReadError) as caught:
         load(path, frame)
     assert path.name in str(caught.value)
+    if frame is None:
+        with pytest.raises(ReadError) as forward:
+            stack(read(ImageRef(paths=(path,)), forward=True).slices)
+        assert forward.value.code == caught.value.code
     return caught.value.code
 
 
@@ -50,6 +55,25 @@ def test_volume_is_given_slice_by_slice_with_its_place(tmp_path, name, kind):
     assert np.array_equal(volume.slices, BODY.transpose(2, 1, 0))
     assert volume.spacing == pytest.approx((4, 3, 2))
     assert np.allclose(volume.affine @ [1, 2, 3, 1], AFFINE @ [3, 2, 1, 1])
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+@pytest.mark.parametrize("shape", [(6, 5, 4), (6, 5, 4, 1), (6, 5)])
+def test_slices_taken_one_after_the_other_are_those_of_the_whole(tmp_path, name, shape):
+    path = save(tmp_path / name, BODY.ravel()[: np.prod(shape)].reshape(shape))
+    whole, forward = load(path), read(ImageRef(paths=(path,)), forward=True)
+    assert forward.slices.dtype == whole.slices.dtype
+    assert np.array_equal(stack(forward.slices), whole.slices)
+    assert np.array_equal(forward.affine, whole.affine)
+    assert (forward.spacing, forward.greys) == (whole.spacing, whole.greys)
+
+
+def test_gzip_too_large_to_lie_beside_its_content_gives_the_same(tmp_path, monkeypatch):
+    path = save(tmp_path / "a.nii.gz")
+    whole = load(path).slices
+    monkeypatch.setattr(nifti, "_AT_ONCE", 0)
+    monkeypatch.setattr(nifti.deflate, "gzip_decompress", None)
+    assert np.array_equal(load(path).slices, whole)
 
 
 def test_suffix_may_lie_about_gzip(tmp_path):

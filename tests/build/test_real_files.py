@@ -139,14 +139,14 @@ def test_busi_masks_lie_on_their_pictures():
     folder = RAW / "Dataset_BUSI_with_GT"
     for path in sorted(folder.rglob("*).png")):
         masks = tuple(sorted(path.parent.glob(f"{path.stem}_mask*.png")))
-        mask = read_mask(MaskFile(paths=masks), load(path))
+        mask = stack(read_mask(MaskFile(paths=masks), load(path)))
         assert mask.any() == (path.parent.name != "normal")
         assert mask.mean() < 0.5
 
 
 def test_opaque_rgba_mask_does_not_mark_everything():
     path = RAW / "Dataset_BUSI_with_GT/benign/benign (4)_mask_1.png"
-    mask = read_mask(MaskFile(paths=(path,)), load(path))
+    mask = stack(read_mask(MaskFile(paths=(path,)), load(path)))
     assert 0 < mask.mean() < 0.1
 
 
@@ -157,8 +157,10 @@ def test_hippocampus_labels_lie_on_their_volumes():
         label = folder / "labels" / path.name
         if label.exists():
             volume = load(path)
-            parts = [read_mask(MaskFile(paths=(label,), values=(k,)), volume) for k in (1, 2)]
-            both = read_mask(MaskFile(paths=(label,)), volume)
+            parts = [
+                stack(read_mask(MaskFile(paths=(label,), values=(k,)), volume)) for k in (1, 2)
+            ]
+            both = stack(read_mask(MaskFile(paths=(label,)), volume))
             assert all(part.any() for part in parts)
             assert np.array_equal(parts[0] ^ parts[1], both)
             pairs += 1

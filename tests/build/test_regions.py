@@ -126,15 +126,15 @@ def test_hole_subtracts_whatever_the_order(order):
 def test_outlines_of_one_slice_are_joined():
     other = tuple((x + 2, y + 1) for x, y in SQUARE)
     one, two = (Outline(points=points) for points in (SQUARE, other))
-    both = rasterise(Polygons(outlines=(one, two)), image())
-    parts = [rasterise(Polygons(outlines=(part,)), image()) for part in (one, two)]
+    both = rasterise(Polygons(outlines=(one, two)), image())[0]
+    parts = [rasterise(Polygons(outlines=(part,)), image())[0] for part in (one, two)]
     assert np.array_equal(both, parts[0] | parts[1])
 
 
 def test_outline_lies_on_the_slice_that_it_names():
     volume = image(3, ids=("1.1", "1.2", "1.3"))
     mask = rasterise(Polygons(outlines=(Outline(points=SQUARE, slice="1.3"),)), volume)
-    assert mask.any(axis=(1, 2)).tolist() == [False, False, True]
+    assert (mask.areas() > 0).tolist() == [False, False, True]
 
 
 def test_outline_on_an_unknown_slice_is_refused_without_its_uid():
@@ -164,7 +164,7 @@ def test_outline_of_another_size_of_the_image_is_refused():
 def test_single_point_marks_its_pixel_and_nothing_without_an_edge():
     point = ((4.4, 6.5),)
     mask = rasterise(Polygons(outlines=(Outline(points=point),)), image())
-    assert np.argwhere(mask).tolist() == [[0, 7, 4]]
+    assert np.argwhere(mask[0]).tolist() == [[7, 4]]
     assert not rasterise(Polygons(outlines=(Outline(points=point, edge=False),)), image()).any()
 
 
@@ -175,8 +175,7 @@ def test_box_marks_every_pixel_that_it_touches():
 
 def test_box_in_a_volume_lies_on_its_slices():
     mask = rasterise(Rectangle(xyxy=(1, 1, 3, 3), slices=(1, 3)), image(4))
-    assert mask.any(axis=(1, 2)).tolist() == [False, True, True, False]
-    assert mask.sum() == 2 * 4
+    assert mask.areas().tolist() == [0, 4, 4, 0]
 
 
 @pytest.mark.parametrize("slices", [(2, 5), (-1, 2), (2, 2), (3, 1)])
@@ -259,4 +258,4 @@ def test_dummy_affine_of_a_label_map_means_nothing_where_the_image_has_none(tmp_
     labels[3, 5, 0] = 1
     nib.save(nib.Nifti1Image(labels, np.diag([-7.0, 3, 2, 1])), tmp_path / "m.nii")
     mask = rasterise(MaskFile(paths=(tmp_path / "m.nii",)), image())
-    assert np.argwhere(mask).tolist() == [[0, 5, 3]]
+    assert np.argwhere(mask[0]).tolist() == [[5, 3]]

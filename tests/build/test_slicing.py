@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from medrcube.build.mask import Mask
 from medrcube.build.slicing import choose_slices
 from medrcube.errors import ReadError
 
@@ -9,7 +10,7 @@ def _mask(*areas):
     mask = np.zeros((len(areas), 4, 4), np.bool_)
     for index, area in enumerate(areas):
         mask[index].flat[:area] = True
-    return mask
+    return Mask.of(mask.shape, enumerate(mask))
 
 
 def _indexes(policy, count, *masks):

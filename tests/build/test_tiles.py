@@ -6,6 +6,7 @@ import pytest
 
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.tiles import choose, open_tiles
+from medrcube.build.volume import stack
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region
 from medrcube.sources import phantoms
@@ -86,7 +87,7 @@ def test_readers_outlines_and_boxes_lie_where_the_segmentation_does(job, tmp_pat
     x0, y0, x1, y1 = phantoms.bounds(LESION[2])
     shapes = (Polygons(outlines=outlines), Rectangle(xyxy=(x0, y0, x1, y1), slices=(2, 3)))
     (tile,) = open_tiles(job(paths, *shapes))
-    outlined, boxed = tile.masks[0], tile.masks[1]
+    outlined, boxed = stack(tile.masks[0]), stack(tile.masks[1])
     assert not (outlined & ~LESION).any()
     assert (outlined[2] & ~boxed[2]).sum() == 0
     assert phantoms.bounds(boxed[2]) == (x0, y0, x1, y1)
@@ -118,7 +119,7 @@ def test_dummy_affine_places_no_mask(job, tmp_path):
     nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([-1.0, -1, 1, 1])), paths[1])
     shape = MaskFile(paths=(paths[1],))
     (tile,) = open_tiles(job(paths[:1], shape, orient="stored"))
-    assert np.array_equal(tile.masks[0], LESION)
+    assert np.array_equal(stack(tile.masks[0]), LESION)
     assert refused(job(paths[:1], shape)).code == "mask-place"
 
 

@@ -1,0 +1,60 @@
+"""One film, step by step: how long a worker takes for each part of what ``render_job`` does.
+
+Usage: ``python steps.py FILM OUT TIMES``. Prints one line of JSON; of all runs the best counts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import ours
+import timing
+
+from medrcube.build.encode import encode_png, pixel_hash
+from medrcube.build.readers import raster  # noqa: F401  # loaded before the clock starts
+from medrcube.build.render import render_job
+from medrcube.build.tiles import open_tiles
+from medrcube.files import sha256_of, write_again
+
+Made = TypeVar("Made")
+
+
+class Clock:
+    """The least time that each step took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, step: str, work: Callable[[], Made]) -> Made:
+        started = time.perf_counter()
+        made = work()
+        taken = time.perf_counter() - started
+        self.seconds[step] = min(taken, self.seconds.get(step, taken))
+        return made
+
+
+def main() -> None:
+    film, out, times = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    job = ours.job_of(film)
+    clock, data = Clock(), b""
+    idle = timing.peak_memory()
+    for _ in range(times):
+        clock("hash", lambda: sha256_of(film))
+        (tile,) = clock("read", lambda: open_tiles(job))
+        picture = clock("grey", lambda tile=tile: tile.picture(0))  # type: ignore[misc]
+        data = clock("png", lambda picture=picture: encode_png(picture))  # type: ignore[misc]
+        clock("identity", lambda picture=picture: pixel_hash(picture))  # type: ignore[misc]
+        clock("write", lambda data=data: write_again(out / "film.png", data))  # type: ignore[misc]
+        del tile, picture
+        clock("whole", lambda: render_job(job, out))
+    found = {"bytes": film.stat().st_size, "png_bytes": len(data), "idle": idle}
+    print(json.dumps({**clock.seconds, **found, "peak": timing.peak_memory()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Where a region lies: one bit for each pixel of the box around it.
+
+An array of bool of the size of its volume would take half the memory of a CT for each region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Shape3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mask:
+    """Marked pixels of a stack of pictures; a ``volume.Slices`` of bool.
+
+    Attributes:
+        shape: ``(n, rows, columns)`` of the stack.
+        first: slice, row and byte of a row at which ``bits`` begin.
+        bits: ``(slices, rows, bytes)`` of the box that holds every mark; the highest bit of a
+            byte is the leftmost of its eight pixels.
+    """
+
+    shape: Shape3
+    first: Shape3
+    bits: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], pictures: Iterable[tuple[int, NDArray[np.bool_]]]) -> Self:
+        """The mask of numbered pictures, ``(rows, columns)`` each; those of one slice are joined.
+
+        Args:
+            shape: of the stack; axes beyond the third are left out.
+            pictures: taken one at a time, in any order.
+        """
+        count, rows, columns = (int(size) for size in shape[:3])
+        bits = np.zeros((count, rows, -(-columns // 8)), np.uint8)
+        for k, picture in pictures:
+            bits[k] |= np.packbits(picture, axis=1)
+        box = []
+        for axis in range(3):
+            across = tuple(other for other in range(3) if other != axis)
+            marked = np.flatnonzero(bits.any(axis=across))
+            box.append(slice(int(marked[0]), int(marked[-1]) + 1) if marked.size else slice(0, 0))
+        first = (box[0].start, box[1].start, box[2].start)
+        return cls(shape=(count, rows, columns), first=first, bits=bits[tuple(box)].copy())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Always bool."""
+        return np.dtype(np.bool_)
+
+    def __getitem__(self, k: int, /) -> NDArray[np.bool_]:
+        """Marks of the ``k``-th picture, ``(rows, columns)``."""
+        if not 0 <= k < self.shape[0]:
+            raise IndexError(k)
+        picture = np.zeros(self.shape[1:], np.bool_)
+        if self.marks(k):
+            rows, columns = self._span(1), self._span(2)
+            bits = np.unpackbits(self.bits[k - self.first[0]], axis=1, count=len(columns))
+            picture[rows.start : rows.stop, columns.start : columns.stop] = bits
+        return picture
+
+    def any(self) -> bool:
+        """Whether a pixel is marked."""
+        return self.bits.size > 0
+
+    def marks(self, k: int) -> bool:
+        """Whether a pixel of the ``k``-th picture is marked."""
+        return k in self._span(0) and bool(self.bits[k - self.first[0]].any())
+
+    def areas(self) -> NDArray[np.int64]:
+        """Number of marked pixels of each picture."""
+        areas = np.zeros(self.shape[0], np.int64)
+        span = self._span(0)
+        areas[span.start : span.stop] = np.bitwise_count(self.bits).sum(axis=(1, 2), dtype=np.int64)
+        return areas
+
+    def at(
+        self, k: NDArray[np.intp], row: NDArray[np.intp], column: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Whether pixels are marked, given their indices as arrays of one shape.
+
+        Pixels outside the stack are not.
+        """
+        place = (k - self.first[0], row - self.first[1], (column >> 3) - self.first[2])
+        inside = np.ones(np.shape(k), np.bool_)
+        for index, size in zip(place, self.bits.shape, strict=True):
+            inside &= (index >= 0) & (index < size)
+        found = np.zeros(inside.shape, np.bool_)
+        slices, rows, parts = (index[inside] for index in place)
+        found[inside] = self.bits[slices, rows, parts] >> (7 - (column[inside] & 7)) & 1
+        return found
+
+    def turned(self, axes: Shape3, flips: tuple[bool, bool, bool]) -> Self:
+        """The mask with its axes in another order, as ``geometry.Orientation`` says.
+
+        Args:
+            axes: present axis of each new axis.
+            flips: whether the new axis runs against the present one.
+        """
+        if (axes, flips) == ((0, 1, 2), (False, False, False)):
+            return self
+        shape = tuple(self.shape[axis] for axis in axes)
+        rows, columns = (slice(None, None, -1 if flip else 1) for flip in flips[1:])
+        along = axes[0]
+        return self.of(
+            shape,
+            (
+                (
+                    shape[0] - 1 - index if flips[0] else index,
+                    (self._cut(along, index).T if axes[1] > axes[2] else self._cut(along, index))[
+                        rows, columns
+                    ],
+                )
+                for index in self._span(along)
+            ),
+        )
+
+    def _span(self, axis: int) -> range:
+        """Pixels along an axis that the box covers."""
+        start, size = self.first[axis], self.bits.shape[axis]
+        if axis < 2:
+            return range(start, start + size)
+        return range(8 * start, min(8 * (start + size), self.shape[2]))
+
+    def _cut(self, axis: int, index: int) -> NDArray[np.bool_]:
+        """Marks of all pixels at one place of an axis, over the two other axes."""
+        if axis == 0:
+            return self[index]
+        picture = np.zeros([size for other, size in enumerate(self.shape) if other != axis], bool)
+        slices, rows, columns = (self._span(other) for other in range(3))
+        here = picture[slices.start : slices.stop]
+        if axis == 1:
+            bits = np.unpackbits(self.bits[:, index - rows.start], axis=1, count=len(columns))
+            here[:, columns.start : columns.stop] = bits
+        else:
+            bits = self.bits[:, :, index // 8 - self.first[2]]
+            here[:, rows.start : rows.stop] = bits >> (7 - index % 8) & 1
+        return picture

@@ -1,0 +1,64 @@
+"""A source with what lies on disk of it, before anything is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.build.encode import ENCODER
+from medrcube.build.memory import hash_of, scan_key
+from medrcube.build.scan import visit
+from medrcube.build.trees import Tree, look
+from medrcube.sources.contract import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A source, its raw tree and its pictures.
+
+    Attributes:
+        source: the source.
+        raw: its raw tree.
+        pictures: the folder of its pictures.
+        scan: hash of all that its scan depends on.
+    """
+
+    source: Source
+    raw: Tree
+    pictures: Tree
+    scan: str
+
+    @property
+    def id(self) -> str:
+        """Identity of the source."""
+        return self.source.id
+
+    def key(self, pictures: Tree) -> str | None:
+        """Hash of all that the source gives with these pictures.
+
+        ``None`` where a change of the raw tree or of the pictures might not show in it.
+        """
+        if not (self.raw.settled and pictures.settled):
+            return None
+        return hash_of(self.scan, ENCODER, pictures.digest)
+
+
+def site_of(source: Source, root: Path, images: Path, secret: bytes) -> Site:
+    """Look at the raw tree and the pictures of a source.
+
+    Args:
+        source: the source.
+        root: its raw tree.
+        images: folder of all pictures.
+        secret: key of the workspace for patients' hashes.
+
+    Raises:
+        SourceError: the raw root is no folder.
+    """
+    raw = visit(source, root)
+    return Site(
+        source=source,
+        raw=raw,
+        pictures=look(images / source.id),
+        scan=scan_key(source, raw, secret),
+    )

@@ -1,0 +1,146 @@
+"""What one source gives to a build: its pictures and what may be asked of them.
+
+It depends on the source alone, so it is remembered whole: a build in which one card has changed
+goes through that source and takes the others as they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.derive import Query, derive
+from medrcube.build.engine import Engine
+from medrcube.build.plan import Job
+from medrcube.build.render import Picture, Rendered, recipe_id
+from medrcube.build.samples import Sample
+from medrcube.build.scan import Scan
+from medrcube.records import Case, Problem
+from medrcube.sources.card import Card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A case whose files could not be read; tried again by every build."""
+
+    job: Job
+    rendered: Rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceBuild:
+    """What one source gives.
+
+    Attributes:
+        source: its id.
+        layout: layout of the copy, in words.
+        cases: number of cases whose files are there.
+        absent: number of cases whose image is not in this copy.
+        set_aside: problems of the scan.
+        problems: problems of rendering.
+        samples: its pictures.
+        recipes: how they are made, one JSON object a line.
+        queries: everything that may be asked of them.
+        unread: cases that are to be tried again.
+    """
+
+    source: str
+    layout: str
+    cases: int
+    absent: int
+    set_aside: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    samples: tuple[Sample, ...]
+    recipes: str
+    queries: tuple[Query, ...]
+    unread: tuple[Unread, ...]
+
+
+def build_source(
+    found: Scan, results: Mapping[str, Rendered], unread: Sequence[Unread]
+) -> SourceBuild:
+    """Put together what the cases of a source gave.
+
+    Args:
+        found: the scan.
+        results: what became of each case, by its key.
+        unread: cases that are to be tried again.
+
+    Raises:
+        SourceError: a label or region names a field or value that the card lacks.
+        TermError: the card names a concept or group that is in no table.
+    """
+    card = found.source.card
+    samples: list[Sample] = []
+    recipes: list[str] = []
+    queries: list[Query] = []
+    problems: list[Problem] = []
+    for case in found.cases:
+        made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
+        samples.extend(sample for sample, _ in made)
+        recipes.extend(_line(sample, recipe) for sample, recipe in made)
+        problems.extend(results[case.key].problems)
+        queries.extend(derive(card, case, [sample for sample, _ in made]))
+    return SourceBuild(
+        source=card.id,
+        layout=found.layout.describe(),
+        cases=len(found.cases),
+        absent=len(found.absent),
+        set_aside=found.problems,
+        problems=tuple(problems),
+        samples=tuple(samples),
+        recipes="".join(recipes),
+        queries=tuple(queries),
+        unread=tuple(unread),
+    )
+
+
+def still_unread(unread: Sequence[Unread], engine: Engine, images: Path) -> bool:
+    """Try cases again that could not be read; whether each fails as it did."""
+    before = {(it.job.source, it.job.case.key): it.rendered for it in unread}
+    again = engine.run([it.job for it in unread], images)
+    return all(rendered == before[job.source, job.case.key] for job, rendered in again)
+
+
+def _line(sample: Sample, recipe: Mapping[str, Any]) -> str:
+    entry = {"sample": sample.id, "image": sample.image, **recipe}
+    return json.dumps(entry, sort_keys=True) + "\n"
+
+
+def _sample(card: Card, case: Case, picture: Picture) -> Sample:
+    artefact = picture.artefact
+    identity = [card.id, case.key, artefact.kind, artefact.field, artefact.concept, picture.frames]
+    return Sample(
+        id=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16],
+        source=card.id,
+        case=case.key,
+        artefact=artefact.kind,
+        field=artefact.field,
+        marked=artefact.concept,
+        truth=str(picture.truth or ""),
+        choices=picture.choices,
+        area=picture.area,
+        regions=picture.regions,
+        image=f"images/{picture.path}",
+        pixel_sha256=picture.pixel_sha256,
+        width=picture.width,
+        height=picture.height,
+        anatomy=case.anatomy or card.anatomy,
+        modality=case.modality or card.modality,
+        patient=case.patient or "",
+        split=case.split or "",
+        scope=(case.shows or card.shows).name.lower(),
+        licence=case.licence or card.access.licence,
+        redistribute=_may_pass_on(card, case),
+        frames=picture.frames,
+        reason=picture.reason,
+        recipe=recipe_id(picture.recipe),
+    )
+
+
+def _may_pass_on(card: Card, case: Case) -> bool:
+    return card.access.redistribute if case.redistribute is None else case.redistribute

@@ -1,0 +1,602 @@
+"""A build after a build: nothing done where nothing has changed, and never a stale result."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.build import cache, gathering, source_build
+from medrcube.build.engine import LocalEngine, worker_died
+from medrcube.build.pipeline import build
+from medrcube.files import sha256_of
+from medrcube.sources.contract import load_source
+from medrcube.sources.phantoms import picture
+
+ONE = LocalEngine(1)
+
+
+class Counting:
+    """The local engine; counts the jobs of each source."""
+
+    def __init__(self):
+        self.jobs = Counter()
+
+    def run(self, jobs, images):
+        self.jobs.update(job.source for job in jobs)
+        yield from ONE.run(jobs, images)
+
+
+class Work:
+    """What builds have done, by source."""
+
+    def __init__(self, monkeypatch):
+        self.engine = Counting()
+        self.scans, self.derived = Counter(), Counter()
+        scan, derive = gathering.scan, source_build.derive
+
+        def counting_scan(source, *args):
+            self.scans[source.id] += 1
+            return scan(source, *args)
+
+        def counting_derive(card, *args):
+            self.derived[card.id] += 1
+            return derive(card, *args)
+
+        monkeypatch.setattr(gathering, "scan", counting_scan)
+        monkeypatch.setattr(source_build, "derive", counting_derive)
+
+    def done(self):
+        """(sources scanned, cases rendered, cases derived) since the last call."""
+        found = (Counter(self.scans), Counter(self.engine.jobs), Counter(self.derived))
+        for counter in (self.scans, self.engine.jobs, self.derived):
+            counter.clear()
+        return found
+
+
+@pytest.fixture
+def work(monkeypatch):
+    return Work(monkeypatch)
+
+
+@pytest.fixture
+def run(toy, quiet, work):
+    """Build as a new process would, with the card and the adapter as they stand now."""
+
+    def run_build(workspace, engine=None):
+        for name in [name for name in sys.modules if name.startswith("medrcube_source_")]:
+            del sys.modules[name]
+        sources = {path.name: load_source(path) for path in toy.folder.parent.iterdir()}
+        return build(workspace, sources, engine or work.engine, quiet)
+
+    return run_build
+
+
+@pytest.fixture
+def clean(run, work, tmp_path):
+    """Files of a build from nothing of the same inputs."""
+
+    def build_clean(workspace):
+        root = tmp_path / "clean"
+        shutil.rmtree(root, ignore_errors=True)
+        (root / "cache").mkdir(parents=True)
+        shutil.copy(workspace.root / "cache" / "patient.key", root / "cache" / "patient.key")
+        run(replace(workspace, root=root))
+        work.done()
+        return _files(root)
+
+    return build_clean
+
+
+def _files(root):
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and "cache" not in path.relative_to(root).parts
+    }
+
+
+def _states(root):
+    return {
+        path: (path.stat().st_mtime_ns, path.stat().st_ino)
+        for path in root.rglob("*")
+        if path.is_file() and "cache" not in path.relative_to(root).parts
+    }
+
+
+NOTHING = (Counter(), Counter(), Counter())
+
+
+def test_where_nothing_has_changed_nothing_is_done_and_nothing_is_written(run, workspace, work):
+    first = run(workspace)
+    before = _states(workspace.root)
+    work.done()
+    report = run(workspace)
+    assert work.done() == NOTHING
+    assert _states(workspace.root) == before
+    assert (report.rendered, report.reused) == (0, 6)
+    assert replace(report, rendered=6, reused=0, seconds=first.seconds) == first
+
+
+def test_the_first_build_of_a_workspace_does_all_of_it(run, workspace, work):
+    run(workspace)
+    assert work.done() == (Counter(toy=1), Counter(toy=6), Counter(toy=6))
+
+
+def _unseen(path, data):
+    """Other bytes, as many, with the old time of writing."""
+    before = path.stat()
+    assert len(data) == before.st_size
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _flipped(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    return bytes(data)
+
+
+def _edit_text(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def _raw_content(workspace, toy, raw):
+    other = raw.parent / "other.png"
+    pixels = np.array(Image.open(raw / "g (0).png"))
+    Image.fromarray(255 - pixels).save(other, compress_level=0)
+    _unseen(raw / "g (0).png", other.read_bytes())
+
+
+def _raw_touched(workspace, toy, raw):
+    os.utime(raw / "g (0).png", (1, 1))
+
+
+def _raw_new(workspace, toy, raw):
+    shutil.copy(raw / "g (0).png", raw / "p (9).png")
+    shutil.copy(raw / "g (0)_mask.png", raw / "p (9)_mask.png")
+
+
+def _raw_removed(workspace, toy, raw):
+    (raw / "g (0).png").unlink()
+    (raw / "g (0)_mask.png").unlink()
+
+
+def _raw_mask_removed(workspace, toy, raw):
+    (raw / "m (2)_mask.png").unlink()
+
+
+def _raw_swapped(workspace, toy, raw):
+    (raw / "g (0).png").rename(raw / "x")
+    (raw / "m (2).png").rename(raw / "g (0).png")
+    (raw / "x").rename(raw / "m (2).png")
+
+
+def _raw_truncated(workspace, toy, raw):
+    data = (raw / "g (0).png").read_bytes()
+    (raw / "g (0).png").write_bytes(data[: len(data) // 2])
+
+
+def _card_licence(workspace, toy, raw):
+    _edit_text(toy.folder / "card.toml", "CC-BY-4.0", "CC0-1.0")
+
+
+def _card_drop(workspace, toy, raw):
+    _edit_text(toy.folder / "card.toml", "g (9)", "g (1)")
+
+
+def _card_value(workspace, toy, raw):
+    _edit_text(toy.folder / "card.toml", 'm = "meningioma"', 'm = "glioma"')
+
+
+def _adapter(workspace, toy, raw):
+    _edit_text(toy.folder / "adapter.py", "key=path.stem,", 'key=path.stem, split="train",')
+
+
+def _picture_deleted(workspace, toy, raw):
+    next(iter(sorted(workspace.images.rglob("*.png")))).unlink()
+
+
+def _picture_edited(workspace, toy, raw):
+    path = sorted(workspace.images.rglob("*.png"))[3]
+    _unseen(path, _flipped(path))
+
+
+def _picture_swapped(workspace, toy, raw):
+    first, second = sorted(workspace.images.rglob("*.png"))[:2]
+    first.rename(first.with_suffix(".x"))
+    second.rename(first)
+    first.with_suffix(".x").rename(second)
+
+
+def _picture_emptied(workspace, toy, raw):
+    max(workspace.images.rglob("*.png")).write_bytes(b"")
+
+
+def _picture_added(workspace, toy, raw):
+    shutil.copy(raw / "g (0).png", workspace.images / "toy" / "mine.png")
+
+
+def _key_of_patients(workspace, toy, raw):
+    (workspace.root / "cache" / "patient.key").write_bytes(b"l" * 32)
+
+
+CHANGES = [
+    _raw_content,
+    _raw_touched,
+    _raw_new,
+    _raw_removed,
+    _raw_mask_removed,
+    _raw_swapped,
+    _raw_truncated,
+    _card_licence,
+    _card_drop,
+    _card_value,
+    _adapter,
+    _picture_deleted,
+    _picture_edited,
+    _picture_swapped,
+    _picture_emptied,
+    _picture_added,
+    _key_of_patients,
+]
+
+
+@pytest.fixture
+def plain(raw):
+    """The raw tree with pictures whose size does not tell their content."""
+    for number, path in enumerate(sorted(raw.glob("* (?).png"))):
+        pixels = picture(96, 112, seed=number).astype(np.uint8)
+        Image.fromarray(pixels).save(path, compress_level=0)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.usefixtures("plain")
+def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
+    run, clean, workspace, toy, raw, work, change
+):
+    run(workspace)
+    change(workspace, toy, raw)
+    work.done()
+    run(workspace)
+    assert work.done() != NOTHING
+    assert _files(workspace.root) == clean(workspace)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.usefixtures("plain")
+def test_the_build_after_that_has_nothing_to_do(run, workspace, toy, raw, work, change):
+    run(workspace)
+    change(workspace, toy, raw)
+    run(workspace)
+    work.done()
+    run(workspace)
+    scanned, _, derived = work.done()
+    assert (scanned, derived) == (Counter(), Counter())
+
+
+TABLES = ["samples.parquet", "items.parquet", "quarantine.parquet", "recipes.jsonl", "audit.json"]
+
+
+@pytest.mark.parametrize("harm", ["edit", "replace", "delete"])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_that_was_edited_or_lost_is_written_again(run, workspace, work, table, harm):
+    run(workspace)
+    before = _files(workspace.root)
+    path = workspace.root / table
+    if harm == "edit":
+        _unseen(path, _flipped(path))
+    elif harm == "replace":
+        path.with_suffix(".new").write_bytes(_flipped(path))
+        path.with_suffix(".new").replace(path)
+    else:
+        path.unlink()
+    work.done()
+    run(workspace)
+    assert _files(workspace.root) == before
+    assert work.done() == NOTHING
+
+
+@pytest.mark.parametrize(
+    "setting", [{"seed": 7}, {"options": 2}, {"items_per_cell": 1}, {"quarantine_gate": 0.5}]
+)
+def test_another_setting_gives_what_a_build_from_nothing_gives(run, clean, workspace, setting):
+    run(workspace)
+    other = replace(workspace, settings=replace(workspace.settings, **setting))
+    run(other)
+    assert _files(other.root) == clean(other)
+
+
+def test_a_setting_that_was_put_back_gives_the_first_result(run, workspace):
+    run(workspace)
+    before = _files(workspace.root)
+    run(replace(workspace, settings=replace(workspace.settings, seed=7)))
+    run(workspace)
+    assert _files(workspace.root) == before
+
+
+def test_another_raw_root_of_the_same_source_is_seen(run, clean, workspace, raw, write_case):
+    other = raw.parent / "other raw"
+    for number in range(3):
+        write_case(other, f"p ({number})", seed=40 + number)
+    run(workspace)
+    moved = replace(workspace, sources={"toy": other})
+    run(moved)
+    assert _files(moved.root) == clean(moved)
+
+
+def test_a_raw_tree_that_was_moved_is_found_in_its_new_place(run, clean, workspace, toy, raw):
+    run(workspace)
+    raw.rename(raw.with_name("moved"))
+    moved = replace(workspace, sources={"toy": raw.with_name("moved")})
+    assert run(moved).failures == ()
+    _edit_text(toy.folder / "card.toml", "[case]", GREY)
+    run(moved)
+    assert _files(moved.root) == clean(moved)
+
+
+def test_a_touched_raw_file_is_read_and_not_rendered(run, workspace, raw, work):
+    run(workspace)
+    for path in raw.iterdir():
+        os.utime(path, (1, 1))
+    work.done()
+    assert run(workspace).rendered == 0
+    assert work.done()[1] == Counter()
+
+
+def test_a_touched_raw_file_is_read_once(run, workspace, toy, raw, monkeypatch):
+    run(workspace)
+    os.utime(raw / "g (0).png", (1, 1))
+    read = []
+    monkeypatch.setattr(cache, "sha256_of", lambda path: read.append(path) or sha256_of(path))
+    run(workspace)
+    _card_licence(workspace, toy, raw)
+    run(workspace)
+    assert read == [raw / "g (0).png"]
+
+
+GREY = '[pixels]\ncolour = "grey"\n\n[case]'
+
+
+@pytest.fixture
+def two(toy, workspace, raw, write_case):
+    """A workspace of two sources, and the card of the second."""
+    folder = toy.folder.with_name("twin")
+    shutil.copytree(toy.folder, folder)
+    _edit_text(folder / "card.toml", 'id = "toy"', 'id = "twin"')
+    other = raw.with_name("twin raw")
+    for number, letter in enumerate("gmp"):
+        write_case(other, f"{letter} ({number})", seed=20 + number)
+    return workspace.with_sources({"twin": other}), folder / "card.toml"
+
+
+def test_changing_one_card_rebuilds_that_source_only(run, clean, two, work):
+    workspace, card = two
+    run(workspace)
+    pictures = _states(workspace.images / "toy")
+    work.done()
+    _edit_text(card, "[case]", GREY)
+    report = run(workspace)
+    assert work.done() == (Counter(twin=1), Counter(twin=3), Counter(twin=3))
+    assert (report.rendered, report.reused) == (3, 6)
+    assert _states(workspace.images / "toy") == pictures
+    assert _files(workspace.root) == clean(workspace)
+
+
+def test_a_card_that_says_the_same_of_the_pixels_renders_nothing(run, clean, two, work):
+    workspace, card = two
+    run(workspace)
+    work.done()
+    _edit_text(card, "CC-BY-4.0", "CC0-1.0")
+    assert run(workspace).rendered == 0
+    assert work.done() == (Counter(twin=1), Counter(), Counter(twin=3))
+    assert _files(workspace.root) == clean(workspace)
+
+
+def test_one_changed_raw_file_goes_through_its_source_only(run, clean, two, raw, write_case, work):
+    workspace, _ = two
+    run(workspace)
+    work.done()
+    write_case(raw, "g (0)", seed=99)
+    run(workspace)
+    assert work.done() == (Counter(toy=1), Counter(toy=1), Counter(toy=6))
+    assert _files(workspace.root) == clean(workspace)
+
+
+def test_a_source_that_is_added_leaves_the_others_as_they_were(run, clean, two, work):
+    workspace, _ = two
+    alone = replace(workspace, sources={"toy": workspace.sources["toy"]})
+    run(alone)
+    work.done()
+    run(workspace)
+    assert work.done() == (Counter(twin=1), Counter(twin=3), Counter(twin=3))
+    assert _files(workspace.root) == clean(workspace)
+
+
+def test_what_cannot_be_read_is_tried_again_and_nothing_else(run, workspace, raw, work):
+    _raw_truncated(workspace, None, raw)
+    run(workspace)
+    before = _states(workspace.root)
+    work.done()
+    report = run(workspace)
+    assert work.done() == (Counter(), Counter(toy=1), Counter())
+    assert (report.rendered, report.reused) == (1, 5)
+    assert _states(workspace.root) == before
+
+
+class Kills:
+    """The local engine; the worker of the first job dies."""
+
+    def run(self, jobs, images):
+        yield jobs[0], worker_died(jobs[0])
+        yield from ONE.run(jobs[1:], images)
+
+
+def test_what_failed_for_a_passing_reason_is_mended_by_the_next_build(run, clean, workspace):
+    assert run(workspace, Kills()).sources[0].failed == 1
+    assert run(workspace).sources[0].failed == 0
+    assert _files(workspace.root) == clean(workspace)
+
+
+class Meddles:
+    """The local engine; somebody changes a file while the build is at work."""
+
+    def __init__(self, change):
+        self._change = change
+
+    def run(self, jobs, images):
+        done = list(ONE.run(jobs, images))
+        yield from done[:-1]
+        self._change()
+        yield done[-1]
+
+
+@pytest.mark.parametrize("number", [0, 5])
+@pytest.mark.usefixtures("plain")
+def test_a_raw_file_that_changes_during_a_build_is_seen_by_the_next(
+    run, clean, workspace, raw, number
+):
+    path = sorted(raw.glob("* (?).png"))[number]
+    before = path.read_bytes()
+    other = 255 - np.array(Image.open(path))
+
+    def change():
+        Image.fromarray(other).save(path, compress_level=0)
+
+    run(workspace, Meddles(change))
+    run(workspace)
+    assert _files(workspace.root) == clean(workspace)
+    path.write_bytes(before)
+    run(workspace)
+    assert _files(workspace.root) == clean(workspace)
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_raw_file_that_changes_between_its_digest_and_its_pixels_is_not_mistaken(
+    run, clean, workspace, raw
+):
+    path = raw / "g (0).png"
+    before = path.read_bytes()
+    other = 255 - np.array(Image.open(path))
+
+    class Late:
+        """The local engine; every digest was taken before a file changed, every pixel after."""
+
+        def run(self, jobs, images):
+            digests = {job.case.key: rendered.digests for job, rendered in ONE.run(jobs, images)}
+            Image.fromarray(other).save(path, compress_level=0)
+            for job, rendered in ONE.run(jobs, images):
+                yield job, replace(rendered, digests=digests[job.case.key])
+
+    run(workspace, Late())
+    path.write_bytes(before)
+    run(workspace)
+    assert _files(workspace.root) == clean(workspace)
+
+
+@pytest.mark.parametrize("number", [0, 11])
+def test_a_picture_that_changes_during_a_build_is_mended_by_the_next(run, clean, workspace, number):
+    def change():
+        path = sorted(workspace.images.rglob("*.png"))[number]
+        _unseen(path, _flipped(path))
+
+    run(workspace, Meddles(change))
+    run(workspace)
+    assert _files(workspace.root) == clean(workspace)
+
+
+def test_a_workspace_that_was_copied_is_read_and_not_rendered(run, workspace, tmp_path):
+    run(workspace)
+    copy = replace(workspace, root=tmp_path / "copy")
+    shutil.copytree(workspace.root, copy.root)
+    assert run(copy).rendered == 0
+    assert _files(copy.root) == _files(workspace.root)
+
+
+PARTS = ("build", "sources", "ontologies", "templates")
+BUILD = """
+import json, sys
+from pathlib import Path
+from medrcube.build import gathering, pipeline
+from medrcube.build.engine import LocalEngine
+from medrcube.console import Reporter
+from medrcube.sources.contract import load_source
+from medrcube.workspace import Workspace
+
+scans = []
+scan = gathering.scan
+gathering.scan = lambda *given: scans.append(1) or scan(*given)
+assert pipeline.__file__.startswith(sys.argv[1]), pipeline.__file__
+for root in sys.argv[4:]:
+    report = pipeline.build(
+        Workspace(root=Path(root), sources={"toy": Path(sys.argv[2])}),
+        {"toy": load_source(Path(sys.argv[3]))}, LocalEngine(1), Reporter(quiet=True))
+    print(json.dumps([len(scans), report.rendered]))
+    scans.clear()
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package that a test may change."""
+    top, copy = Path(__file__).parents[2], tmp_path / "site" / "medrcube"
+    shutil.copytree(top / "medrcube", copy)
+    for part in PARTS:
+        shutil.copytree(top / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def _template(package):
+    path = package / "templates" / "questions" / "modality_recognition.j2"
+    extra = "{% block w99 %}Which modality made {{ shown }}?{% endblock %}"
+    path.write_text(path.read_text() + extra + "\n")
+
+
+def _term(package):
+    path = package / "ontologies" / "terms.csv"
+    rows = path.read_text().splitlines()
+    number = next(number for number, row in enumerate(rows) if row.startswith("glioma,"))
+    cells = rows[number].split(",")
+    cells[2] = "glial tumour"
+    rows[number] = ",".join(cells)
+    path.write_text("\n".join(rows) + "\n")
+
+
+def _code(package):
+    _edit_text(package / "build" / "source_build.py", 'case.split or ""', 'case.split or "none"')
+
+
+@pytest.mark.parametrize("change", [_template, _term, _code])
+def test_another_edition_of_the_package_gives_what_it_gives_from_nothing(
+    package, toy, raw, workspace, tmp_path, change
+):
+    script = tmp_path / "build.py"
+    script.write_text(BUILD)
+    clean = tmp_path / "clean"
+    (clean / "cache").mkdir(parents=True)
+    shutil.copy(workspace.root / "cache" / "patient.key", clean / "cache" / "patient.key")
+
+    def run(*roots):
+        command = [sys.executable, script, package, raw, toy.folder, *roots]
+        environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert run(workspace.root, workspace.root) == [[1, 6], [0, 0]]
+    assert run(workspace.root) == [[0, 0]]
+    before = _files(workspace.root)
+    change(package)
+    assert run(workspace.root, clean) == [[1, 0], [1, 6]]
+    assert _files(workspace.root) == _files(clean) != before

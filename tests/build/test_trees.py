@@ -1,0 +1,111 @@
+import os
+import shutil
+import time
+
+import pytest
+
+from medrcube.build import trees
+from medrcube.build.trees import look, state_of
+from medrcube.sources.layout import walk
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    for name in ("b/2.txt", "b/1.txt", "a/deep/3.txt", "a.txt", "z.txt"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return root
+
+
+def test_the_files_come_in_the_order_of_a_walk(tree):
+    (tree / "again").symlink_to("b")
+    assert list(look(tree).states) == list(walk(tree))
+
+
+def test_a_tree_in_which_nothing_happens_keeps_its_digest(tree):
+    assert look(tree).digest == look(tree).digest
+
+
+def _swap(tree):
+    (tree / "a.txt").rename(tree / "x")
+    (tree / "z.txt").rename(tree / "a.txt")
+    (tree / "x").rename(tree / "z.txt")
+
+
+def _edit_unseen(tree):
+    before = (tree / "a.txt").stat()
+    (tree / "a.txt").write_text("A.TXT")
+    os.utime(tree / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _copy_over(tree):
+    shutil.copy2(tree / "a.txt", tree / "new")
+    (tree / "new").replace(tree / "a.txt")
+
+
+def _rename(tree):
+    (tree / "a.txt").rename(tree / "c.txt")
+
+
+def _remove(tree):
+    (tree / "a.txt").unlink()
+
+
+def _pipe(tree):
+    os.mkfifo(tree / "pipe")
+
+
+@pytest.mark.parametrize("change", [_swap, _edit_unseen, _copy_over, _rename, _remove, _pipe])
+def test_every_change_shows(tree, change):
+    before = look(tree)
+    change(tree)
+    assert look(tree).digest != before.digest
+
+
+@pytest.fixture
+def twins(tree):
+    """Names of two files of one size and of the same times, as an archive unpacks them."""
+    seen = {}
+    for number in range(10_000):
+        path = tree / f"{number}.bin"
+        path.write_bytes(b"%05d" % number)
+        twin = seen.setdefault((path.stat().st_mtime_ns, path.stat().st_ctime_ns), path)
+        if twin != path:
+            return twin.name, path.name
+    return pytest.skip("this file system gives no two files one time")
+
+
+def test_a_link_that_leads_elsewhere_shows_though_both_files_have_one_size_and_time(tree, twins):
+    (tree / "link").symlink_to(twins[0])
+    before = look(tree)
+    (tree / "link").unlink()
+    (tree / "link").symlink_to(twins[1])
+    after = look(tree)
+    assert after.states["link"] != before.states["link"]
+    assert after.digest != before.digest
+
+
+def test_a_file_that_was_just_written_is_waited_for(tree):
+    (tree / "a.txt").write_text("new")
+    found = look(tree)
+    assert found.settled
+    assert time.time_ns() > found.states["a.txt"].changed + trees._TICK_NS
+
+
+def test_a_tree_that_is_written_while_it_is_looked_at_is_not_settled(tree, monkeypatch):
+    monkeypatch.setattr(trees.time, "sleep", lambda _: (tree / "a.txt").write_text("more"))
+    (tree / "a.txt").write_text("new")
+    assert not look(tree).settled
+
+
+def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
+    assert look(tmp_path / "nothing").states == {}
+
+
+def test_a_file_is_found_by_its_path(tree):
+    found = look(tree)
+    path = tree / "a" / "deep" / "3.txt"
+    assert found.state(path) == state_of(path)
+    assert found.state(tree / "a" / "none") is None
