@@ -31,7 +31,7 @@ def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | No
     With a file of marks there is a region, outlined and boxed beside the clean picture.
     """
     paths = tuple(sorted(data.iterdir())) if data.is_dir() else (data,)
-    window = "ct:mediastinum" if ".nii" in data.name else "header"
+    windows = {".gz": "ct:mediastinum", ".nii": "ct:mediastinum", ".jpg": "none"}
     region = Region(
         field="region", value="mark", shape=MaskFile(paths=(marks or data,)), evidence=""
     )
@@ -44,7 +44,7 @@ def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | No
         case=Case(key=name, images=(ImageRef(paths=paths),), regions=regions),
         concepts=tuple("mark" for _ in regions),
         policy=PixelPolicy(
-            window=window,
+            window=windows.get(data.suffix, "header"),
             slice=slices,
             plane="axial",
             orient="affine",

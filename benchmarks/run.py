@@ -31,6 +31,8 @@ from medrcube.templates import render_card
 _HERE = Path(__file__).resolve().parent
 _PAGE = _HERE.parent / "docs" / "reference" / "performance.md"
 _BATCH = 6
+FILMS = (5_000, 20_000)
+"""Of the builds that show what a film costs beside its pixels."""
 _SHARED = Path(os.environ.get("MEDRCUBE_SHARED") or _HERE.parents[1] / "shared")
 _ONTOLOGIES = _SHARED / "ontologies_raw"
 _HPO = "hp_2025-01-16.obo.gz"
@@ -72,7 +74,9 @@ def main() -> None:
         "films": bench.films(),
         "scaling": bench.scaling(),
         "ontologies": bench.ontologies(),
+        "distractors": bench.distractors(10_000),
         "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
+        "scale": [] if given.quick else bench.scale(),
         "rebuild": None if given.quick else bench.rebuild(given.cases),
     }
     page = render_card("performance.md", **values)
@@ -151,7 +155,7 @@ class Bench:
             _say(f"film: {name}")
             film = self.folder / "data" / "chest" / place
             script = (Path(sys.executable), _HERE / "steps.py")
-            rows.append({"name": name, **self._json(*script, film, self._out, 5 * self._rounds)})
+            rows.append({"name": name, **self._json(*script, film, self._out, 20 * self._rounds)})
         return rows
 
     def scaling(self) -> list[Mapping[str, Any]]:
@@ -210,6 +214,43 @@ class Bench:
                     "ask": asked["seconds"],
                     "labels": asked["labels"],
                     "ancestors": asked["ancestors"],
+                }
+            )
+        return rows
+
+    def scale(self) -> list[Mapping[str, Any]]:
+        """What a film costs a build beside its pixels; two sizes tell it from what is fixed."""
+        rows = []
+        for engine in ("local", "dask"):
+            few, many = (self._scaled(films, engine) for films in FILMS)
+            films = many["films"] - few["films"]
+            each = {
+                name: (many[name] - few[name]) / films
+                for name in ("seconds", "render", "nothing", "peak", "cache", "tables")
+            }
+            rows.append({**many, "each": each})
+        return rows
+
+    def _scaled(self, films: int, engine: str) -> dict[str, Any]:
+        _say(f"a build of {films} films, {engine}")
+        script = (Path(sys.executable), _HERE / "scale.py")
+        found = self._json(*script, self.folder / "scale", films, engine)
+        return {**found, "render": found["stages"]["render"]}
+
+    def distractors(self, sets: int) -> list[Mapping[str, Any]]:
+        """Wrong options by our tables alone and, where it was made, with the index."""
+        index = self.folder / "ontologies.sqlite3"
+        script = (Path(sys.executable), _HERE / "distractors.py", sets)
+        rows = []
+        for files in ((), (index,)) if index.exists() else ((),):
+            _say(f"distractors{' with the index' if files else ''}")
+            found = [self._json(*script, *files) for _ in range(self._rounds)]
+            rows.append(
+                {
+                    "sets": sets,
+                    "index": bool(files),
+                    **{name: min(run[name] for run in found) for name in ("choose", "compose")},
+                    "items": found[0]["items"],
                 }
             )
         return rows

@@ -29,6 +29,11 @@ _LABELS = (
     "Lung Lesion,Lung Opacity,No Finding,Pleural Effusion,Pleural Other,Pneumonia,Pneumothorax,"
     "Support Devices"
 )
+_METADATA = (
+    "dicom_id,subject_id,study_id,PerformedProcedureStepDescription,ViewPosition,Rows,Columns,"
+    "StudyDate,StudyTime,ProcedureCodeSequence_CodeMeaning,ViewCodeSequence_CodeMeaning,"
+    "PatientOrientationCodeSequence_CodeMeaning"
+)
 _SIGNS = ("1.0", "0.0", "", "-1.0", "", "", "0.0")
 
 
@@ -69,11 +74,7 @@ def _bytes(folder: Path) -> int:
 
 def _write_films(root: Path, films: int) -> None:
     rng = np.random.default_rng(1)
-    metadata = [
-        "dicom_id,subject_id,study_id,PerformedProcedureStepDescription,ViewPosition,Rows,Columns,"
-        "StudyDate,StudyTime,ProcedureCodeSequence_CodeMeaning,ViewCodeSequence_CodeMeaning,"
-        "PatientOrientationCodeSequence_CodeMeaning"
-    ]
+    metadata = [_METADATA]
     splits = ["dicom_id,study_id,subject_id,split"]
     labels = [f"subject_id,study_id,{_LABELS}"]
     for number in range(films):

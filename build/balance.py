@@ -101,7 +101,7 @@ class _Due:
 
     def __init__(self, piles: Iterable[_Pile]) -> None:
         self._keyed: Counter[str] = Counter()
-        self._due: Counter[str] = Counter()
+        self._due: dict[str, float] = {}
         for pile in piles:
             for key, items in pile.keys.items():
                 self.count(pile, key, len(items))
@@ -110,7 +110,7 @@ class _Due:
         """Add items of a pile; a negative number takes them away."""
         self._keyed[key] += items
         for name in pile.names:
-            self._due[name] += items / len(pile.names)
+            self._due[name] = self._due.get(name, 0.0) + items / len(pile.names)
 
     def excess(self, pile: _Pile) -> float:
         """How far the most frequent key of a pile is over its due, in standard errors or so."""
@@ -125,7 +125,7 @@ def _surplus(items: Sequence[Item], seed: int) -> Iterator[str]:
     piles = _piles(items, seed)
     due = _Due(piles)
     gain = sum(pile.gain() for pile in piles)
-    spread = sum((1 - 1 / len(item.options)) / len(item.options) for item in items)
+    spread = math.fsum((1 - 1 / len(item.options)) / len(item.options) for item in items)
     piles = [pile for pile in piles if pile.gain() > _NONE]
     while piles and gain > GIVEN_AWAY * math.sqrt(spread):
         pile = max(piles, key=lambda one: (due.excess(one), one.gain(), one.names))

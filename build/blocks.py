@@ -9,14 +9,19 @@ as possible are asked in blocks; smaller blocks follow where no larger one can b
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from medrcube.build.ready import Against, Ready
+from medrcube.build.ready import Ready
 from medrcube.ontologies.difficulty import Difficulty, distance
 from medrcube.ontologies.distractors import lots
-from medrcube.ontologies.safety import Rules, clash
+from medrcube.ontologies.safety import Request, Rules, clash
+
+TRIES = 64
+"""Questions of one answer that are tried as the first of a block before a smaller block is made:
+a bound on the search where hardly two questions may be asked against the same names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,32 +30,6 @@ class Member:
 
     ready: Ready
     wrong: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Stack:
-    """The questions with one answer, by what may stand against it."""
-
-    waiting: dict[int, deque[Ready]] = field(default_factory=dict)
-    pools: dict[int, Against] = field(default_factory=dict)
-    count: int = 0
-
-    def add(self, ready: Ready, against: Against) -> None:
-        self.pools[against.number] = against
-        self.waiting.setdefault(against.number, deque()).append(ready)
-        self.count += 1
-
-    def take(self, against: Against) -> Ready:
-        found = self.waiting[against.number].popleft()
-        if not self.waiting[against.number]:
-            del self.waiting[against.number]
-        self.count -= 1
-        return found
-
-    def open(self) -> list[Against]:
-        """Pools with questions that wait, the fullest first."""
-        order = sorted(self.waiting, key=lambda number: (-len(self.waiting[number]), number))
-        return [self.pools[number] for number in order]
 
 
 class Shelf:
@@ -78,6 +57,7 @@ class Shelf:
         self._wanted = wanted
         self._seed = seed
         self._made = 0
+        self._bits: dict[str, int] = {}
         self._stacks: dict[str, _Stack] = {}
         self._stuck: set[tuple[str, int]] = set()
         self._beside: dict[tuple[str, str], bool] = {}
@@ -87,15 +67,21 @@ class Shelf:
         """Add questions, or give back those of a block that cannot be made."""
         for one in ready:
             if one.against is not None:
-                self._stacks.setdefault(one.answer, _Stack()).add(one, one.against)
-        self._stuck.clear()
+                mask = self._mask(one.against.labels)
+                self._mask((one.answer,))
+                self._stacks.setdefault(one.answer, _Stack()).add(mask, one)
+                self._stuck.clear()
 
     def take(self) -> tuple[Member, ...]:
-        """The next block; empty when no two of the questions left can share their options."""
+        """The next block; empty when none is found among the questions left."""
         lot = lots(f"{self._seed}|{self._made}")
         for size in range(self._options, 1, -1):
-            anchors = [name for name in self._stacks if (name, size) not in self._stuck]
-            for anchor in sorted(anchors, key=lambda name: (-self._count(name), lot(name), name)):
+            anchors = [
+                name
+                for name, stack in self._stacks.items()
+                if stack.count and (name, size) not in self._stuck
+            ]
+            for anchor in sorted(anchors, key=lambda it: (-self._stacks[it].count, lot(it), it)):
                 found = self._block(anchor, size)
                 if found:
                     self._made += 1
@@ -105,69 +91,123 @@ class Shelf:
 
     def rest(self) -> tuple[Ready, ...]:
         """Questions that stand in no block, by lot."""
-        left = [
-            ready
-            for stack in self._stacks.values()
-            for waiting in stack.waiting.values()
-            for ready in waiting
-        ]
-        return tuple(sorted(left, key=lambda ready: ready.lot))
+        left = [one for stack in self._stacks.values() for one in stack.all()]
+        return tuple(sorted(left, key=lambda one: (one.lot, one.identity)))
 
-    def _count(self, name: str) -> int:
-        stack = self._stacks.get(name)
-        return stack.count if stack else 0
+    def _mask(self, names: Iterable[str]) -> int:
+        """Names as bits, so that a set of them is one number."""
+        mask = 0
+        for name in names:
+            mask |= self._bits.setdefault(name, 1 << len(self._bits))
+        return mask
 
-    def _block(self, anchor: str, size: int) -> dict[str, Against]:
-        """Names of a block, each with the pool of the question that asks it; or nothing."""
-        for pool in self._stacks[anchor].open():
-            names = [name for name in self._ranked(pool) if self._count(name)]
+    def _block(self, anchor: str, size: int) -> dict[str, int]:
+        """Names of a block, each with the mask of the question that asks it; or nothing."""
+        there = self._mask(name for name, stack in self._stacks.items() if stack.count)
+        tries = 0
+        for mask in self._stacks[anchor].masks:
+            if (mask & there).bit_count() < size - 1:
+                continue
+            names = self._ranked(self._stacks[anchor].first(mask))
             for start, first in enumerate(names[: len(names) - size + 2]):
-                block = {anchor: pool}
+                block = {anchor: mask}
                 for name in (first, *names[start + 1 :]):
                     self._join(block, name, pairs=size > 2)
                     if len(block) == size:
                         return block
+            tries += 1
+            if tries == TRIES:
+                break
         return {}
 
-    def _ranked(self, pool: Against) -> list[str]:
+    def _ranked(self, one: Ready) -> list[str]:
         """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
-        lot = lots(f"{self._seed}|{self._made}|{pool.number}")
+        if one.against is None:
+            return []
+        against, lot = one.against, lots(f"{self._seed}|{self._made}")
 
         def rank(name: str) -> tuple[int, int, int, int]:
-            one = pool.pool.allowed[pool.labels[name]]
-            level = distance(one.difficulty, self._wanted) if self._wanted else 0
-            return (one.trust, level, -self._count(name), lot(name))
+            wrong = against.pool.allowed[against.labels[name]]
+            level = distance(wrong.difficulty, self._wanted) if self._wanted else 0
+            return (wrong.trust, level, -self._stacks[name].count, lot(name))
 
-        return sorted(pool.labels, key=rank)
+        waiting = (name for name in against.labels if name in self._stacks)
+        return sorted((name for name in waiting if self._stacks[name].count), key=rank)
 
-    def _join(self, block: dict[str, Against], name: str, *, pairs: bool) -> None:
+    def _join(self, block: dict[str, int], name: str, *, pairs: bool) -> None:
         """Add a name when a question with that answer fits all that the block has, and it them."""
-        for other, pool in block.items():
-            if name not in pool.labels or (pairs and not self._fits(other, name, pool)):
+        bit, needed = self._bits[name], 0
+        for other, mask in block.items():
+            if not mask & bit or (pairs and not self._fits(other, name)):
                 return
-        for pool in self._stacks[name].open():
-            if all(other in pool.labels for other in block):
-                block[name] = pool
+            needed |= self._bits[other]
+        for mask in self._stacks[name].masks:
+            if mask & needed == needed:
+                block[name] = mask
                 return
 
-    def _fits(self, name_a: str, name_b: str, pool: Against) -> bool:
+    def _fits(self, name_a: str, name_b: str) -> bool:
         """Whether two names may stand together as wrong options of a third."""
         pair = (name_a, name_b) if name_a < name_b else (name_b, name_a)
         known = self._beside.get(pair)
         if known is None:
-            # The pool is that of ``name_a``, which is its key.
-            labels = (pool.request.key, pool.labels[name_b])
-            known = self._beside[pair] = not clash(*labels, pool.request, self._rules)
+            a, b = (self._stacks[name].request for name in pair)
+            known = self._beside[pair] = not clash(a.key, b.key, a, self._rules)
         return known
 
-    def _filled(self, block: dict[str, Against]) -> tuple[Member, ...]:
-        return tuple(
-            Member(
-                ready=self._stacks[name].take(pool),
-                wrong=tuple(pool.labels[other] for other in block if other != name),
-            )
-            for name, pool in block.items()
-        )
+    def _filled(self, block: dict[str, int]) -> tuple[Member, ...]:
+        members = []
+        for name, mask in block.items():
+            one = self._stacks[name].take(mask)
+            labels = one.against.labels if one.against is not None else {}
+            wrong = tuple(labels[other] for other in block if other != name)
+            members.append(Member(ready=one, wrong=wrong))
+        return tuple(members)
+
+
+class _Stack:
+    """The questions with one answer, by the names that may stand against it.
+
+    ``masks`` come with the fewest names first, so that a block is filled with the questions that
+    fit least elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self.masks: list[int] = []
+        self.count = 0
+        self._waiting: dict[int, deque[Ready]] = {}
+        self._request: Request | None = None
+
+    @property
+    def request(self) -> Request:
+        """Request of the first question: all have one answer, by name, and one group."""
+        if self._request is None:
+            raise ValueError("an empty stack has no request")
+        return self._request
+
+    def add(self, mask: int, one: Ready) -> None:
+        if self._request is None and one.against is not None:
+            self._request = one.against.request
+        if mask not in self._waiting:
+            self._waiting[mask] = deque()
+            insort(self.masks, mask, key=lambda it: (it.bit_count(), it))
+        self._waiting[mask].append(one)
+        self.count += 1
+
+    def first(self, mask: int) -> Ready:
+        return self._waiting[mask][0]
+
+    def take(self, mask: int) -> Ready:
+        one = self._waiting[mask].popleft()
+        if not self._waiting[mask]:
+            del self._waiting[mask]
+            self.masks.remove(mask)
+        self.count -= 1
+        return one
+
+    def all(self) -> Iterator[Ready]:
+        for waiting in self._waiting.values():
+            yield from waiting
 
 
 def shelves(

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from dataclasses import field as attribute
+from functools import lru_cache
+from typing import Any
 
 from medrcube.build.ground import SILENCE, ground_of, region_ground
 from medrcube.build.samples import Sample
@@ -18,7 +21,7 @@ from medrcube.ontologies.words import is_composite, is_rest_class
 from medrcube.records import Case, FactKind, Grade, Scope, State
 from medrcube.sources.card import Card, Field
 from medrcube.sources.contract import concept_of, quirk_of
-from medrcube.taxonomy import Level, Modality, Task
+from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
 MODALITY_CONCEPTS = {
     Modality.XRAY: "X-ray",
@@ -84,6 +87,27 @@ RULES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What is known of the cases of one source; told once for all cases that say the same."""
+
+    card: Card
+    terms: Terms = attribute(default_factory=load_terms)
+    _known: dict[Any, Ground] = attribute(default_factory=dict)
+
+    def of(self, case: Case) -> Ground:
+        """All facts of a case; see ``ground_of``."""
+        said = (
+            tuple((label.field, label.value, label.state) for label in case.labels),
+            tuple((region.field, region.value) for region in case.regions),
+            case.anatomy,
+            case.modality,
+        )
+        if said not in self._known:
+            self._known[said] = ground_of(self.card, case, self.terms)
+        return self._known[said]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
     """All that the rules look at for one case."""
 
@@ -100,6 +124,8 @@ def derive(
     samples: Sequence[Sample],
     terms: Terms | None = None,
     relations: Relations | None = None,
+    *,
+    grounds: Grounds | None = None,
 ) -> list[Query]:
     """Everything that may be asked of the pictures of one case, in a fixed order.
 
@@ -109,16 +135,18 @@ def derive(
         samples: pictures made of the case, in any order.
         terms: term table; the package's own by default.
         relations: relation table; the package's own by default.
+        grounds: what is known of the source's cases so far; with one, cases share it.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
         TermError: the card names a concept or group that is in no table.
     """
     terms = terms or load_terms()
+    grounds = grounds or Grounds(card=card, terms=terms)
     facts = _Facts(
         card=card,
         case=case,
-        ground=ground_of(card, case, terms),
+        ground=grounds.of(case),
         terms=terms,
         relations=relations or load_relations(),
     )
@@ -137,22 +165,25 @@ def _modality(facts: _Facts, sample: Sample) -> Iterator[Query]:
     if Task.MODALITY_RECOGNITION not in facts.card.tasks:
         return
     key = MODALITY_CONCEPTS[facts.ground.modality]
-    mark = Mark(field="", scope=Scope.IMAGE, grade=Grade.A)
-    ground = Ground(
-        present={key: mark},
-        absent={},
-        unknown=frozenset(),
-        anatomy=facts.ground.anatomy,
-        modality=facts.ground.modality,
-    )
     yield Query(
         task=Task.MODALITY_RECOGNITION,
         sample=sample,
         field="",
         key=key,
         scope=Scope.IMAGE,
-        ground=ground,
+        ground=_modality_ground(key, facts.ground.anatomy, facts.ground.modality),
         group="modality",
+    )
+
+
+@lru_cache(maxsize=64)
+def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> Ground:
+    return Ground(
+        present={key: Mark(field="", scope=Scope.IMAGE, grade=Grade.A)},
+        absent={},
+        unknown=frozenset(),
+        anatomy=anatomy,
+        modality=modality,
     )
 
 

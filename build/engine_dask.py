@@ -33,9 +33,10 @@ _PATIENCE = 60
 class DaskEngine:
     """A cluster that runs already, or a local one of ``workers`` processes; see ``Engine``.
 
-    Jobs travel several at a time. Those whose worker dies are given to another one; after
-    ``distributed``'s own limit of failures (four by default) each is tried alone, and one that
-    reaches the limit again becomes a problem with the code ``worker-died``.
+    Jobs travel several at a time. Those whose worker dies are given to another one, up to
+    ``distributed``'s own limit of failures (four by default). ``distributed`` counts them against
+    all jobs that the worker held; so at the end each of those is tried with nothing beside it,
+    and one that reaches the limit again becomes a problem with the code ``worker-died``.
 
     Attributes:
         scheduler: address such as ``tcp://host:8786``, or ``None`` for a local cluster.
@@ -60,6 +61,7 @@ class DaskEngine:
             ahead = _AHEAD * sum(client.nthreads().values())
             waiting = _portions(jobs, min(_TOGETHER, ceil(len(jobs) / ahead)))
             running: dict[Any, Sequence[Job]] = {}
+            suspects: list[Job] = []
             done = as_completed()
 
             def submit(portion: Sequence[Job]) -> None:
@@ -74,14 +76,12 @@ class DaskEngine:
                 try:
                     yield from zip(portion, future.result(), strict=True)
                 except KilledWorker:
-                    if len(portion) == 1:
-                        yield portion[0], worker_died(portion[0])
-                    else:
-                        for job in portion:
-                            submit((job,))
+                    suspects.extend(portion)
                 future.release()
                 for following in islice(waiting, 1):
                     submit(following)
+            for job in suspects:
+                yield job, _render_alone(client, job, images)
 
     def _client(self) -> AbstractContextManager[Client]:
         if self.scheduler is None:
@@ -111,6 +111,14 @@ def _local_cluster(workers: int) -> Iterator[Client]:
 def _portions(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
     for first in range(0, len(jobs), size):
         yield jobs[first : first + size]
+
+
+def _render_alone(client: Client, job: Job, images: Path) -> Rendered:
+    try:
+        rendered: Rendered = client.submit(render_job, job, images, pure=False).result()
+    except KilledWorker:
+        return worker_died(job)
+    return rendered
 
 
 def _render_portion(jobs: Sequence[Job], images: Path) -> list[Rendered]:

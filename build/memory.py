@@ -8,6 +8,7 @@ records of this package: a workspace that somebody else made cannot run code her
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import pickle
@@ -94,7 +95,13 @@ def load(record: bytes) -> Any:
     Raises:
         pickle.UnpicklingError: it holds something else than records of this package.
     """
-    return _RecordsOnly(io.BytesIO(record)).load()
+    collecting = gc.isenabled()
+    gc.disable()  # millions of objects come to stay; looking for rubbish among them takes longer
+    try:
+        return _RecordsOnly(io.BytesIO(record)).load()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _RecordsOnly(pickle.Unpickler):

@@ -4,6 +4,9 @@
 for options that exist, because the published prompt prints every key that is there. Beside it
 lies what makes each picture again: ``recipes.jsonl``, with every input's digest and the pixel
 hash. Pictures that may not be passed on are left out unless the release stays private.
+
+What clinicians have said comes from the two files that the review queue writes (``reviewed``);
+the queue itself is not needed.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import pandas as pd
 from medrcube import __version__
 from medrcube.build.items import Item, items_from_frame, items_to_frame
 from medrcube.build.pipeline import write_parquet
+from medrcube.build.reviewed import LET_THROUGH, Chosen, Reviewed, choose, load_reviewed
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files import sha256_of
@@ -28,9 +32,6 @@ from medrcube.sources.contract import Source
 from medrcube.taxonomy import Task
 from medrcube.templates import render_card
 from medrcube.workspace import Workspace
-
-ACCEPTED = frozenset({"accepted", "revised"})
-"""States of items that clinicians have let through."""
 
 LETTERS = "ABCD"
 
@@ -45,6 +46,9 @@ class ReleaseReport:
         pictures: number of pictures in it.
         withheld: number of pictures left out because they may not be passed on.
         unreviewed: number of items that no clinician has accepted.
+        held: number of items left out because a clinician has spoken against them.
+        changed: number of items that were built anew after they were judged, so that the
+            judgement does not hold.
     """
 
     out: Path
@@ -52,6 +56,8 @@ class ReleaseReport:
     pictures: int
     withheld: int
     unreviewed: int
+    held: int
+    changed: int
 
 
 def release(
@@ -70,13 +76,15 @@ def release(
         sources: registry, for titles, licences and citations.
         out: folder to make; must not exist.
         name: version of the release.
-        allow_unreviewed: take items that no clinician has accepted, and say so in the card.
+        allow_unreviewed: take items that no clinician has accepted, and say so in the card;
+            those that one has spoken against are left out all the same.
         private: keep pictures that may not be passed on, and mark the tree.
 
     Raises:
         ReleaseError: the audit failed, ``out`` exists, no item may be released, or a picture is
             missing.
-        WorkspaceError: the workspace is not built, or ``out`` cannot be written.
+        WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
+            ``out`` cannot be written.
     """
     if out.exists():
         raise ReleaseError(f"{out}: exists already; a release is never overwritten")
@@ -85,12 +93,11 @@ def release(
         raise ReleaseError(
             f"{workspace.audit}: the audit failed, so nothing is released: {audit['failures'][0]}"
         )
-    chosen = [item for item in items if allow_unreviewed or item.state in ACCEPTED]
+    reviewed = load_reviewed(workspace.root)
+    taken = choose(items, samples, reviewed, allow_unreviewed=allow_unreviewed)
+    chosen = taken.items
     if not chosen:
-        raise ReleaseError(
-            f"none of {len(items)} items has been accepted by clinicians; review them, or pass "
-            "--allow-unreviewed, which the card of the release will say"
-        )
+        raise ReleaseError(_why_none(taken, len(items), allow_unreviewed=allow_unreviewed))
     used = {item.sample for item in chosen}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     kept = {sample.id for sample in pictures.values() if sample.redistribute or private}
@@ -99,14 +106,17 @@ def release(
         items=len(chosen),
         pictures=len(kept),
         withheld=len(pictures) - len(kept),
-        unreviewed=sum(item.state not in ACCEPTED for item in chosen),
+        unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
+        held=taken.held,
+        changed=taken.changed,
     )
+    audit = {**audit, "release": name, "review": _review(reviewed, report)}
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
             _write_sources(workspace, tree, chosen, pictures, kept)
-            _write_proofs(workspace, tree, chosen, pictures, audit)
+            _write_proofs(workspace, tree, taken, pictures, audit)
             card = _card(sources, report, chosen, audit, name=name, private=private)
             (tree / "README.md").write_text(card, encoding="utf-8")
             _write_sums(tree)
@@ -119,6 +129,35 @@ def release(
 def dataset_name(source: str) -> str:
     """Name of a source's folder in a release, such as ``BUSI``."""
     return source.upper()
+
+
+def _why_none(taken: Chosen, items: int, *, allow_unreviewed: bool) -> str:
+    if allow_unreviewed:
+        return f"clinicians have spoken against all of {items} items; nothing is left to release"
+    hint = ""
+    if taken.changed:
+        hint = f" ({taken.changed} were built anew after they were judged: import them again)"
+    return (
+        f"none of {items} items has been accepted by clinicians{hint}; review them "
+        "(medrcube review), or pass --allow-unreviewed, which the card of the release will say"
+    )
+
+
+def _review(reviewed: Reviewed | None, report: ReleaseReport) -> dict[str, Any]:
+    """What ``audit.json`` and the card say of the review; ``head`` is ``None`` without one."""
+    summary = reviewed.summary if reviewed else {}
+    return {
+        "items": report.items,
+        "unreviewed": report.unreviewed,
+        "held_back": report.held,
+        "changed_since_review": report.changed,
+        "head": summary.get("head"),
+        "accepted_sha256": summary["accepted"]["sha256"] if reviewed else None,
+        "questionnaire": summary.get("questionnaire"),
+        "policy": summary.get("policy"),
+        "coverage": summary.get("coverage"),
+        "agreement": summary.get("agreement"),
+    }
 
 
 def _load(workspace: Workspace) -> tuple[list[Sample], list[Item], dict[str, Any]]:
@@ -195,7 +234,7 @@ def _picture_path(sample: Sample) -> str:
 def _write_proofs(
     workspace: Workspace,
     tree: Path,
-    items: Sequence[Item],
+    taken: Chosen,
     pictures: Mapping[str, Sample],
     audit: Mapping[str, Any],
 ) -> None:
@@ -208,7 +247,10 @@ def _write_proofs(
                 restricted = not sample.redistribute
                 row = {**recipe, "image": place, "restricted": restricted}
                 file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")
-    write_parquet(tree / "items.parquet", items_to_frame(items))
+    frame = items_to_frame(taken.items)
+    frame["version"] = [taken.versions.get(name, 0) for name in frame["id"]]
+    frame["readers"] = [taken.readers.get(name, 0) for name in frame["id"]]
+    write_parquet(tree / "items.parquet", frame)
     text = json.dumps(audit, indent=2, sort_keys=True, ensure_ascii=False)
     (tree / "audit.json").write_text(text + "\n", encoding="utf-8")
 
@@ -235,6 +277,7 @@ def _card(
         counts=counts,
         private=private,
         editions=audit["ontologies"]["editions"],
+        review=audit["review"],
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.derive import Query, derive
+from medrcube.build.derive import Grounds, Query, derive
 from medrcube.build.engine import Engine
 from medrcube.build.plan import Job
 from medrcube.build.render import Picture, Rendered, recipe_id
@@ -78,13 +78,15 @@ def build_source(
     samples: list[Sample] = []
     recipes: list[str] = []
     queries: list[Query] = []
+    grounds = Grounds(card=card)
     problems: list[Problem] = []
     for case in found.cases:
         made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
         samples.extend(sample for sample, _ in made)
         recipes.extend(_line(sample, recipe) for sample, recipe in made)
         problems.extend(results[case.key].problems)
-        queries.extend(derive(card, case, [sample for sample, _ in made]))
+        shown = [sample for sample, _ in made]
+        queries.extend(derive(card, case, shown, grounds=grounds))
     return SourceBuild(
         source=card.id,
         layout=found.layout.describe(),

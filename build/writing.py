@@ -49,17 +49,16 @@ class Writer:
         self._seed = seed
         self._words = words
         self._versions = rules.knowledge.editions()
+        self._named: dict[frozenset[str], Sequence[Mapping[str, Shown]]] = {}
 
     def block(self, members: Sequence[Member]) -> Written:
         """Items of questions that share their options, or of a single one."""
-        labels = dict.fromkeys(label for it in members for label in (it.ready.query.key, *it.wrong))
-        terms, knowledge = self._rules.terms, self._rules.knowledge
+        labels = frozenset(label for it in members for label in (it.ready.query.key, *it.wrong))
         written = Written(items=(), failed=())
-        for names in (preferred_names(labels, terms, knowledge), own_names(labels, terms)):
-            if names is not None:
-                written = self._all(members, names)
-                if not written.failed:
-                    break
+        for names in self._styles(labels):
+            written = self._all(members, names)
+            if not written.failed:
+                break
         return written
 
     def boxes(self, ready: Ready) -> Written:
@@ -82,6 +81,16 @@ class Writer:
         except _FlawedError as flaw:
             return Written(items=(), failed=((ready, str(flaw)),))
         return Written(items=(item,), failed=())
+
+    def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, Shown]]:
+        """Ways to name a set of options, the preferred one first."""
+        known = self._named.get(labels)
+        if known is None:
+            terms, ordered = self._rules.terms, sorted(labels)
+            preferred = preferred_names(ordered, terms, self._rules.knowledge)
+            own = own_names(ordered, terms)
+            known = self._named[labels] = (own,) if preferred is None else (preferred, own)
+        return known
 
     def _all(self, members: Sequence[Member], names: Mapping[str, Shown]) -> Written:
         items: list[Item] = []

@@ -89,6 +89,16 @@ def test_the_last_item_of_a_source_in_its_cell_stays():
     assert {it.source for it in done.items} == {"toy", "b"}
 
 
+def test_nothing_is_left_out_that_helps_nobody():
+    """Of two keys as frequent as each other one must stay: without the other more is given away."""
+    batch = []
+    for n in range(20):
+        names = [f"{letter}{n}" for letter in "abcd"]
+        batch.append(item(2 * n, names[0], names[1:]))
+        batch.append(item(2 * n + 1, names[1], [names[0], *names[2:]], source=f"source {n}"))
+    assert len(balance(batch, seed=0).items) == 40
+
+
 def test_the_label_that_is_most_over_its_due_goes_first():
     """Piles alike in what they give away: left out is whose key never stands as a distractor."""
     pairs = [("T1", f"x{n}") for n in range(12)]

@@ -9,6 +9,7 @@ from medrcube.build.compose import compose, place_keys
 from medrcube.build.derive import Query
 from medrcube.build.items import Item, items_from_frame, items_to_frame
 from medrcube.build.samples import Sample, samples_from_frame, samples_to_frame
+from medrcube.build.wording import own_words
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.knowledge import Name, Silent
@@ -16,6 +17,7 @@ from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.safety import Ground, Mark
 from medrcube.ontologies.terms import TermError, Terms, load_terms
 from medrcube.records import Grade, Scope
+from medrcube.sources.registry import find_sources, get_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 FINDINGS = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "Mediastinal shift", "Lung cyst")
@@ -237,6 +239,25 @@ def test_labels_of_a_block_are_wrong_in_each_of_its_questions():
     assert items["Pneumothorax"] in ({"Pneumothorax", "Hernia"}, {"Pneumothorax"})
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_third_label_must_be_wrong_in_every_question_of_a_block(seed):
+    asked = [
+        query("Hernia", 1, absent=("Pneumothorax", "Lung cyst"), pool=FINDINGS),
+        query("Pneumothorax", 2, absent=("Hernia",), pool=FINDINGS),
+        query("Lung cyst", 3, absent=("Hernia", "Pneumothorax"), pool=FINDINGS),
+    ]
+    for item in run(asked, seed=seed).items:
+        safe = next(it.ground.absent for it in asked if it.key == item.concept)
+        assert shown(item) - {item.concept} <= set(safe)
+
+
+def test_labels_that_look_alike_are_no_wrong_options_together():
+    labels = ("Fracture", "Consolidation", "Infiltration", "Hernia")
+    asked = [query(label, n, absent=labels, pool=labels) for n, label in enumerate(labels * 3)]
+    for item in run(asked).items:
+        assert not {"Consolidation", "Infiltration"} <= shown(item) - {item.concept}
+
+
 def test_positions_on_a_scale_are_even_by_the_grades_that_are_shown():
     keys = ["BI-RADS 2"] * 12 + ["BI-RADS 3"] * 9 + ["BI-RADS 4"] * 12 + ["BI-RADS 5"] * 12
     asked = [
@@ -281,7 +302,7 @@ def test_a_question_that_breaks_a_rule_leaves_the_others_of_its_block_in_balance
     made = compose(findings(60), terms, load_relations())
     assert made.dropped == {"Abnormality Diagnosis: lint word-repeats": 10}
     keys = Counter(item.concept for item in made.items)
-    assert "Hernia" not in keys
+    assert keys == dict.fromkeys(set(FINDINGS) - {"Hernia"}, 10)
     wrong = Counter(label for item in made.items for label in shown(item) - {item.concept})
     assert "Hernia" not in wrong
 
@@ -318,6 +339,12 @@ def test_the_word_of_the_data_set_is_kept():
     kept = {option.concept: option.word for option in item.options}
     assert kept.pop("Pneumothorax") == "Finding Labels: PTX"
     assert set(kept.values()) == {""}
+
+
+def test_the_words_of_a_data_set_come_from_its_card():
+    words = own_words([get_source(find_sources(), "bus-bra").card])["bus-bra"]
+    assert words["BI-RADS 4"].partition(": ")[2] == "4"
+    assert words["MALIGNANT"].endswith(": malignant")
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,21 @@ from distributed import LocalCluster
 from medrcube.build.engine import LocalEngine
 from medrcube.build.engine_dask import DaskEngine
 from medrcube.build.pipeline import build
+from medrcube.build.plan import plan
 from medrcube.errors import MedrcubeError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the library warns about its own internals
+
+
+HOOK = """
+
+def read(image):
+    import os, signal
+    from medrcube.build import readers
+    if "(3)" in image.paths[0].name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return readers.read(image)
+"""
 
 
 @pytest.fixture
@@ -59,6 +71,22 @@ def test_a_cluster_gives_the_bytes_of_this_machine_also_when_a_worker_is_killed(
     report = build(other, {"toy": toy}, KillsOne(), quiet)
     assert (report.rendered, report.failures) == (56, ())
     assert _files(other.root) == _files(workspace.root)
+
+
+def test_a_case_that_kills_its_worker_takes_no_other_with_it(
+    toy, raw, write_case, tmp_path, cluster
+):
+    for number in range(10, 34):
+        write_case(raw, f"m ({number})", seed=number)
+    adapter = toy.folder / "adapter.py"
+    adapter.write_text(adapter.read_text() + HOOK)
+    cluster.scheduler.allowed_failures = 0
+    jobs = plan(toy, raw, list(toy.scan(raw, "flat")))
+    found = list(DaskEngine(cluster.scheduler_address, 2).run(jobs, tmp_path / "images"))
+    assert sorted(job.case.key for job, _ in found) == sorted(job.case.key for job in jobs)
+    codes = {job.case.key: [it.code for it in rendered.problems] for job, rendered in found}
+    assert {key: code for key, code in codes.items() if code} == {"m (3)": ["worker-died"]}
+    assert all(job.case.key == rendered.case for job, rendered in found)
 
 
 def test_without_an_address_a_local_cluster_is_started(toy, workspace, quiet):

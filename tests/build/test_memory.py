@@ -107,6 +107,7 @@ def _global(module, name):
         ("medrcube.sources.layout", "walk"),
         ("medrcube.build.trees", "Path"),
         ("medrcube.build.cache", "BuildCache"),
+        ("medrcube.build.memory", "Source"),
     ],
 )
 def test_a_foreign_record_runs_no_code(module, name):

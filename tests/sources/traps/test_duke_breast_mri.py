@@ -6,6 +6,7 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.geometry import orientation_of
 from medrcube.build.regions import rasterise
+from medrcube.build.volume import stack
 from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.phantoms import bounds, lesion
@@ -56,7 +57,7 @@ def _column(name, title, row=2):
 def _shown(case):
     """The box on the slices of its series, in display order and orientation."""
     volume = readers.read(case.images[0])
-    return orientation_of(volume, "axial").apply(rasterise(case.regions[0].shape, volume))
+    return orientation_of(volume, "axial").apply(stack(rasterise(case.regions[0].shape, volume)))
 
 
 def test_names_of_columns_stand_in_the_second_of_three_header_rows(fixture_tree, scan_fixture):
@@ -156,7 +157,7 @@ def test_slices_lie_by_position_whatever_their_file_numbers(changed, scan_tree):
 
     case = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, renumber)).cases[GE]
     volume = readers.read(case.images[0])
-    marked = rasterise(case.regions[0].shape, volume).any(axis=(1, 2))
+    marked = rasterise(case.regions[0].shape, volume).areas()
     assert list(marked.nonzero()[0]) == [2, 3, 4]
     numbers = [outline.slice.rpartition(".")[2] for outline in case.regions[0].shape.outlines]
     assert numbers == ["5", "4", "3"]

@@ -8,6 +8,7 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.regions import rasterise
+from medrcube.build.volume import stack
 from medrcube.errors import SourceError
 from medrcube.records import Scope
 from medrcube.sources.layout import verify
@@ -143,7 +144,7 @@ def test_mask_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_t
 
     def marked(found):
         case = found.cases[f"{MASKED}-lesion"]
-        return rasterise(case.regions[0].shape, readers.read(case.images[0]))
+        return stack(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
     softened = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _mask(soften)))
     assert (marked(softened) == marked(scan_fixture(SOURCE, LAYOUT))).all()

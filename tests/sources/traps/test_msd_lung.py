@@ -9,6 +9,7 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.regions import rasterise
+from medrcube.build.volume import stack
 from medrcube.errors import SourceError
 from medrcube.records import Absence
 from medrcube.sources.layout import verify
@@ -94,7 +95,7 @@ def test_two_tasks_below_one_root_stop_the_source(changed, scan_tree):
 
 
 def _marked(case):
-    return rasterise(case.regions[0].shape, readers.read(case.images[0]))
+    return stack(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
 
 def test_label_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_tree, scan_fixture):

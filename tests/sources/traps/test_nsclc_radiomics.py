@@ -8,6 +8,7 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.regions import rasterise
+from medrcube.build.volume import stack
 from medrcube.records import Absence
 from medrcube.sources.contract import quirk_of
 from medrcube.sources.layout import verify
@@ -57,7 +58,7 @@ def _values(found, key):
 
 def _marked(case, value):
     region = next(region for region in case.regions if region.value == value)
-    return rasterise(region.shape, readers.read(case.images[0]))
+    return stack(rasterise(region.shape, readers.read(case.images[0])))
 
 
 @pytest.mark.parametrize("number", LEFT_OUT)

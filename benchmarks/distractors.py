@@ -1,0 +1,125 @@
+"""Wrong options for many findings: judged and chosen one by one, and as a whole batch.
+
+Usage: ``python distractors.py SETS [INDEX]``. The pictures are those of a synthetic source with
+the label table of CheXpert: of every label it says present, absent, unknown or nothing, by a fixed
+seed, so that hardly two are alike and nothing can be remembered from one to the next.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from medrcube.build.balance import balance
+from medrcube.build.compose import compose
+from medrcube.build.derive import Query
+from medrcube.build.ready import request_of
+from medrcube.build.samples import Sample
+from medrcube.ontologies.distractors import Prior, choose
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.indexed import Indexed
+from medrcube.ontologies.knowledge import Knowledge, Silent
+from medrcube.ontologies.safety import Ground, Mark, Rules
+from medrcube.records import Grade, Scope
+from medrcube.sources.registry import find_sources, get_source
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+_SOURCE = "chexpert"
+_STATES = ("present", "absent", "absent", "absent", "unknown", "nothing")
+
+
+def main() -> None:
+    sets = int(sys.argv[1])
+    knowledge: Knowledge = Indexed(Index(Path(sys.argv[2]))) if sys.argv[2:] else Silent()
+    rules = Rules(knowledge=knowledge)
+    queries = _queries(sets, rules)
+    prior = Prior(keyed=Counter(query.key for query in queries))
+
+    def alone() -> None:
+        for query in queries:
+            choose(request_of(query), rules, options=4, seed=query.sample.id, prior=prior)
+
+    def batch() -> int:
+        composed = compose(queries, rules.terms, rules.relations, knowledge=knowledge)
+        return len(balance(composed.items, seed=0).items)
+
+    started = time.perf_counter()
+    alone()
+    chosen = time.perf_counter()
+    items = batch()
+    ended = time.perf_counter()
+    print(json.dumps({"choose": chosen - started, "compose": ended - chosen, "items": items}))
+
+
+def _queries(count: int, rules: Rules) -> list[Query]:
+    card = get_source(find_sources(), _SOURCE).card
+    pool = tuple(
+        dict.fromkeys(
+            label
+            for field in card.fields.values()
+            if field.kind == "finding"
+            for label in field.concepts()
+            if rules.terms[label].kind == "finding"
+        )
+    )
+    lots = random.Random(0)  # noqa: S311 -- a drawing of lots
+    return [_query(number, lots.choice(pool), pool, lots) for number in range(count)]
+
+
+def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) -> Query:
+    mark = Mark(field="findings", scope=Scope.IMAGE, grade=Grade.A)
+    states = {label: lots.choice(_STATES) for label in pool} | {key: "present"}
+    ground = Ground(
+        present={label: mark for label, state in states.items() if state == "present"},
+        absent={label: mark for label, state in states.items() if state == "absent"},
+        unknown=frozenset(label for label, state in states.items() if state == "unknown"),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+    )
+    return Query(
+        task=Task.ABNORMALITY_DIAGNOSIS,
+        sample=_sample(number),
+        field="findings",
+        key=key,
+        scope=Scope.IMAGE,
+        ground=ground,
+        pool=pool,
+    )
+
+
+def _sample(number: int) -> Sample:
+    name = f"{number:06}"
+    return Sample(
+        id=name,
+        source=_SOURCE,
+        case=name,
+        artefact="clean",
+        field="",
+        marked="",
+        truth="",
+        choices=0,
+        area=0.0,
+        regions=0,
+        image=f"images/{name}.png",
+        pixel_sha256=name,
+        width=8,
+        height=8,
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+        patient=name,
+        split="",
+        scope="image",
+        licence="",
+        redistribute=False,
+        frames="0",
+        reason="",
+        recipe=name,
+    )
+
+
+if __name__ == "__main__":
+    main()

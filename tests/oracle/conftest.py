@@ -1,0 +1,172 @@
+"""The demo build of every source, an oracle over it, and tiny sources of given raw labels."""
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from medrcube.build.engine import LocalEngine, usable_cores
+from medrcube.build.items import items_from_frame
+from medrcube.build.pipeline import build
+from medrcube.build.samples import samples_from_frame
+from medrcube.console import Reporter
+from medrcube.sources import phantoms
+from medrcube.sources.contract import load_source
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Wanted, Workspace
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from truth.oracle import Oracle  # noqa: E402  # beside this file, which no package holds
+
+QUIET = Reporter(quiet=True)
+VARIANTS = {
+    "demo": BuildSettings(),
+    "hard": BuildSettings(seed=1, difficulty=Wanted.HARD),
+    "easy": BuildSettings(seed=2, difficulty=Wanted.EASY, options=3),
+}
+"""The demo as it is, and other draws of options from the same facts."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """The outcome of a build, and an oracle that knows its raw data."""
+
+    items: list
+    oracle: Oracle
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """The demo of all sources: name of a variant -> its items and an oracle."""
+    root = tmp_path_factory.mktemp("oracle")
+    sources = find_sources()
+    roots = {}
+    for name, source in sources.items():
+        roots[name] = root / "raw" / name
+        source.build_fixture(roots[name], source.card.layouts[0].name)
+    workspace = Workspace(root=root / "workspace", sources=roots)
+    layouts = {name: source.card.layouts[0].name for name, source in sources.items()}
+    return {
+        name: run(replace(workspace, settings=settings), sources, layouts, usable_cores())
+        for name, settings in VARIANTS.items()
+    }
+
+
+@pytest.fixture
+def rebuild(tmp_path):
+    """Build one source of the package on a tree: ``rebuild("chexpert", root, "small")``."""
+
+    def make(name, root, layout, settings=None):
+        workspace = Workspace(root=tmp_path / "workspace", sources={name: root})
+        if settings:
+            workspace = replace(workspace, settings=settings)
+        return run(workspace, find_sources(), {name: layout}, 1)
+
+    return make
+
+
+@pytest.fixture
+def told(tmp_path):
+    """Build a tiny source: ``told(fields, {"a": "finding Edema present; ..."})``.
+
+    Each picture has the labels written behind its key, as field, value and state.
+    """
+
+    def make(fields, labels, **case):
+        folder, root = tmp_path / "sources" / "told", tmp_path / "raw"
+        folder.mkdir(parents=True)
+        root.mkdir()
+        for number, key in enumerate(labels):
+            pixels = phantoms.picture(96, 112, seed=number).astype(np.uint8)
+            Image.fromarray(pixels).save(root / f"{key}.png")
+        facts = {"anatomy": "Chest", "modality": "X-ray", "patient": "unknown", **case}
+        folder.joinpath("card.toml").write_text(
+            CARD.format(
+                case="\n".join(f"{key} = {json.dumps(value)}" for key, value in facts.items()),
+                fields=fields,
+                pictures=len(labels),
+            )
+        )
+        folder.joinpath("adapter.py").write_text(ADAPTER)
+        (root / "labels.json").write_text(
+            json.dumps({key: _statements(text) for key, text in labels.items()})
+        )
+        source = load_source(folder)
+        workspace = Workspace(root=tmp_path / "workspace", sources={"told": root})
+        return run(workspace, {"told": source}, {"told": "flat"}, 1)
+
+    return make
+
+
+def run(workspace, sources, layouts, workers):
+    """Build a workspace and read back its tables."""
+    (workspace.root / "cache").mkdir(parents=True, exist_ok=True)
+    chosen = {name: sources[name] for name in workspace.sources}
+    report = build(workspace, chosen, LocalEngine(workers), QUIET)
+    assert not any(entry.failed for entry in report.sources)
+    samples = samples_from_frame(pd.read_parquet(workspace.samples))
+    recipes = map(json.loads, workspace.recipes.read_text("utf-8").splitlines())
+    oracle = Oracle(
+        {
+            name: (source, workspace.sources[name], layouts[name])
+            for name, source in chosen.items()
+        },
+        {sample.id: sample for sample in samples},
+        {it["sample"]: [tuple(box) for box in it["mark"]["boxes"]] for it in recipes},
+        workspace.root,
+    )
+    return Built(items_from_frame(pd.read_parquet(workspace.items)), oracle)
+
+
+CARD = """\
+id = "told"
+title = "A source that says what it is told"
+homepage = "https://example.org/told"
+release = "1.0"
+images = {pictures}
+citation = "@misc{{told, title={{Told}}}}"
+
+[access]
+mode = "open"
+licence = "CC-BY-4.0"
+redistribute = true
+steps = ["Download it."]
+
+[[layout]]
+name = "flat"
+expect = {{ "*.png" = {pictures}, "labels.json" = 1 }}
+
+[case]
+{case}
+
+{fields}
+"""
+
+ADAPTER = """\
+import json
+
+from medrcube.records import Case, ImageRef, Label, State
+
+def cases(root, layout):
+    for key, labels in json.loads((root / "labels.json").read_text()).items():
+        yield Case(
+            key=key,
+            images=(ImageRef(paths=(root / f"{key}.png",)),),
+            labels=tuple(
+                Label(field=field, value=value, state=State(state), evidence=f"labels.json:{key}")
+                for field, value, state in labels
+            ),
+        )
+"""
+
+
+def _statements(text):
+    """``finding Lung Opacity present; ...`` as field, value and state."""
+    parts = [part.split() for part in text.split(";")]
+    return [(words[0], " ".join(words[1:-1]), words[-1]) for words in parts]

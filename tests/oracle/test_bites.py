@@ -1,0 +1,365 @@
+"""The oracle finds what is wrong when something is: items and raw labels with one change each."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from medrcube.records import FactKind, Region, Scope, State
+
+pytestmark = pytest.mark.slow
+MEDICAL = {FactKind.FINDING, FactKind.DISEASE}
+
+
+@pytest.fixture
+def oracle(demo):
+    """An oracle whose view of the raw data a test may change."""
+    return demo["demo"].oracle.fresh()
+
+
+@pytest.fixture
+def items(demo):
+    return demo["demo"].items
+
+
+def sound(oracle, items, *, task=None, field=None, source=None):
+    """Items of some kind that the oracle has nothing to say of."""
+    for item in items:
+        wanted = {"task": task, "field": field, "source": source}
+        if all(value in {None, getattr(item, name)} for name, value in wanted.items()):
+            yield item
+
+
+def with_option(oracle, item, concept):
+    """The item with its first wrong option swapped for another concept."""
+    options = list(item.options)
+    at = 1 if item.key == 0 else 0
+    name, ids = oracle.tables.names[concept], ()
+    options[at] = replace(options[at], concept=concept, text=name, ids=ids)
+    return replace(item, options=tuple(options))
+
+
+def rules(oracle, item):
+    """Rules that the oracle calls broken, with the concept in quotes where one is named."""
+    return {finding.rule for finding in oracle.examine(item)}
+
+
+def first_swap(oracle, items, choose):
+    """The first sound item on a finding or disease with a concept that ``choose`` gives for it."""
+    for item in items:
+        if item.task not in {"Abnormality Diagnosis", "Disease Diagnosis"}:
+            continue
+        picture = oracle.picture(oracle.samples[item.sample])
+        stood = {option.concept for option in item.options}
+        for concept in choose(picture, item):
+            if concept in oracle.tables.names and concept not in stood and not rules(oracle, item):
+                return with_option(oracle, item, concept), concept
+    raise AssertionError("no item of the demo can be changed so")
+
+
+def medical(picture, *states):
+    """Statements on findings and diseases."""
+    return [
+        it
+        for it in picture.having(*states)
+        if it.field and picture.card.fields[it.field].kind in MEDICAL
+    ]
+
+
+def test_an_option_that_is_true_as_well_is_found(oracle, items):
+    changed, concept = first_swap(
+        oracle, items, lambda picture, _: [it.concept for it in medical(picture, State.PRESENT)]
+    )
+    assert "true" in rules(oracle, changed), concept
+
+
+def test_an_option_that_the_key_implies_is_found(oracle, items):
+    def implied(picture, item):
+        stated = {it.concept for it in picture.having(State.PRESENT)}
+        return sorted(oracle.tables.above(item.concept) - stated)
+
+    changed, concept = first_swap(oracle, items, implied)
+    assert "implied" in rules(oracle, changed), concept
+
+
+def test_an_option_that_another_true_finding_implies_is_found(oracle, items):
+    def implied(picture, item):
+        stated = {it.concept for it in picture.having(State.PRESENT)}
+        others = [it for it in medical(picture, State.PRESENT) if it.concept != item.concept]
+        higher = {name for it in others for name in oracle.tables.above(it.concept)}
+        return sorted(higher - stated - oracle.tables.above(item.concept))
+
+    changed, concept = first_swap(oracle, items, implied)
+    assert rules(oracle, changed) == {"implied"}, concept
+
+
+def test_an_option_that_is_left_open_is_found(oracle, items):
+    def unknown(picture, _):
+        true = {
+            name
+            for it in picture.having(State.PRESENT)
+            for name in oracle.tables.above(it.concept)
+        }
+        return [it.concept for it in medical(picture, State.UNKNOWN) if it.concept not in true]
+
+    changed, concept = first_swap(oracle, items, unknown)
+    assert "unknown" in rules(oracle, changed), concept
+
+
+@pytest.mark.parametrize("concept", ["scoliosis", "hiatal hernia", "bronchiectasis"])
+def test_an_option_of_which_nothing_is_said_is_found(oracle, items, concept):
+    changed, _ = first_swap(
+        oracle, items, lambda picture, item: [concept] * (item.source == "mimic-cxr-jpg")
+    )
+    assert rules(oracle, changed) == {"silent"}
+
+
+def test_an_option_that_implies_something_true_is_found(oracle, items):
+    def lower(picture, item):
+        said = {it.concept for it in picture.said}
+        below = [it for it, above in oracle.tables.up.items() if item.concept in above]
+        return sorted(set(below) - said) * (not picture.card.fields[item.field].group)
+
+    changed, concept = first_swap(oracle, items, lower)
+    assert {"downward", "both true"} <= rules(oracle, changed), concept
+
+
+def test_a_look_alike_of_something_true_is_found(oracle, items):
+    def alike(picture, item):
+        said = {it.concept for it in picture.said}
+        true = {it.concept for it in medical(picture, State.PRESENT)}
+        near = {name for pair in oracle.tables.alike if pair & true for name in pair}
+        near = {name for name in near - said if not oracle.tables.above(name) & true}
+        return sorted(near) * (not picture.card.fields[item.field].group)
+
+    changed, concept = first_swap(oracle, items, alike)
+    assert rules(oracle, changed) == {"look-alike"}, concept
+
+
+@pytest.mark.parametrize("concept", ["Other lesion", "Pleural Other"])
+def test_a_rest_class_is_found(oracle, items, concept):
+    changed, _ = first_swap(
+        oracle, items, lambda picture, _: [concept] * (picture.anatomy == "Chest")
+    )
+    assert rules(oracle, changed) & {"rest", "silent", "look-alike"}
+
+
+def test_what_such_a_picture_cannot_show_is_found(oracle, items):
+    changed, _ = first_swap(
+        oracle, items, lambda picture, _: ["Alzheimer disease"] * (picture.anatomy == "Brain")
+    )
+    assert "hidden" in rules(oracle, changed)
+
+
+@pytest.mark.parametrize(("organ", "anatomy"), [("lung", "Heart"), ("heart", "Lungs")])
+def test_an_organ_that_the_picture_shows_beside_is_found(oracle, items, organ, anatomy):
+    del anatomy
+    found = [
+        rules(oracle, with_option(oracle, item, organ))
+        for item in items
+        if item.field == "organ" and oracle.samples[item.sample].artefact == "clean"
+        if (item.anatomy, item.modality) in {("Breast", "MRI"), ("Breast", "Ultrasound")}
+        if organ == "lung" or item.modality == "MRI"
+    ]
+    assert found
+    assert all("shown" in it for it in found)
+
+
+def test_the_same_concept_under_two_names_is_found(oracle, items):
+    item = next(
+        it for it in items if "Pleural Effusion" in {option.concept for option in it.options}
+    )
+    wrong = [n for n, it in enumerate(item.options) if it.concept != "Pleural Effusion"]
+    options = list(item.options)
+    options[wrong[0]] = replace(options[wrong[0]], concept="Effusion", text="effusion, other word")
+    assert "duplicate" in rules(oracle, replace(item, options=tuple(options)))
+
+
+def test_a_text_twice_is_found(oracle, items):
+    item = items[0]
+    one, other, *rest = item.options
+    options = (one, replace(other, text=one.text.upper()), *rest)
+    assert "duplicate" in rules(oracle, replace(item, options=options))
+
+
+def test_a_text_that_is_not_that_of_its_concept_is_found(oracle, items):
+    item = next(it for it in items if it.field == "finding")
+    options = tuple(replace(it, text=it.text + " left") for it in item.options)
+    assert "text" in rules(oracle, replace(item, options=options))
+
+
+@pytest.mark.parametrize("task", ["Modality Recognition", "View Recognition", "Severity Grading"])
+def test_a_moved_key_is_found(oracle, items, task):
+    item = next(it for it in items if it.task == task)
+    key = (item.key + 1) % len(item.options)
+    assert "key" in rules(oracle, replace(item, key=key))
+    # Also when the whole item has been made to fit.
+    options = [replace(it, strategy="predefined") for it in item.options]
+    options[key] = replace(options[key], strategy="key")
+    concept = options[key].concept
+    changed = replace(item, key=key, options=tuple(options), concept=concept)
+    assert {"key", "true"} <= rules(oracle, changed)
+
+
+def test_a_moved_box_is_found(oracle, items):
+    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    key = (item.key + 1) % len(item.options)
+    options = [replace(it, strategy="box") for it in item.options]
+    options[key] = replace(options[key], strategy="key")
+    assert "key" in rules(oracle, replace(item, key=key, options=tuple(options)))
+    sample = oracle.samples[item.sample]
+    oracle.samples[item.sample] = replace(sample, truth=str(key + 1))
+    assert "box" in rules(oracle, replace(item, key=key, options=tuple(options)))
+
+
+def test_boxes_that_are_not_where_the_recipe_says_are_found(oracle, items):
+    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    moved = [(x0 + 9, y0 + 9, x1 + 9, y1 + 9) for x0, y0, x1, y1 in oracle.boxes[item.sample]]
+    oracle.boxes[item.sample] = moved
+    assert "box" in rules(oracle, item)
+
+
+def test_a_wrong_box_over_a_second_region_is_found(oracle, items):
+    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    marks = oracle._marks_of(oracle.samples[item.sample])
+    (right,) = [it for it in marks.regions if it.concept == item.concept]
+    x0, y0, x1, y1 = oracle.boxes[item.sample][item.key - 1]
+    second = right.mask & False
+    second[y0:y1, x0:x1] = True
+    marks.__dict__["regions"] = (*marks.regions, replace(right, field="other", mask=second))
+    assert rules(oracle, item) == {"box"}
+
+
+def test_a_question_for_another_target_is_found(oracle, items):
+    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    question = item.question.replace(oracle.tables.names[item.concept], "appendix")
+    assert rules(oracle, replace(item, question=question)) == {"text"}
+
+
+def test_a_whole_that_holds_the_outlined_part_is_found(oracle, items):
+    item = next(
+        it
+        for it in items
+        if it.field == "structure" and it.source == "acdc" and it.task == "Organ Recognition"
+    )
+    assert not rules(oracle, item)
+    assert rules(oracle, with_option(oracle, item, "heart")) >= {"implied"}
+
+
+def test_an_outline_of_something_else_is_found(oracle, items):
+    pairs = permutations(
+        [it for it in items if oracle.samples[it.sample].artefact == "outline"][:60], 2
+    )
+    one, other = next(
+        (a, b)
+        for a, b in pairs
+        if (a.source, oracle.samples[a.sample].case) == (b.source, oracle.samples[b.sample].case)
+        and a.concept != b.concept
+    )
+    stolen = replace(oracle.samples[one.sample], image=oracle.samples[other.sample].image)
+    oracle.samples[one.sample] = stolen
+    assert "mark" in rules(oracle, one)
+
+
+def test_an_option_that_covers_the_outlined_part_is_found(oracle, items):
+    item = next(
+        it
+        for it in items
+        if it.source == "jsrt" and it.task == "Organ Recognition" and not rules(oracle, it)
+    )
+    marks = oracle._marks_of(oracle.samples[item.sample])
+    (region,) = [it for it in marks.regions if it.concept == item.concept]
+    wrong = next(it.concept for n, it in enumerate(item.options) if n != item.key)
+    marks.__dict__["regions"] = (*marks.regions, replace(region, concept=wrong))
+    assert "covered" in rules(oracle, item)
+
+
+def change_case(oracle, item, **changes):
+    """Change what the raw data say of the case of an item."""
+    witness = oracle.witness(item.source)
+    case = witness.cases[oracle.samples[item.sample].case]
+    witness.cases[case.key] = replace(case, **changes)
+    return case
+
+
+@pytest.mark.parametrize("state", [State.UNKNOWN, State.ABSENT])
+def test_an_item_from_a_label_that_is_not_present_is_found(oracle, items, state):
+    item = next(it for it in items if it.field == "subtype" and not rules(oracle, it))
+    case = change_case(oracle, item)
+    labels = tuple(
+        replace(it, state=state) if it.state is State.PRESENT else it for it in case.labels
+    )
+    change_case(oracle, item, labels=labels)
+    assert "key" in rules(oracle, item)
+
+
+def test_an_option_whose_denial_is_taken_back_is_found(oracle, items):
+    item = next(it for it in items if it.source == "mimic-cxr-jpg" and it.field == "finding")
+    case = change_case(oracle, item)
+    labels = tuple(it for it in case.labels if it.state is not State.ABSENT)
+    change_case(oracle, item, labels=labels)
+    assert "silent" in rules(oracle, item)
+
+
+def test_a_fact_wider_than_the_picture_is_found(oracle, items):
+    item = next(it for it in items if it.scope == "patient" and not rules(oracle, it))
+    change_case(oracle, item, shows=Scope.SLICE)
+    assert rules(oracle, item) == {"level"}
+
+
+def test_a_question_that_does_not_name_its_subject_is_found(oracle, items):
+    item = next(it for it in items if it.scope == "study" and not rules(oracle, it))
+    question = item.question.replace("study", "picture")
+    assert rules(oracle, replace(item, question=question)) == {"level"}
+
+
+def test_a_lesion_that_the_shown_slice_lacks_is_found(oracle, items):
+    item = next(
+        it
+        for it in items
+        if (it.source, it.concept, it.field) == ("isles2022", "acute infarct", "infarct")
+        and not rules(oracle, it)
+    )
+    sample = oracle.samples[item.sample]
+    oracle.samples[item.sample] = replace(sample, frames="0")
+    assert "key" in rules(oracle, item)
+
+
+def test_sides_that_are_swapped_are_found(oracle, items):
+    item = next(
+        it
+        for it in items
+        if it.source == "montgomery-tb" and it.field == "side" and not rules(oracle, it)
+    )
+    case = change_case(oracle, item)
+    other = {"leftMask": "rightMask", "rightMask": "leftMask"}
+    regions = tuple(
+        replace(it, value=other[it.value]) if it.field == "side" else it for it in case.regions
+    )
+    assert all(isinstance(it, Region) for it in regions)
+    change_case(oracle, item, regions=regions)
+    assert "side" in rules(oracle, item)
+
+
+def test_a_finding_that_no_finding_contradicts_is_found(oracle, items):
+    item = next(
+        it
+        for it in items
+        if it.source == "mimic-cxr-jpg" and it.concept == "Cardiomegaly" and not rules(oracle, it)
+    )
+    case = change_case(oracle, item)
+    labels = tuple(
+        replace(it, state=State.PRESENT) if it.value == "No Finding" else it for it in case.labels
+    )
+    change_case(oracle, item, labels=labels)
+    assert "key" in rules(oracle, item)
+
+
+def test_a_case_that_the_card_bars_is_found(oracle, items):
+    item = next(it for it in items if it.source == "chexpert" and it.field == "finding")
+    sample = oracle.samples[item.sample]
+    barred = next(
+        it for it in oracle.samples.values() if it.source == "chexpert" and it.split == "train"
+    )
+    oracle.samples[item.sample] = replace(sample, case=barred.case)
+    assert "barred" in rules(oracle, item)

@@ -1,0 +1,68 @@
+"""No option of any item of the demo could be true, and the oracle looked at all of them."""
+
+from collections import Counter
+
+import pytest
+
+from medrcube.records import Grade
+from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
+from truth.verdict import SAFE
+
+pytestmark = pytest.mark.slow
+SHOWN = 10
+
+
+@pytest.fixture(scope="module")
+def findings(demo):
+    return {
+        name: [it for item in built.items for it in built.oracle.examine(item)]
+        for name, built in demo.items()
+    }
+
+
+@pytest.mark.parametrize("variant", ["demo", "hard", "easy"])
+def test_no_option_of_any_item_could_be_true(findings, variant):
+    found = findings[variant]
+    kinds = Counter((it.rule, it.item.split()[0]) for it in found)
+    listed = "\n".join(str(it) for it in found[:SHOWN])
+    assert not found, f"{len(found)} findings, such as:\n{listed}\n{dict(kinds)}"
+
+
+def test_every_source_and_every_task_is_examined(demo):
+    items = demo["demo"].items
+    assert {item.source for item in items} == set(find_sources())
+    assert {item.task for item in items} == {str(task) for task in Task}
+    assert {it.artefact for it in demo["demo"].oracle.samples.values()} == {
+        "clean",
+        "outline",
+        "boxes",
+    }
+    assert len(items) > 1500
+    assert sum(len(item.options) for item in items) > 5000
+
+
+def test_every_wrong_option_is_judged_once_and_each_proof_is_met(demo, findings):
+    for built in demo.values():
+        wrong = sum(len(item.options) - 1 for item in built.items)
+        unfit = sum(not set(it.split()[0]) for it in ())
+        assert built.oracle.tally.total() == wrong - unfit
+    tally = sum((built.oracle.tally for built in demo.values()), Counter())
+    assert {rule: tally[rule] for rule in (*SAFE, "box") if not tally[rule]} == {}
+    assert tally["excluded"] > 6000
+    assert tally["box"] > 1500
+    assert tally["absent"] > 50
+    assert tally["another part"] > 50
+
+
+def test_the_draws_differ_so_that_they_show_more_than_one_of_them(demo):
+    sets = [
+        {(item.sample, item.task, *sorted(option.text for option in item.options)) for item in it}
+        for it in (built.items for built in demo.values())
+    ]
+    assert all(len(one - other) > 100 for one in sets for other in sets if one is not other)
+
+
+def test_no_option_rests_on_silence(demo):
+    grades = {option.grade for built in demo.values() for it in built.items for option in it.options}
+    assert grades == {"", Grade.A, Grade.B}

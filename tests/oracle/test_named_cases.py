@@ -1,0 +1,314 @@
+"""Given these raw labels, is this option refused? Each through a build of a tiny source."""
+
+from dataclasses import replace
+
+import pytest
+
+from medrcube.records import Grade
+from medrcube.sources import contract, phantoms
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings
+
+OTHERS = ("Pneumothorax", "kyphosis", "gynecomastia")
+"""Findings of a chest that have nothing to do with the pairs below, nor with each other."""
+TIMES = 4
+"""Pictures of a kind, so that no option is left out because it is an answer too seldom."""
+
+
+def field(*values, name="finding", kind="finding", absence="implied", **more):
+    """One field of a card whose raw values are concepts."""
+    lines = [f'{key} = "{value}"' for key, value in more.items()]
+    same = ", ".join(f'"{value}"' for value in values)
+    return "\n".join(
+        ["[[field]]", f'name = "{name}"', f'kind = "{kind}"', f'absence = "{absence}"', *lines]
+        + [f"same = [{same}]\n"]
+    )
+
+
+def pictures(**statements):
+    """Several pictures of each kind: ``pictures(a="finding Edema present; ...")``."""
+    return {f"{key}-{n}": text for key, text in statements.items() for n in range(TIMES)}
+
+
+def each_alone(values, name="finding"):
+    """Pictures that each show one of the values and nothing else."""
+    return pictures(**{f"v{n}": f"{name} {it} present" for n, it in enumerate(values)})
+
+
+def beside(built, key, case=""):
+    """Every wrong option that stands beside a key, on pictures whose key begins so."""
+    samples = built.oracle.samples
+    return {
+        option.concept
+        for item in built.items
+        if item.concept == key and samples[item.sample].case.startswith(case)
+        for n, option in enumerate(item.options)
+        if n != item.key
+    }
+
+
+def faults(built):
+    """What the oracle has to say; a named case must not hide another fault."""
+    return [str(it) for item in built.items for it in built.oracle.examine(item)]
+
+
+FINDINGS = {"tasks": ["Abnormality Diagnosis"]}
+LOWER_AND_HIGHER = [
+    ("malignant pleural effusion", "Pleural Effusion"),
+    ("Consolidation", "Lung Opacity"),
+    ("Edema", "Lung Opacity"),
+    ("Cardiomegaly", "Enlarged Cardiomediastinum"),
+]
+
+
+@pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
+def test_what_a_true_finding_implies_is_no_wrong_option(told, lower, higher):
+    values = (lower, higher, *OTHERS)
+    built = told(field(*values), each_alone(values), **FINDINGS)
+    assert beside(built, lower) == set(OTHERS)
+    assert any(higher in beside(built, other) for other in OTHERS)
+    assert faults(built) == []
+
+
+@pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
+def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(
+    told, lower, higher
+):
+    values = (lower, higher, *OTHERS)
+    built = told(field(*values), each_alone(values), **FINDINGS)
+    assert beside(built, higher) == set(OTHERS)
+    assert any(lower in beside(built, other) for other in OTHERS)
+    assert faults(built) == []
+
+
+@pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER[1:])
+def test_what_implies_a_true_finding_stands_beside_a_third_one_only_where_it_is_denied(
+    told, lower, higher
+):
+    third = OTHERS[0]
+    both = f"finding {third} present; finding {higher} present"
+    alone = each_alone((lower, *OTHERS))
+    alone |= pictures(denied=f"{both}; finding {lower} absent", silent=both)
+    built = told(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    assert lower in beside(built, third, case="denied")
+    assert beside(built, third, case="silent") == set(OTHERS[1:])
+    assert faults(built) == []
+
+
+@pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
+def test_of_two_options_none_implies_the_other_though_the_first_is_denied(told, lower, higher):
+    alone = each_alone((lower, higher, *OTHERS))
+    alone |= pictures(denied=f"finding {higher} present; finding {lower} absent")
+    built = told(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    assert beside(built, higher, case="denied") == set(OTHERS)
+    assert faults(built) == []
+
+
+@pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
+def test_what_is_implied_stays_true_though_a_table_denies_it(told, lower, higher):
+    alone = each_alone((lower, higher, *OTHERS))
+    alone |= pictures(denied=f"finding {lower} present; finding {higher} absent")
+    built = told(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    assert beside(built, lower, case="denied") == set(OTHERS)
+    assert faults(built) == []
+
+
+def test_nodule_mass_and_their_joined_label_never_meet(told):
+    joined = ("Nodule", "Mass", "Nodule/Mass")
+    values = (*joined, *OTHERS)
+    built = told(field(*values), each_alone(values), **FINDINGS)
+    for key in joined:
+        assert not beside(built, key) & set(joined)
+    assert beside(built, "Nodule") == set(OTHERS)
+    assert any("Mass" in beside(built, other) for other in OTHERS)
+    assert faults(built) == []
+
+
+def test_a_label_that_joins_two_findings_is_no_wrong_option_at_all(told):
+    values = ("Nodule/Mass", *OTHERS)
+    built = told(field(*values), each_alone(values), **FINDINGS)
+    wrong = set().union(*(beside(built, other) for other in OTHERS))
+    assert wrong == set(OTHERS)
+
+
+def test_a_finding_left_open_is_no_wrong_option(told):
+    alone = each_alone(OTHERS)
+    alone |= pictures(open="finding gynecomastia present; finding kyphosis unknown")
+    built = told(field(*OTHERS), alone, **FINDINGS)
+    assert beside(built, "gynecomastia", case="open") <= {"Pneumothorax"}
+    assert "kyphosis" in beside(built, "gynecomastia", case="v")
+    assert faults(built) == []
+
+
+def test_a_look_alike_is_a_wrong_option_only_where_its_reader_denies_it(told):
+    values = ("Consolidation", "Atelectasis", *OTHERS)
+    alone = each_alone(values)
+    alone |= pictures(denied="finding Consolidation present; finding Atelectasis absent")
+    built = told(field(*values), alone, **FINDINGS)
+    assert "Atelectasis" not in beside(built, "Consolidation", case="v")
+    assert "Atelectasis" in beside(built, "Consolidation", case="denied")
+    assert faults(built) == []
+
+
+def test_of_a_finding_on_both_sides_neither_side_is_wrong(told):
+    values = ("left", "right", "bilateral")
+    built = told(
+        field(*values, name="side", group="laterality"), each_alone(values, "side"), **FINDINGS
+    )
+    assert beside(built, "left") == {"right"}
+    assert beside(built, "right") == {"left"}
+    assert beside(built, "bilateral") == set()
+    assert faults(built) == []
+
+
+TYPES = ("epidural", "intraparenchymal", "intraventricular")
+
+
+def test_what_one_slice_does_not_show_may_be_elsewhere_in_the_study(told):
+    fields = field(*TYPES, absence="silent", scope="study")
+    fields += field(*TYPES, name="here", scope="slice")
+    key, near, far = TYPES
+    rows = {
+        f"study{n}": "; ".join(
+            f"finding {it} {'present' if it == one else 'absent'}" for it in TYPES
+        )
+        for n, one in enumerate(TYPES * TIMES)
+    }
+    rows |= {
+        f"slice{n}": f"finding {one} present; "
+        + "; ".join(f"here {it} absent" for it in TYPES if it != one)
+        for n, one in enumerate(TYPES * TIMES)
+    }
+    case = {"anatomy": "Brain", "modality": "CT", "shows": "study"}
+    built = told(fields, rows, **FINDINGS, **case)
+    about_the_study = [it for it in built.items if it.scope == "study"]
+    assert {built.oracle.samples[it.sample].case[:5] for it in about_the_study} == {"study"}
+    assert near in beside(built, far, case="study")
+    assert key in beside(built, far, case="study")
+
+
+def test_a_fact_of_the_study_is_not_asked_of_a_slice(told):
+    fields = field(*TYPES, scope="study") + field(*TYPES, name="here", scope="slice")
+    rows = each_alone(TYPES) | {
+        f"here{n}": f"here {one} present" for n, one in enumerate(TYPES * TIMES)
+    }
+    case = {"anatomy": "Brain", "modality": "CT", "shows": "slice"}
+    built = told(fields, rows, **FINDINGS, **case)
+    assert {it.scope for it in built.items} == {"slice"}
+    assert {built.oracle.samples[it.sample].case[:4] for it in built.items} == {"here"}
+    assert faults(built) == []
+
+
+NAMES = (
+    *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion"),
+    *("Edema", "Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion"),
+    *("Pleural Other", "Fracture", "Support Devices"),
+)
+PAIR = ("Pneumothorax", "Fracture")
+CELLS = {"zero": "0.0", "blank": "", "open": "-1.0"}
+
+
+@pytest.fixture
+def chexpert(tmp_path):
+    """A CheXpert of one-finding films: one of a pair is 1, the other 0, -1 or nothing."""
+    root = tmp_path / "raw"
+    home = root / "CheXpert-v1.0-small"
+    lines = [",".join(("Path", "Sex", "Age", "Frontal/Lateral", "AP/PA", *NAMES))]
+    cases, number = {}, 0
+    for said, cell in CELLS.items():
+        for one, other in (PAIR, PAIR[::-1]):
+            for _ in range(TIMES):
+                number += 1
+                place = f"valid/patient{number:05}/study1/view1_frontal"
+                cells = {one: "1.0", other: cell}
+                row = ",".join(cells.get(name, "") for name in NAMES)
+                lines.append(f"CheXpert-v1.0-small/{place}.jpg,Male,50,Frontal,AP,{row}")
+                film = phantoms.picture(150, 170, seed=number)
+                phantoms.write_picture((home / place).with_suffix(".jpg"), film)
+                cases[place] = said
+    phantoms.write_lines(home / "valid.csv", lines)
+    film = phantoms.picture(150, 170, seed=0)
+    place = "train/patient99999/study1/view1_frontal"
+    phantoms.write_picture((home / place).with_suffix(".jpg"), film)
+    row = f"CheXpert-v1.0-small/{place}.jpg,Male,50,Frontal,AP" + "," * len(NAMES)
+    phantoms.write_lines(home / "train.csv", [lines[0], row])
+    return root, cases
+
+
+def _asked(built, cases):
+    """What the table said of the wrong options: kinds of cells behind items on findings."""
+    samples = built.oracle.samples
+    return {
+        cases[samples[item.sample].case]
+        for item in built.items
+        if item.task == "Abnormality Diagnosis"
+    }
+
+
+def test_a_blank_of_chexpert_is_no_zero(chexpert, rebuild):
+    root, cases = chexpert
+    built = rebuild("chexpert", root, "small")
+    assert _asked(built, cases) == {"zero"}
+    assert beside(built, "Pneumothorax") == {"Fracture"}
+    assert faults(built) == []
+
+
+def test_a_blank_of_chexpert_counts_as_silence_when_silence_is_asked_for(chexpert, rebuild):
+    root, cases = chexpert
+    settings = replace(BuildSettings(), evidence=Grade.C)
+    built = rebuild("chexpert", root, "small", settings)
+    assert "blank" in _asked(built, cases)
+    grades = {
+        (cases[built.oracle.samples[item.sample].case], item.grade)
+        for item in built.items
+        if item.task == "Abnormality Diagnosis" and set(PAIR) == {o.concept for o in item.options}
+    }
+    assert grades == {("zero", "A"), ("blank", "C")}
+
+
+def test_minus_one_of_chexpert_is_never_a_wrong_option(chexpert, rebuild):
+    root, cases = chexpert
+    built = rebuild("chexpert", root, "small", replace(BuildSettings(), evidence=Grade.C))
+    for item in built.items:
+        if cases[built.oracle.samples[item.sample].case] == "open":
+            assert not set(PAIR) <= {option.concept for option in item.options}
+
+
+SHAPES = ("OVAL", "ROUND", "IRREGULAR", "LOBULATED")
+JOINED = {
+    "LEFT_CC": ("ROUND-OVAL", {"ROUND", "OVAL"}),
+    "LEFT_MLO": ("IRREGULAR-ARCHITECTURAL_DISTORTION", {"IRREGULAR"}),
+    "RIGHT_CC": ("OVAL-LYMPH_NODE", {"OVAL"}),
+}
+
+
+def test_every_part_of_a_joined_shape_of_cbis_is_true(tmp_path, rebuild, monkeypatch):
+    source = find_sources()["cbis-ddsm"]
+    layout = source.card.layouts[0].name
+    fixture = contract._load(source.folder / "fixture.py")
+    rows, true = [], {}
+    for number in range(2 * TIMES):
+        patient = f"P_{number:05}"
+        for view, (shape, parts) in JOINED.items():
+            rows.append((patient, 2, view, 1, shape, "SPICULATED", 4, "MALIGNANT"))
+            true[f"Mass-Training_{patient}_{view}"] = parts
+        shape = SHAPES[number % 4]
+        rows.append((patient, 2, "RIGHT_MLO", 1, shape, "SPICULATED", 4, "BENIGN"))
+        true[f"Mass-Training_{patient}_RIGHT_MLO"] = {shape}
+    monkeypatch.setattr(fixture, "MASSES", {"Training": tuple(rows), "Test": ()})
+    root = tmp_path / "raw"
+    root.mkdir()
+    fixture.build(root, layout)
+    built = rebuild("cbis-ddsm", root, layout)
+    asked = [item for item in built.items if item.field == "shape"]
+    for item in asked:
+        parts = true[built.oracle.samples[item.sample].case]
+        assert parts & {option.concept for option in item.options} == {item.concept}
+    assert {built.oracle.samples[item.sample].case[-8:] for item in asked} >= {"RIGHT_CC"}
+    assert not [item for item in asked if item.sample and _wrongly(item, true, built)]
+    assert faults(built) == []
+
+
+def _wrongly(item, true, built):
+    parts = true[built.oracle.samples[item.sample].case]
+    return {o.concept for n, o in enumerate(item.options) if n != item.key} & parts

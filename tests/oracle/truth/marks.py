@@ -1,0 +1,171 @@
+"""What is marked in a picture, against the masks of its case.
+
+Masks come from the raw regions and the geometry of the picture; what was drawn is read back from
+the pixels of the PNG. Nothing that chose or placed a mark is asked.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from PIL import Image
+
+from medrcube.build.plan import plan
+from medrcube.build.tiles import open_tiles
+
+RED = (255, 0, 0)
+SIDED = {"left": 1, "right": -1}
+"""On a radiological picture the left of the body is on the right."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One region on the shown slice: what it is, and its pixels in the picture."""
+
+    concept: str
+    field: str
+    mask: np.ndarray
+
+
+class Marks:
+    """Masks of all cases of the same images, on the slice that is shown."""
+
+    def __init__(self, witness, key, frame):
+        self._witness, self._key, self._frame = witness, key, frame
+
+    @cached_property
+    def regions(self):
+        """Every region on the shown slice, of whatever case of these images."""
+        cases = self._witness.of_same_images(self._key)
+        if len(cases[0].images) > 1:
+            return ()  # nothing is drawn into pictures side by side
+        return tuple(region for case in cases for region in self._of(case))
+
+    def of(self, concept, field):
+        """The joined mask of one concept; ``None`` where the slice does not show it."""
+        masks = [it.mask for it in self.regions if (it.concept, it.field) == (concept, field)]
+        return np.logical_or.reduce(masks) if masks else None
+
+    def _of(self, case):
+        if not case.regions:
+            return
+        (job,) = plan(self._witness.source, self._witness.root, [case])
+        (tile,) = open_tiles(job)
+        index = 0 if tile.volume.slices.shape[0] == 1 else int(self._frame)
+        for number, mask in tile.masks_on(index).items():
+            region = case.regions[number]
+            concept = self._witness.concept(region.field, region.value)
+            yield Shown(concept, region.field, np.asarray(mask))
+
+
+def outline_faults(clean, marked, mask):
+    """What is wrong with a red outline around a mask.
+
+    Args:
+        clean: path of the picture without it.
+        marked: path of the picture with it.
+        mask: pixels that it should enclose.
+    """
+    before, after = _pixels(clean), _pixels(marked)
+    drawn = (after != before).any(axis=2)
+    near = mask
+    for _ in range(_width(mask) + 1):
+        near = _grown(near)
+    if (drawn & mask).any():
+        yield "the outline covers pixels of what it marks"
+    if (drawn & ~near).any():
+        yield "red lies away from the region"
+    if not (after[_grown(mask) & ~mask] == RED).all():
+        yield "the outline does not close around the region"
+
+
+def box_faults(tables, marks, sample, boxes):
+    """What is wrong with numbered boxes, of which one should hold the marked concept.
+
+    Args:
+        tables: what follows from what.
+        marks: masks of the picture.
+        sample: its row of the table of samples.
+        boxes: corners of each box, in the order of their numbers.
+    """
+    target = marks.of(sample.marked, sample.field)
+    if target is None:
+        yield f"the slice does not show {sample.marked!r}"
+        return
+    holding = [number for number, box in enumerate(boxes, 1) if _all_of(target, box)]
+    if holding != [int(sample.truth)]:
+        yield f"{sample.marked!r} lies in the boxes {holding}, the right one is {sample.truth}"
+    for number, box in enumerate(boxes, 1):
+        if number == int(sample.truth):
+            continue
+        for region in marks.regions:
+            if _touches(region.mask, box) and _could_be(tables, region.concept, sample.marked):
+                yield f"box {number} touches {region.concept!r} ({region.field})"
+        if any(_overlap(box, other) for other in boxes if other is not box):
+            yield f"box {number} overlaps another"
+
+
+def drawn_faults(marked, boxes):
+    """What is wrong with the frames of boxes in a PNG."""
+    pixels = _pixels(marked)
+    red = (pixels == RED).all(axis=2)
+    for number, (x0, y0, x1, y1) in enumerate(boxes, 1):
+        ring = np.zeros(red.shape, bool)
+        ring[max(y0 - 1, 0) : y1 + 1, max(x0 - 1, 0) : x1 + 1] = True
+        ring[y0:y1, x0:x1] = False
+        if red[ring].mean() < 0.9:  # a tag may lie across a frame
+            yield f"no frame is drawn around box {number}"
+
+
+def side_faults(concept, mask, anatomy, modality):
+    """Whether a part of one side lies on the other side of a chest film."""
+    side = SIDED.get(concept.split()[0])
+    if side is None or (anatomy, modality) != ("Chest", "X-ray"):
+        return
+    middle = np.nonzero(mask)[1].mean() / mask.shape[1] - 0.5
+    if middle * side < 0:
+        yield f"{concept!r} lies on the wrong side of the picture"
+
+
+def share_inside(inner, outer):
+    """Share of a mask that lies in another."""
+    return float((inner & outer).sum() / inner.sum())
+
+
+def _could_be(tables, concept, target):
+    return (
+        target in tables.above(concept)
+        or concept in tables.above(target)
+        or tables.look_alike(concept, target)
+    )
+
+
+def _all_of(mask, box):
+    x0, y0, x1, y1 = box
+    return int(mask[y0:y1, x0:x1].sum()) == int(mask.sum())
+
+
+def _touches(mask, box):
+    x0, y0, x1, y1 = box
+    return bool(mask[y0:y1, x0:x1].any())
+
+
+def _overlap(one, other):
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _pixels(path):
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _width(mask):
+    return max(1, round(max(mask.shape) / 256))
+
+
+def _grown(mask):
+    padded = np.pad(mask, 1)
+    return (
+        padded[1:-1, 1:-1] | padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2]
+        | padded[1:-1, 2:]
+    )  # fmt: skip

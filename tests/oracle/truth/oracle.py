@@ -1,0 +1,313 @@
+"""Every item of a build, held against the raw labels, the cards and the relation table."""
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+
+from medrcube.records import FactKind, Scope, State
+from medrcube.sources.contract import Source
+from truth import marks as drawn
+from truth.facts import Witness, is_exhaustive
+from truth.tables import ONE_LABEL_A_PIXEL, read_tables
+from truth.verdict import judge, judge_part
+
+KINDS = {
+    "View Recognition": {FactKind.VIEW},
+    "Imaging Protocols Recognition": {FactKind.PROTOCOL},
+    "Organ Recognition": {FactKind.STRUCTURE},
+    "ROI Grounding": {FactKind.STRUCTURE, FactKind.FINDING, FactKind.DISEASE},
+    "Abnormality Diagnosis": {FactKind.FINDING},
+    "Disease Diagnosis": {FactKind.DISEASE},
+    "Severity Grading": {FactKind.SEVERITY},
+}
+HIGH = ("Abnormality Diagnosis", "Disease Diagnosis", "Severity Grading")
+SUBJECTS = {
+    Scope.BREAST: "breast",
+    Scope.STUDY: "study",
+    Scope.PATIENT: "patient",
+}
+NORMAL = "No Finding"
+DEVICES = "Support Devices"
+ALWAYS_INSIDE = 0.9
+"""A part of which nine tenths lie in another part could be called by its name."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong with an item, with all that shows it."""
+
+    rule: str
+    item: str
+    words: str
+
+    def __str__(self):
+        return f"{self.rule}: {self.words}\n    {self.item}"
+
+
+class Oracle:
+    """Judges items; ``tally`` counts the options examined by the rule that decided on each.
+
+    Args:
+        sources: source, raw root and layout of every source by its id.
+        samples: samples by their id.
+        boxes: corners of the boxes of each sample by its id.
+        workspace: folder that image paths start from.
+    """
+
+    def __init__(self, sources, samples, boxes, workspace):
+        self._sources: dict[str, tuple[Source, object, str]] = sources
+        self.samples, self.boxes, self._root = samples, boxes, workspace
+        self._witnesses: dict[str, Witness] = {}
+        self._marks: dict[tuple[str, str, str], drawn.Marks] = {}
+        self._clean = {
+            (it.source, it.case, it.frames): it
+            for it in samples.values()
+            if it.artefact == "clean"
+        }
+        self.tables = read_tables()
+        self.tally: Counter[str] = Counter()
+
+    def fresh(self):
+        """An oracle of the same inputs that has seen nothing yet."""
+        return Oracle(self._sources, dict(self.samples), dict(self.boxes), self._root)
+
+    def examine(self, item):
+        """All findings on one item."""
+        sample = self.samples[item.sample]
+        described = describe(item, sample)
+        faults = [*self._shape(item), *self._source(item, sample)]
+        if not faults:
+            ask = {"outline": self._outline, "boxes": self._grounding}.get(sample.artefact)
+            faults = list((ask or self._whole)(item, sample))
+        return [Finding(rule, described, words) for rule, words in faults]
+
+    def witness(self, source):
+        """All cases of one source."""
+        if source not in self._witnesses:
+            frames = defaultdict(set)
+            for own, case, frame in self._clean:
+                if own == source:
+                    frames[case].add(frame)
+            self._witnesses[source] = Witness(*self._sources[source], frames)
+        return self._witnesses[source]
+
+    def picture(self, sample):
+        """What is known of the picture of a sample."""
+        witness = self.witness(sample.source)
+        marks = self._marks_of(sample)
+        marked = frozenset((it.concept, it.field) for it in marks.regions if it.concept)
+        return witness.picture(sample.case, sample.frames, marked)
+
+    def _marks_of(self, sample):
+        place = (sample.source, sample.case, sample.frames)
+        if place not in self._marks:
+            witness = self.witness(sample.source)
+            self._marks[place] = drawn.Marks(witness, sample.case, sample.frames)
+        return self._marks[place]
+
+    def _shape(self, item):
+        """Faults that show without a look at the source."""
+        if not 2 <= len(item.options) <= 4 or not 0 <= item.key < len(item.options):
+            yield "shape", f"{len(item.options)} options, key {item.key}"
+            return
+        if [n for n, it in enumerate(item.options) if it.strategy == "key"] != [item.key]:
+            yield "key", "another option than the key is called the key"
+        texts = Counter(" ".join(it.text.casefold().split()) for it in item.options)
+        yield from (("duplicate", text) for text, count in texts.items() if count > 1)
+        for one, other in combinations([it for it in item.options if it.concept], 2):
+            if set(one.ids) & set(other.ids):
+                yield "duplicate", f"{one.text!r} and {other.text!r} share {one.ids}"
+            if self.tables.same(one.concept, other.concept):
+                yield "duplicate", f"{one.concept!r} and {other.concept!r} are one concept"
+            for lower, higher in ((one, other), (other, one)):
+                if higher.concept in self.tables.above(lower.concept):
+                    yield "both true", f"{lower.concept!r} implies {higher.concept!r}"
+        for it in item.options:
+            if it.concept and it.text.casefold() != self.tables.names[it.concept].casefold():
+                yield "text", f"{it.text!r} is not the name of {it.concept!r}"
+
+    def _source(self, item, sample):
+        """Faults of level: what the picture cannot carry, or what the card bars."""
+        witness = self.witness(item.source)
+        quirks = witness.quirks(sample.case)
+        if "drop" in quirks or ("undiagnosed" in quirks and item.task in HIGH):
+            yield "barred", f"a quirk of the card bars the case: {sorted(quirks)}"
+        if sample.source != item.source or sample.case not in witness.cases:
+            yield "case", "the sample is of no case of the source"
+            return
+        if item.task == "Modality Recognition":
+            return
+        field = witness.card.fields.get(item.field)
+        if field is None or field.kind not in KINDS[item.task]:
+            yield "field", f"{item.field!r} is no field for the task"
+            return
+        case = witness.cases[sample.case]
+        shows = case.shows or witness.card.shows
+        if field.scope > shows:
+            yield "level", f"a fact of a {field.scope.name}, on a picture that shows a {shows.name}"
+        if field.scope.name.lower() != item.scope:
+            yield "level", f"the field is of a {field.scope.name}, the item says {item.scope}"
+        subject = SUBJECTS.get(field.scope, "")
+        if item.task in HIGH and subject not in item.question.casefold():
+            yield "level", f"the question does not say that it is about the {subject}"
+        if field.scope is Scope.SLICE and self._unsettled(sample, field):
+            yield "level", "a fact of a slice, on several slices of one case"
+
+    def _unsettled(self, sample, field):
+        """Whether a label of one slice stands for several, and no region tells them apart."""
+        frames = {it[2] for it in self._clean if it[:2] == (sample.source, sample.case)}
+        case = self.witness(sample.source).cases[sample.case]
+        return len(frames) > 1 and not any(it.field == field.name for it in case.regions)
+
+    def _whole(self, item, sample):
+        """A question on a clean picture."""
+        if sample.artefact != "clean":
+            yield "mark", f"a question on a {sample.artefact} picture"
+        picture = self.picture(sample)
+        field = picture.card.fields.get(item.field)
+        level = field.scope if field else Scope.IMAGE
+        key = item.options[item.key]
+        if item.concept != key.concept:
+            yield "key", f"the item is about {item.concept!r}, its key is {key.concept!r}"
+        yield from self._key(picture, field, level, key.concept)
+        for number, option in enumerate(item.options):
+            if number != item.key:
+                verdict = judge(self.tables, picture, field, level, option.concept)
+                yield from self._counted(option, verdict)
+
+    def _key(self, picture, field, level, concept):
+        """The key must be stated for this picture, and nothing may speak against it."""
+        name = field.name if field else ""
+        stated = [it for it in picture.said if it.field == name and it.concept == concept]
+        if State.PRESENT not in {it.state for it in stated}:
+            yield "key", f"{concept!r} is not stated as present: {[str(it) for it in stated]}"
+        for it in picture.having(State.ABSENT, State.UNKNOWN):
+            # A breast can hold what one of its slices does not.
+            if self.tables.same(it.concept, concept) and it.scope >= level:
+                yield "key", f"against {concept!r}: {it}"
+        if field is None:
+            return
+        clashes = [
+            f"{it} and {concept!r} in {sorted(groups)}"
+            for it in picture.having(State.PRESENT)
+            if it.scope <= level and (groups := self._clash(picture, field, concept, it))
+        ]
+        yield from (("key", clash) for clash in clashes)
+        if field.scope is Scope.SLICE:
+            yield from self._on_this_slice(picture, field, concept)
+        if concept == NORMAL:
+            yield from self._normal(picture, field)
+
+    def _clash(self, picture, field, concept, said):
+        """Groups in which a true statement excludes the key."""
+        named = {it.group for it in picture.card.fields.values() if it.group}
+        groups = self.tables.groups_between(said.concept, concept)
+        own = {field.group}
+        # Of a joined value, such as ROUND-OVAL, every part is true.
+        apart = own if said.field == field.name else ONE_LABEL_A_PIXEL - own
+        return {it for it in groups if it in named or it not in self.tables.cliques} - apart
+
+    def _on_this_slice(self, picture, field, concept):
+        """Where masks tell on which slices a finding is, the shown one must be one of them."""
+        drawn_at_all = {
+            picture.card.fields[it.field].concept(it.value)
+            for it in picture.case.regions
+            if it.field == field.name
+        }
+        here = {name for name, _ in picture.marked}
+        if concept in drawn_at_all and concept not in here:
+            yield "key", f"{concept!r} is not marked on the shown slice"
+
+    def _normal(self, picture, field):
+        """Nothing else may be true or open; a list that is silent is no list."""
+        for it in picture.having(State.PRESENT, State.UNKNOWN):
+            kind = picture.card.fields[it.field].kind if it.field else None
+            if kind in {FactKind.FINDING, FactKind.DISEASE} and not (
+                {NORMAL, DEVICES} & self.tables.above(it.concept) or "no " in it.concept[:3]
+            ):
+                yield "key", f"{NORMAL!r} beside {it}"
+        if not field.group and not is_exhaustive(field):
+            absent = {it.concept for it in picture.having(State.ABSENT)}
+            left = set(field.concepts()) - absent - {NORMAL, DEVICES}
+            if left:
+                yield "key", f"{NORMAL!r}, and nothing is said of {sorted(left)}"
+
+    def _outline(self, item, sample):
+        """A question on what a red outline marks."""
+        marks = self._marks_of(sample)
+        card = self.witness(item.source).card
+        drawn_here = [it.concept for it in marks.regions]
+        key = item.options[item.key]
+        if item.task != "Organ Recognition":
+            yield "mark", f"{item.task} on an outline"
+        if (key.concept, item.field, item.concept) != (sample.marked, sample.field, sample.marked):
+            yield "key", f"{sample.marked!r} is marked, the key is {key.concept!r}"
+        mask = marks.of(sample.marked, sample.field)
+        if mask is None:
+            yield "key", f"the slice does not show {sample.marked!r}"
+            return
+        clean = self._clean[sample.source, sample.case, sample.frames]
+        paths = (self._root / clean.image, self._root / sample.image)
+        yield from (("mark", fault) for fault in drawn.outline_faults(*paths, mask))
+        yield from (("side", it) for it in self._sides(marks, sample))
+        for number, option in enumerate(item.options):
+            if number != item.key:
+                verdict = judge_part(self.tables, sample.marked, option.concept, drawn_here, card)
+                yield from self._counted(option, verdict)
+                yield from self._covered(marks, mask, option.concept)
+
+    def _covered(self, marks, mask, concept):
+        for region in marks.regions:
+            if self.tables.same(region.concept, concept):
+                share = drawn.share_inside(mask, region.mask)
+                if share > ALWAYS_INSIDE:
+                    yield "covered", f"{share:.0%} of the outlined part are {concept!r} as well"
+
+    def _grounding(self, item, sample):
+        """A question on which of some numbered boxes holds a region."""
+        marks = self._marks_of(sample)
+        witness = self.witness(item.source)
+        field = witness.card.fields[item.field]
+        boxes = self.boxes[sample.id]
+        if item.task != "ROI Grounding":
+            yield "mark", f"{item.task} on numbered boxes"
+        if [it.text for it in item.options] != [f"Box {n}" for n in range(1, len(boxes) + 1)]:
+            yield "options", f"{[it.text for it in item.options]} for {len(boxes)} boxes"
+        if (item.key + 1, item.concept) != (int(sample.truth), sample.marked):
+            yield "key", f"box {sample.truth} holds {sample.marked!r}"
+        if self.tables.names[item.concept].casefold() not in item.question.casefold():
+            yield "text", f"the question does not ask for {self.tables.names[item.concept]!r}"
+        if not is_exhaustive(field):
+            yield "silent", f"field {field.name!r} may leave a second {item.concept!r} unmarked"
+        picture = self.picture(sample)
+        for it in picture.having(State.ABSENT, State.UNKNOWN):
+            if it.concept == item.concept and it.scope >= field.scope:
+                yield "key", f"against {item.concept!r}: {it}"
+        faults = [
+            *drawn.box_faults(self.tables, marks, sample, boxes),
+            *drawn.drawn_faults(self._root / sample.image, boxes),
+        ]
+        yield from (("box", fault) for fault in faults)
+        yield from (("side", it) for it in self._sides(marks, sample))
+        self.tally["box"] += len(boxes) - 1
+
+    def _sides(self, marks, sample):
+        mask = marks.of(sample.marked, sample.field)
+        if mask is None:
+            return []
+        return drawn.side_faults(sample.marked, mask, sample.anatomy, sample.modality)
+
+    def _counted(self, option, verdict):
+        self.tally[verdict.rule] += 1
+        if not verdict.safe:
+            yield verdict.rule, f"{option.concept!r} could be true. {verdict.words}"
+
+
+def describe(item, sample):
+    """An item in one line."""
+    options = [f"{'*' if n == item.key else ''}{it.text}" for n, it in enumerate(item.options)]
+    return (
+        f"{item.source} {sample.case!r} {item.task} [{item.field}] {item.question!r} "
+        f"{json.dumps(options)}"
+    )
