@@ -37,9 +37,11 @@ class LocalEngine:
 
     def run(self, jobs: Sequence[Job], images: Path) -> Iterator[tuple[Job, Rendered]]:
         """Render every job; see ``Engine``."""
-        if self.workers == 1 or len(jobs) < 2:
+        if self.workers == 1:
             for job in jobs:
                 yield job, render_job(job, images)
+            return
+        if not jobs:
             return
         waiting = list(reversed(jobs))
         suspects: list[Job] = []

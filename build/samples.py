@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import pandas as pd
@@ -78,8 +78,9 @@ COLUMNS: dict[str, str] = {column.name: _TYPES[str(column.type)] for column in f
 
 def samples_to_frame(samples: Iterable[Sample]) -> pd.DataFrame:
     """One row per sample, columns in fixed order and type, also when there are none."""
-    rows = [asdict(sample) for sample in samples]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    samples = list(samples)
+    columns = {name: [getattr(sample, name) for sample in samples] for name in COLUMNS}
+    return pd.DataFrame(columns).astype(COLUMNS)
 
 
 def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:

@@ -151,13 +151,17 @@ def _check_case(card: Card, case: Case, root: Path) -> None:
 
 
 def _load(file: Path) -> ModuleType:
-    """Import a file of a source folder once, whether it is ours or a user's."""
-    name = f"medrcube_source_{sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    """Import a file of a source folder, ours or a user's, once for each content that it has."""
+    try:
+        identity = str(file).encode() + b"\0" + file.read_bytes()
+    except OSError as error:
+        raise CardError(f"{file}: is missing ({error.strerror}); a source needs it") from error
+    name = f"medrcube_source_{sha256(identity).hexdigest()[:12]}_{file.stem}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None or not file.is_file():
-        raise CardError(f"{file}: is missing; a source needs it")
+    if spec is None or spec.loader is None:
+        raise CardError(f"{file}: is no Python file that can be loaded")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
