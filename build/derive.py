@@ -293,8 +293,9 @@ def _bar_region(card: Card, sample: Sample, *, boxes: bool) -> str:
 def _only_one(field: Field) -> Grade:
     """Evidence that no other place of the picture shows what the region shows.
 
-    A structure exists once and its mask is all of it, which implies the absence elsewhere; for
+    A structure exists once; where its mask is all of it, its absence elsewhere is implied. For
     findings it depends on how completely the source marks them.
     """
     grade = SILENCE[field.absence]
-    return min(grade, Grade.B) if field.kind is FactKind.STRUCTURE else grade
+    once = field.kind is FactKind.STRUCTURE and field.whole
+    return min(grade, Grade.B) if once else grade

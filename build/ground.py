@@ -19,8 +19,9 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
     """All facts of a case, three-valued.
 
     A concept is unknown when any statement leaves it open or when statements contradict each
-    other (two readers). What a field does not mention is absent with the grade of its silence;
-    a field of mutually exclusive values that states none says nothing about any.
+    other: two readers, or "no finding" beside a finding that is named or left open. What a field
+    does not mention is absent with the grade of its silence; a field of mutually exclusive values
+    that states none says nothing about any.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
@@ -45,11 +46,17 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
         else:
             unknown.add(concept)
     unknown |= present.keys() & absent.keys()
-    normal = any(
-        terms[label].kind == NORMALITY and card.fields[mark.field].group is None
+    normals = [
+        label
         for label, mark in present.items()
-        if label not in unknown
+        if terms[label].kind == NORMALITY and card.fields[mark.field].group is None
+    ]
+    unknown.update(
+        label
+        for label in normals
+        if any(_contradicts(card, it, present[label], terms) for it in statements)
     )
+    normal = any(label not in unknown for label in normals)
     stated = {*present, *absent, *unknown}
     for concept, field in _silent(card, case, stated):
         grade = SILENCE[field.absence]
@@ -122,6 +129,15 @@ def _silent(card: Card, case: Case, stated: set[str]) -> Iterator[tuple[str, Fie
 def _covered_by_no_finding(concept: str, field: Field, terms: Terms) -> bool:
     """CheXpert: "no finding" says that nothing is there, support devices aside."""
     return field.kind in (FactKind.FINDING, FactKind.DISEASE) and terms[concept].kind != DEVICE
+
+
+def _contradicts(card: Card, statement: Label | Region, no_finding: Mark, terms: Terms) -> bool:
+    """Whether a statement names, or leaves open, what "no finding" of its scope denies."""
+    concept, field = concept_of(card, statement), field_of(card, statement)
+    if concept is None or terms[concept].kind == NORMALITY or field.scope > no_finding.scope:
+        return False
+    denied = isinstance(statement, Label) and statement.state is State.ABSENT
+    return not denied and _covered_by_no_finding(concept, field, terms)
 
 
 def _boxed_together(card: Card, case: Case, concept: str) -> Iterator[str]:

@@ -84,9 +84,9 @@ class TomlTable:
             self.fail(key, "two shares between 0 and 1, the smaller first", value)
         return (float(value[0]), float(value[1]))
 
-    def flag(self, key: str) -> bool:
+    def flag(self, key: str, *, default: bool = _MISSING) -> bool:
         """``true`` or ``false``."""
-        value = self._get(key)
+        value = self._get(key, default)
         if not isinstance(value, bool):
             self.fail(key, "true or false", value)
         return value

@@ -185,8 +185,13 @@ def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[in
     yield 1, _first("identity", (entailment.same(candidate, label) for label in true))
     yield 2, _first("implied", (candidate in entailment.closure(label) for label in true))
     surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
-    implies = not entailment.closure(candidate).isdisjoint(true)
-    yield 3, "implies-true" if implies and not surely_absent else ""
+    above = entailment.closure(candidate)
+    # Also when read as absent it cannot stand beside a key that it implies (condition 10): who
+    # sees both knows without the picture that it is not the one right answer.
+    barred = (not exclusive and request.key in above) or (
+        not surely_absent and not above.isdisjoint(true)
+    )
+    yield 3, "implies-true" if barred else ""
     yield (
         4,
         _first(

@@ -80,6 +80,8 @@ class Field:
         scope: what the fact is about.
         absence: what silence about a value means.
         stated: grade of an explicit "absent".
+        whole: whether, where a value is marked on a picture, all of it is marked. True of a field
+            whose silence means absence; a silent field says so itself.
         group: exclusive group of the relation table, whose members are the options.
         values: raw value -> concept; an empty concept marks a known value that is not used. In
             the file, ``same`` lists raw values that are concepts themselves.
@@ -92,6 +94,7 @@ class Field:
     scope: Scope
     absence: Absence
     stated: Grade
+    whole: bool
     group: str | None
     values: Mapping[str, str]
     bands: tuple[Band, ...]
@@ -307,12 +310,14 @@ def _field(table: TomlTable) -> Field:
     if sum(map(bool, (values, bands, constant))) != 1:
         expected = "exactly one of values (or same), bands or constant"
         table.fail("values", expected, "none or several")
+    absence = table.choice("absence", Absence)
     return Field(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
         kind=table.choice("kind", FactKind),
         scope=table.choice("scope", Scope, default=Scope.IMAGE),
-        absence=table.choice("absence", Absence),
+        absence=absence,
         stated=table.choice("stated", Grade, default=Grade.A),
+        whole=table.flag("whole", default=absence is not Absence.SILENT),
         group=table.text("group", default="") or None,
         values=values,
         bands=bands,

@@ -1,1 +1,1 @@
-"""From a workspace to a tree that a stranger can check, and back: release, reconstruct, validate."""
+"""From a workspace to a tree that a stranger can check, and back."""

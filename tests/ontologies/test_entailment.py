@@ -62,9 +62,10 @@ def test_what_an_uncertain_label_would_make_true_is_refused():
     assert verdict("Hernia", "Pneumothorax", KINDS_OF, unknown=["Fracture"]).reason == "implied"
 
 
-def test_the_special_is_refused_unless_it_was_read_as_absent():
+def test_the_special_is_refused_beside_its_general_even_when_read_as_absent():
     assert verdict("Fracture", "Hernia", KINDS_OF, grade=Grade.B).reason == "implies-true"
-    assert verdict("Fracture", "Hernia", KINDS_OF).allowed
+    assert verdict("Fracture", "Hernia", KINDS_OF).reason == "implies-true"
+    assert verdict("Fracture", "Hernia", Silent()).allowed
 
 
 def test_entailments_of_table_and_ontology_join():

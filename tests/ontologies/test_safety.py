@@ -82,7 +82,13 @@ def test_the_special_may_be_true_where_the_general_is():
     implied = ground(["Pneumonia"], ["COVID-19 pneumonia"], grade=Grade.B)
     read = ground(["Pneumonia"], ["COVID-19 pneumonia"])
     assert ask("COVID-19 pneumonia", "Pneumonia", implied).reason == "implies-true"
-    assert ask("COVID-19 pneumonia", "Pneumonia", read).reason == "words"
+    assert ask("COVID-19 pneumonia", "Pneumonia", read).reason == "implies-true"
+
+
+def test_the_special_read_as_absent_is_no_option_beside_the_general_that_is_the_key():
+    facts = ground(["Lung Opacity", "Cardiomegaly"], ["Consolidation"])
+    assert ask("Consolidation", "Lung Opacity", facts).reason == "implies-true"
+    assert ask("Consolidation", "Cardiomegaly", facts).allowed
 
 
 def test_infiltration_is_no_wrong_option_for_consolidation():

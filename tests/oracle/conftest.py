@@ -22,7 +22,7 @@ from medrcube.workspace import BuildSettings, Wanted, Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from truth.oracle import Oracle  # noqa: E402  # beside this file, which no package holds
+from truth.oracle import Oracle  # beside this file, which no package holds
 
 QUIET = Reporter(quiet=True)
 VARIANTS = {
@@ -113,10 +113,7 @@ def run(workspace, sources, layouts, workers):
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
     recipes = map(json.loads, workspace.recipes.read_text("utf-8").splitlines())
     oracle = Oracle(
-        {
-            name: (source, workspace.sources[name], layouts[name])
-            for name, source in chosen.items()
-        },
+        {name: (source, workspace.sources[name], layouts[name]) for name, source in chosen.items()},
         {sample.id: sample for sample in samples},
         {it["sample"]: [tuple(box) for box in it["mark"]["boxes"]] for it in recipes},
         workspace.root,

@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.records import FactKind, Region, Scope, State
+from medrcube.records import FactKind, Scope, State
+from medrcube.sources.card import Quirk
 
 pytestmark = pytest.mark.slow
 MEDICAL = {FactKind.FINDING, FactKind.DISEASE}
@@ -22,14 +23,6 @@ def items(demo):
     return demo["demo"].items
 
 
-def sound(oracle, items, *, task=None, field=None, source=None):
-    """Items of some kind that the oracle has nothing to say of."""
-    for item in items:
-        wanted = {"task": task, "field": field, "source": source}
-        if all(value in {None, getattr(item, name)} for name, value in wanted.items()):
-            yield item
-
-
 def with_option(oracle, item, concept):
     """The item with its first wrong option swapped for another concept."""
     options = list(item.options)
@@ -40,7 +33,7 @@ def with_option(oracle, item, concept):
 
 
 def rules(oracle, item):
-    """Rules that the oracle calls broken, with the concept in quotes where one is named."""
+    """Rules that the oracle calls broken."""
     return {finding.rule for finding in oracle.examine(item)}
 
 
@@ -90,15 +83,13 @@ def test_an_option_that_another_true_finding_implies_is_found(oracle, items):
         return sorted(higher - stated - oracle.tables.above(item.concept))
 
     changed, concept = first_swap(oracle, items, implied)
-    assert rules(oracle, changed) == {"implied"}, concept
+    assert "implied" in rules(oracle, changed), concept
 
 
 def test_an_option_that_is_left_open_is_found(oracle, items):
     def unknown(picture, _):
         true = {
-            name
-            for it in picture.having(State.PRESENT)
-            for name in oracle.tables.above(it.concept)
+            name for it in picture.having(State.PRESENT) for name in oracle.tables.above(it.concept)
         }
         return [it.concept for it in medical(picture, State.UNKNOWN) if it.concept not in true]
 
@@ -109,7 +100,7 @@ def test_an_option_that_is_left_open_is_found(oracle, items):
 @pytest.mark.parametrize("concept", ["scoliosis", "hiatal hernia", "bronchiectasis"])
 def test_an_option_of_which_nothing_is_said_is_found(oracle, items, concept):
     changed, _ = first_swap(
-        oracle, items, lambda picture, item: [concept] * (item.source == "mimic-cxr-jpg")
+        oracle, items, lambda _, item: [concept] * (item.source == "mimic-cxr-jpg")
     )
     assert rules(oracle, changed) == {"silent"}
 
@@ -117,7 +108,9 @@ def test_an_option_of_which_nothing_is_said_is_found(oracle, items, concept):
 def test_an_option_that_implies_something_true_is_found(oracle, items):
     def lower(picture, item):
         said = {it.concept for it in picture.said}
-        below = [it for it, above in oracle.tables.up.items() if item.concept in above]
+        same = oracle.tables.above(item.concept)
+        up = oracle.tables.up.items()
+        below = [it for it, above in up if item.concept in above and it not in same]
         return sorted(set(below) - said) * (not picture.card.fields[item.field].group)
 
     changed, concept = first_swap(oracle, items, lower)
@@ -151,18 +144,14 @@ def test_what_such_a_picture_cannot_show_is_found(oracle, items):
     assert "hidden" in rules(oracle, changed)
 
 
-@pytest.mark.parametrize(("organ", "anatomy"), [("lung", "Heart"), ("heart", "Lungs")])
-def test_an_organ_that_the_picture_shows_beside_is_found(oracle, items, organ, anatomy):
-    del anatomy
+def test_an_organ_that_the_picture_shows_beside_is_found(oracle, items):
     found = [
-        rules(oracle, with_option(oracle, item, organ))
+        rules(oracle, with_option(oracle, item, "lung"))
         for item in items
-        if item.field == "organ" and oracle.samples[item.sample].artefact == "clean"
-        if (item.anatomy, item.modality) in {("Breast", "MRI"), ("Breast", "Ultrasound")}
-        if organ == "lung" or item.modality == "MRI"
+        if item.field == "organ" and (item.anatomy, item.modality) == ("Breast", "Ultrasound")
     ]
     assert found
-    assert all("shown" in it for it in found)
+    assert all(it == {"shown"} for it in found)
 
 
 def test_the_same_concept_under_two_names_is_found(oracle, items):
@@ -226,7 +215,9 @@ def test_a_wrong_box_over_a_second_region_is_found(oracle, items):
     x0, y0, x1, y1 = oracle.boxes[item.sample][item.key - 1]
     second = right.mask & False
     second[y0:y1, x0:x1] = True
-    marks.__dict__["regions"] = (*marks.regions, replace(right, field="other", mask=second))
+    fields = oracle.witness(item.source).card.fields
+    other = next(name for name in fields if name != item.field)
+    marks.__dict__["regions"] = (*marks.regions, replace(right, field=other, mask=second))
     assert rules(oracle, item) == {"box"}
 
 
@@ -279,6 +270,7 @@ def change_case(oracle, item, **changes):
     witness = oracle.witness(item.source)
     case = witness.cases[oracle.samples[item.sample].case]
     witness.cases[case.key] = replace(case, **changes)
+    oracle._marks.clear()
     return case
 
 
@@ -298,7 +290,7 @@ def test_an_option_whose_denial_is_taken_back_is_found(oracle, items):
     case = change_case(oracle, item)
     labels = tuple(it for it in case.labels if it.state is not State.ABSENT)
     change_case(oracle, item, labels=labels)
-    assert "silent" in rules(oracle, item)
+    assert rules(oracle, item) & {"silent", "downward", "look-alike"}
 
 
 def test_a_fact_wider_than_the_picture_is_found(oracle, items):
@@ -336,7 +328,6 @@ def test_sides_that_are_swapped_are_found(oracle, items):
     regions = tuple(
         replace(it, value=other[it.value]) if it.field == "side" else it for it in case.regions
     )
-    assert all(isinstance(it, Region) for it in regions)
     change_case(oracle, item, regions=regions)
     assert "side" in rules(oracle, item)
 
@@ -355,11 +346,11 @@ def test_a_finding_that_no_finding_contradicts_is_found(oracle, items):
     assert "key" in rules(oracle, item)
 
 
-def test_a_case_that_the_card_bars_is_found(oracle, items):
-    item = next(it for it in items if it.source == "chexpert" and it.field == "finding")
-    sample = oracle.samples[item.sample]
-    barred = next(
-        it for it in oracle.samples.values() if it.source == "chexpert" and it.split == "train"
-    )
-    oracle.samples[item.sample] = replace(sample, case=barred.case)
-    assert "barred" in rules(oracle, item)
+@pytest.mark.parametrize("action", ["drop", "undiagnosed"])
+def test_a_case_that_the_card_bars_is_found(oracle, items, action):
+    item = next(it for it in items if it.field == "subtype" and not rules(oracle, it))
+    witness = oracle.witness(item.source)
+    key = oracle.samples[item.sample].case
+    barred = Quirk(keys=(f"{key[:5]}*",), action=action, reason="a test", evidence="none")
+    witness.card = replace(witness.card, quirks=(barred,))
+    assert rules(oracle, item) == {"barred"}

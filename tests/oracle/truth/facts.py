@@ -30,7 +30,9 @@ class Said:
     place: str
 
     def __str__(self):
-        return f"{self.field} {self.concept!r} {self.state} ({self.scope.name.lower()}; {self.place})"
+        return (
+            f"{self.field} {self.concept!r} {self.state} ({self.scope.name.lower()}; {self.place})"
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Picture:
     def names_nothing_else(self, field):
         """Whether no statement of the field is one that the card cannot name."""
         return not any(
-            it.field == field and not it.concept and it.state is not State.ABSENT for it in self.said
+            it.field == field and not it.concept and it.state is not State.ABSENT
+            for it in self.said
         )
 
 

@@ -5,12 +5,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import combinations
 
-from medrcube.records import FactKind, Scope, State
-from medrcube.sources.contract import Source
 from truth import marks as drawn
 from truth.facts import Witness, is_exhaustive
 from truth.tables import ONE_LABEL_A_PIXEL, read_tables
 from truth.verdict import judge, judge_part
+
+from medrcube.records import FactKind, Scope, State
+from medrcube.sources.contract import Source
 
 KINDS = {
     "View Recognition": {FactKind.VIEW},
@@ -29,6 +30,8 @@ SUBJECTS = {
 }
 NORMAL = "No Finding"
 DEVICES = "Support Devices"
+UNREADABLE = {"shape", "case", "field"}
+"""Faults that leave nothing to ask further."""
 ALWAYS_INSIDE = 0.9
 """A part of which nine tenths lie in another part could be called by its name."""
 
@@ -61,9 +64,7 @@ class Oracle:
         self._witnesses: dict[str, Witness] = {}
         self._marks: dict[tuple[str, str, str], drawn.Marks] = {}
         self._clean = {
-            (it.source, it.case, it.frames): it
-            for it in samples.values()
-            if it.artefact == "clean"
+            (it.source, it.case, it.frames): it for it in samples.values() if it.artefact == "clean"
         }
         self.tables = read_tables()
         self.tally: Counter[str] = Counter()
@@ -77,9 +78,9 @@ class Oracle:
         sample = self.samples[item.sample]
         described = describe(item, sample)
         faults = [*self._shape(item), *self._source(item, sample)]
-        if not faults:
+        if not UNREADABLE & {rule for rule, _ in faults}:
             ask = {"outline": self._outline, "boxes": self._grounding}.get(sample.artefact)
-            faults = list((ask or self._whole)(item, sample))
+            faults += (ask or self._whole)(item, sample)
         return [Finding(rule, described, words) for rule, words in faults]
 
     def witness(self, source):
@@ -197,7 +198,7 @@ class Oracle:
         if field.scope is Scope.SLICE:
             yield from self._on_this_slice(picture, field, concept)
         if concept == NORMAL:
-            yield from self._normal(picture, field)
+            yield from self._normal(picture)
 
     def _clash(self, picture, field, concept, said):
         """Groups in which a true statement excludes the key."""
@@ -219,19 +220,14 @@ class Oracle:
         if concept in drawn_at_all and concept not in here:
             yield "key", f"{concept!r} is not marked on the shown slice"
 
-    def _normal(self, picture, field):
-        """Nothing else may be true or open; a list that is silent is no list."""
+    def _normal(self, picture):
+        """Nothing else may be true or open; what is not named is then denied by implication."""
         for it in picture.having(State.PRESENT, State.UNKNOWN):
             kind = picture.card.fields[it.field].kind if it.field else None
             if kind in {FactKind.FINDING, FactKind.DISEASE} and not (
                 {NORMAL, DEVICES} & self.tables.above(it.concept) or "no " in it.concept[:3]
             ):
                 yield "key", f"{NORMAL!r} beside {it}"
-        if not field.group and not is_exhaustive(field):
-            absent = {it.concept for it in picture.having(State.ABSENT)}
-            left = set(field.concepts()) - absent - {NORMAL, DEVICES}
-            if left:
-                yield "key", f"{NORMAL!r}, and nothing is said of {sorted(left)}"
 
     def _outline(self, item, sample):
         """A question on what a red outline marks."""
@@ -278,7 +274,7 @@ class Oracle:
             yield "key", f"box {sample.truth} holds {sample.marked!r}"
         if self.tables.names[item.concept].casefold() not in item.question.casefold():
             yield "text", f"the question does not ask for {self.tables.names[item.concept]!r}"
-        if not is_exhaustive(field):
+        if not (is_exhaustive(field) or field.whole):
             yield "silent", f"field {field.name!r} may leave a second {item.concept!r} unmarked"
         picture = self.picture(sample)
         for it in picture.having(State.ABSENT, State.UNKNOWN):

@@ -68,7 +68,9 @@ class Tables:
     def is_listed(self, table, concept, anatomy, modality):
         """Whether ``shown`` or ``hidden`` names the concept for such pictures, or a namesake."""
         return any(
-            (name, anatomy, kind) in table for name in self._names(concept) for kind in ("*", modality)
+            (name, anatomy, kind) in table
+            for name in self._names(concept)
+            for kind in ("*", modality)
         )
 
     def _names(self, concept):

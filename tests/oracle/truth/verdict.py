@@ -18,9 +18,10 @@ or when such a picture cannot show it.
 
 from dataclasses import dataclass
 
-from medrcube.records import Absence, FactKind, Grade, State
 from truth.facts import Said, is_exhaustive
 from truth.tables import ONE_LABEL_A_PIXEL
+
+from medrcube.records import Absence, FactKind, Grade, State
 
 SAFE = ("absent", "excluded", "exhaustive", "another part")
 
@@ -47,23 +48,14 @@ def judge(tables, picture, field, level, concept):
         level: what the question is about, a ``Scope``.
         concept: of the option.
     """
-    truths = picture.having(State.PRESENT)
-    for truth in truths:
-        if tables.same(concept, truth.concept):
-            return Verdict("true", f"stated: {truth}")
-        if concept in tables.above(truth.concept):
-            return Verdict("implied", f"{truth} implies {concept!r}")
-    for open_ in picture.having(State.UNKNOWN):
-        if concept in tables.above(open_.concept):
-            return Verdict("unknown", f"left open: {open_}")
-    for table, sign in ((tables.shown, "shown"), (tables.hidden, "hidden")):
-        if tables.is_listed(table, concept, picture.anatomy, picture.modality):
-            return Verdict(sign, f"visible.csv: {picture.anatomy} {picture.modality}")
+    known = _true_or_open(tables, picture, concept) or _out_of_sight(tables, picture, concept)
+    if known is not None:
+        return known
     proof = _excluded(tables, picture, field, level, concept)
     if proof is not None and _by_own_group(tables, proof, field):
         return Verdict("excluded", f"{proof[0]} excludes it in {proof[1]!r}")
     denied = _denied(tables, picture, level, concept)
-    near = _near(tables, picture, truths, concept, denied)
+    near = _near(tables, picture, concept, denied)
     if near is not None:
         return near
     if denied:
@@ -109,6 +101,27 @@ def judge_part(tables, marked, concept, drawn, card):
     return Verdict("silent", f"nothing says that the outline is not {concept!r}")
 
 
+def _true_or_open(tables, picture, concept):
+    """Why the option is or may be true by what is said; or nothing."""
+    for truth in picture.having(State.PRESENT):
+        if tables.same(concept, truth.concept):
+            return Verdict("true", f"stated: {truth}")
+        if concept in tables.above(truth.concept):
+            return Verdict("implied", f"{truth} implies {concept!r}")
+    for left in picture.having(State.UNKNOWN):
+        if concept in tables.above(left.concept):
+            return Verdict("unknown", f"left open: {left}")
+    return None
+
+
+def _out_of_sight(tables, picture, concept):
+    """Whether such pictures show the option beside what they are of, or cannot show it."""
+    for table, rule in ((tables.shown, "shown"), (tables.hidden, "hidden")):
+        if tables.is_listed(table, concept, picture.anatomy, picture.modality):
+            return Verdict(rule, f"visible.csv: {picture.anatomy} {picture.modality}")
+    return None
+
+
 def _excluded(tables, picture, field, level, concept):
     """A statement, the group and the concept through which the option is excluded; or nothing."""
     named = {it.group for it in picture.card.fields.values() if it.group} | {"modality"}
@@ -151,9 +164,9 @@ def _denied(tables, picture, level, concept):
     return said
 
 
-def _near(tables, picture, truths, concept, denied):
+def _near(tables, picture, concept, denied):
     """A reason why the option is too near to something true, whatever is silent about it."""
-    for truth in truths:
+    for truth in picture.having(State.PRESENT):
         if not truth.field:
             continue
         if truth.concept in tables.above(concept) and not denied:
