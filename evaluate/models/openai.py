@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import email.utils
 import os
 import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
+from medrcube.endpoints import OFFICIAL_URL, checked_url, is_official, retry_after, scrub
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.models.contract import (
     Json,
@@ -34,8 +33,6 @@ except ImportError as error:
 ADAPTER = "openai/1"
 """Changes whenever the same question would be sent in another form."""
 
-OFFICIAL_URL = "https://api.openai.com/v1"
-
 _TRANSIENT_STATUS = {408, 409, 425, 429}
 _PARAMETERS = {
     "temperature": "temperature",
@@ -53,9 +50,9 @@ def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
     Raises:
         ModelError: the official endpoint is asked without a key, or the address is none.
     """
-    url = _checked(settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL)
+    url = checked_url(settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL)
     key = os.environ.get(settings.api_key_env, "").strip()
-    if not key and _host(url) == _host(OFFICIAL_URL):
+    if not key and is_official(url):
         raise ModelError(
             f"no API key: set the environment variable {settings.api_key_env}, name another one "
             "with --api-key-env, or give the --base-url of a server that needs none"
@@ -134,7 +131,7 @@ class OpenAIModel:
 
     def _parameters(self) -> dict[str, Any]:
         # The official endpoint renamed the limit; most other servers know the old name only.
-        official = _host(self._url) == _host(OFFICIAL_URL)
+        official = is_official(self._url)
         limit = "max_completion_tokens" if official else "max_tokens"
         chosen = {
             "temperature": self._settings.temperature,
@@ -193,7 +190,9 @@ class OpenAIModel:
             raise ModelError(f"{where}\ncheck --base-url and the name of the model") from None
         if status in _TRANSIENT_STATUS or status >= 500:
             raise TransientError(
-                f"{status}: {message}", code=str(status), retry_after=_retry_after(error)
+                f"{status}: {message}",
+                code=str(status),
+                retry_after=retry_after(error.response.headers),
             ) from None
         if error.param in _PARAMETERS:
             raise ModelError(
@@ -203,7 +202,7 @@ class OpenAIModel:
         raise RejectedError(f"{status}: {message}", code=str(status)) from None
 
     def _scrub(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if len(self._key) >= 8 else text
+        return scrub(text, self._key)
 
 
 def _messages(request: Request) -> Any:
@@ -232,35 +231,3 @@ def _names_missing_model(error: openai.APIStatusError, message: str) -> bool:
         and "model" in folded
         and ("not found" in folded or "does not exist" in folded)
     )
-
-
-def _retry_after(error: openai.APIStatusError) -> float | None:
-    """Seconds that the server asks to wait (RFC 9110, 10.2.3: seconds or an HTTP date)."""
-    headers = error.response.headers
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) * scale)
-        except (KeyError, ValueError):
-            continue
-    try:
-        date = email.utils.parsedate_to_datetime(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
-    return max(0.0, date.timestamp() - time.time())
-
-
-def _host(url: str) -> str | None:
-    return urlsplit(url).hostname
-
-
-def _checked(url: str) -> str:
-    """The address, unless it hides a key where every log would show it."""
-    parts = urlsplit(url)
-    if parts.username or parts.password or parts.query:
-        raise ModelError(
-            "the base URL holds a user, a password or a query; expected a bare address such as "
-            "http://localhost:8000/v1, with the key in an environment variable"
-        )
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ModelError(f"base URL {url!r} is no address; expected http://HOST:PORT/v1")
-    return url.rstrip("/")

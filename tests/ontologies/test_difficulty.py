@@ -52,33 +52,33 @@ def levels(*arguments, **changes):
 def test_the_top_quarter_of_the_pool_is_hard():
     pool = (*CHEST, "Lung Lesion")
     alike = {label: place / 10 for place, label in enumerate(pool, 1)}
-    found = levels("Mediastinal shift", pool, knowledge=Likeness(alike))
+    found = levels("scoliosis", pool, knowledge=Likeness(alike))
     assert [label for label, level in found.items() if level == "hard"] == ["Emphysema", pool[-1]]
 
 
 def test_hard_is_a_rank_and_not_an_absolute_similarity():
     low = {label: place / 100 + 0.05 for place, label in enumerate(CHEST)}
     high = {label: value + 0.8 for label, value in low.items()}
-    of_low = levels("Mediastinal shift", CHEST, knowledge=Likeness(low))
-    assert of_low == levels("Mediastinal shift", CHEST, knowledge=Likeness(high))
+    of_low = levels("scoliosis", CHEST, knowledge=Likeness(low))
+    assert of_low == levels("scoliosis", CHEST, knowledge=Likeness(high))
     assert of_low["Emphysema"] == "hard"
 
 
 def test_when_all_are_equally_alike_none_is_hard():
-    found = levels("Mediastinal shift", CHEST, knowledge=Likeness(dict.fromkeys(CHEST, 0.5)))
+    found = levels("scoliosis", CHEST, knowledge=Likeness(dict.fromkeys(CHEST, 0.5)))
     assert set(found.values()) == {"medium"}
 
 
 def test_nothing_in_common_is_easy_and_so_is_nothing_known():
-    rating = rated("Mediastinal shift", ("Fracture",), knowledge=Likeness({"Fracture": 0.0}))
+    rating = rated("scoliosis", ("Fracture",), knowledge=Likeness({"Fracture": 0.0}))
     assert (rating["Fracture"].similarity, rating["Fracture"].difficulty.value) == (0.0, "easy")
-    rating = rated("Mediastinal shift", ("osteopenia",))
+    rating = rated("scoliosis", ("osteopenia",))
     assert (rating["osteopenia"].similarity, rating["osteopenia"].difficulty) == (None, "easy")
 
 
 def test_a_sibling_is_hard_however_little_alike():
     knowledge = Likeness(dict.fromkeys(CHEST, 0.1), frozenset({"Hernia"}))
-    assert levels("Mediastinal shift", CHEST, knowledge=knowledge)["Hernia"] == "hard"
+    assert levels("scoliosis", CHEST, knowledge=knowledge)["Hernia"] == "hard"
 
 
 @pytest.mark.parametrize(("grade", "level"), [("A", "hard"), ("B", "medium"), ("C", "medium")])
@@ -89,7 +89,7 @@ def test_what_readers_confuse_is_hard_only_when_it_was_read_as_absent(grade, lev
 
 def test_silence_never_makes_a_hard_option():
     knowledge = Likeness(dict.fromkeys(CHEST, 0.9), frozenset(CHEST))
-    found = levels("Mediastinal shift", CHEST, grade=Grade.C, knowledge=knowledge)
+    found = levels("scoliosis", CHEST, grade=Grade.C, knowledge=knowledge)
     assert "hard" not in found.values()
 
 
