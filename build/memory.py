@@ -29,7 +29,7 @@ _PATHS = frozenset({"Path", "PosixPath", "WindowsPath"})
 _PARTS = {
     "medrcube": "*",
     "medrcube.sources": "*",  # what lies deeper is one source's own and in its own key
-    "medrcube.ontologies": "*",
+    "medrcube.ontologies": "**/*",
     "medrcube.build": "**/*",
     "medrcube.templates": "**/*",
 }

@@ -17,7 +17,7 @@ from medrcube.build.ready import request_of
 from medrcube.build.wording import wording
 from medrcube.ontologies.lint import ERROR, Draft, lint
 from medrcube.ontologies.llm import LLM, TASK
-from medrcube.ontologies.proposals import KINDS
+from medrcube.ontologies.llm.proposals import KINDS
 from medrcube.ontologies.safety import Mark, Rules, judge
 from medrcube.ontologies.terms import Term
 from medrcube.records import Grade

@@ -21,7 +21,7 @@ from medrcube.ontologies.difficulty import is_scale
 from medrcube.ontologies.distractors import SOURCES, CandidateSource, Prior, choose_from
 from medrcube.ontologies.knowledge import Knowledge
 from medrcube.ontologies.llm import LLM, TASK, Harvest, LlmProposals, Place, harvest, place_of
-from medrcube.ontologies.proposals import KINDS, Resolver
+from medrcube.ontologies.llm.proposals import KINDS, Resolver
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.safety import Rules, judge_key
 from medrcube.ontologies.terms import Term, Terms

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from medrcube.console import Advance, Reporter
     from medrcube.ontologies.concepts import Ontology
     from medrcube.ontologies.index import Index
-    from medrcube.ontologies.index_build import Given
+    from medrcube.ontologies.index.build import Given
 
 _CHILDREN = 20
 """Children that people are shown; programs get all."""
@@ -78,7 +78,7 @@ def make_index(
     from medrcube.console import Reporter
     from medrcube.ontologies.concepts import HPO, ICD11, RADLEX, SSSOM
     from medrcube.ontologies.index import DEFAULT_INDEX, Index
-    from medrcube.ontologies.index_build import Given, compile_index, up_to_date
+    from medrcube.ontologies.index.build import Given, compile_index, up_to_date
 
     reporter = Reporter(json_output=json_output)
     started = time.monotonic()
@@ -176,7 +176,7 @@ def show(
     """Show one concept: names, neighbours, the labels that point at it, its licence."""
     from medrcube.console import Reporter
     from medrcube.ontologies.index import Index
-    from medrcube.ontologies.index_page import describe
+    from medrcube.ontologies.index.page import describe
 
     reporter = Reporter(json_output=json_output)
     path = find_index(index)

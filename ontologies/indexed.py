@@ -13,8 +13,8 @@ from itertools import product
 
 from medrcube.ontologies.concepts import HPO, ICD11, RADLEX, Concept, Scope
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_schema import LABEL
-from medrcube.ontologies.index_words import is_abbreviation, spelling
+from medrcube.ontologies.index.schema import LABEL
+from medrcube.ontologies.index.words import is_abbreviation, spelling
 from medrcube.ontologies.knowledge import Name
 from medrcube.ontologies.terms import EXACT, Term
 

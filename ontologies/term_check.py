@@ -15,7 +15,7 @@ from itertools import combinations
 
 from medrcube.ontologies.concepts import HPO, ICD11, ONTOLOGIES, RADLEX, Concept
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_words import canonical
+from medrcube.ontologies.index.words import canonical
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import EXACT, Term, Terms
 from medrcube.ontologies.words import content_words

@@ -9,7 +9,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.release import release
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.ontologies.concepts import Concept, Edition, Ontology
-from medrcube.ontologies.index_build import compile_index
+from medrcube.ontologies.index.build import compile_index
 from medrcube.ontologies.knowledge import CHECKED
 from medrcube.ontologies.licences import LICENCES
 

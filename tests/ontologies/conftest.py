@@ -4,7 +4,7 @@ import pytest
 
 from medrcube.ontologies.concepts import Concept, Edge, Edition, Mapping, Ontology, Scope, Synonym
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_build import compile_index
+from medrcube.ontologies.index.build import compile_index
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_build import Given, compile_index, up_to_date
+from medrcube.ontologies.index.build import Given, compile_index, up_to_date
 from medrcube.ontologies.indexed import Indexed
 from medrcube.ontologies.terms import load_terms
 

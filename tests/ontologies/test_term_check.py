@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from medrcube.cli_ontologies import ontologies_app
 from medrcube.ontologies.concepts import Scope
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_build import compile_index
+from medrcube.ontologies.index.build import compile_index
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.relations import Relation, Relations
 from medrcube.ontologies.term_check import BROKEN, Kind, check_terms

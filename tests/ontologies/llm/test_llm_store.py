@@ -3,7 +3,7 @@ import json
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.ontologies.llm_store import key_of, open_store
+from medrcube.ontologies.llm.store import key_of, open_store
 
 
 def record(key, outcome="reply", reply="r"):

@@ -1,6 +1,6 @@
 import pytest
 
-from medrcube.ontologies.proposals import LONGEST_NAME, Resolver
+from medrcube.ontologies.llm.proposals import LONGEST_NAME, Resolver
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from medrcube.ontologies.concepts import IS_A, Concept, Edge, Edition, Mapping, Scope, Synonym
-from medrcube.ontologies.index_file import KNOWN, IndexFile
-from medrcube.ontologies.index_schema import LABEL
-from medrcube.ontologies.index_search import Hit, named, search
-from medrcube.ontologies.index_words import canonical, is_abbreviation
+from medrcube.ontologies.index.file import KNOWN, IndexFile
+from medrcube.ontologies.index.schema import LABEL
+from medrcube.ontologies.index.search import Hit, named, search
+from medrcube.ontologies.index.words import canonical, is_abbreviation
 
 DEFAULT_INDEX = "ontologies.sqlite3"
 """Name of the file that ``medrcube ontologies index`` writes."""

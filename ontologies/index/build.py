@@ -16,7 +16,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.files import replacing
 from medrcube.ontologies.concepts import Edition, Ontology
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_schema import (
+from medrcube.ontologies.index.schema import (
     APPLICATION,
     INDEXES,
     LABEL,
@@ -25,13 +25,13 @@ from medrcube.ontologies.index_schema import (
     IndexFileError,
     NoIndexError,
 )
-from medrcube.ontologies.index_tree import Tree
-from medrcube.ontologies.index_words import canonical, spelling
+from medrcube.ontologies.index.tree import Tree
+from medrcube.ontologies.index.words import canonical, spelling
 from medrcube.ontologies.readers.editions import make_edition
 
 _MAKERS = (
     *("concepts.py", "licences.py", "words.py", "readers/*.py"),
-    *("index_build.py", "index_schema.py", "index_tree.py", "index_words.py"),
+    *("index/build.py", "index/schema.py", "index/tree.py", "index/words.py"),
 )
 """Modules that decide what is made of a file."""
 

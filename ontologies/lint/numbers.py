@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 
-from medrcube.ontologies.lint_draft import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.lint.draft import ERROR, WARNING, Draft, Rule
 
 _UNIT = r"%|percent|mm|cm|ml|mL|HU|years?|weeks?|days?|degrees?|bpm|mmHg"
 _FIGURE = r"(\d+(?:\.\d+)?)"

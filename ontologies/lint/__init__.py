@@ -9,11 +9,11 @@ spread evenly over the positions, which gives away no less and can be checked.
 
 from __future__ import annotations
 
-from medrcube.ontologies.lint_cues import CUE_RULES
-from medrcube.ontologies.lint_draft import ERROR, WARNING, Draft, Flaw, Level, Rule
-from medrcube.ontologies.lint_numbers import NUMBER_RULES
-from medrcube.ontologies.lint_options import COUNT_RULE, OPTION_RULES
-from medrcube.ontologies.lint_stem import STEM_RULES
+from medrcube.ontologies.lint.cues import CUE_RULES
+from medrcube.ontologies.lint.draft import ERROR, WARNING, Draft, Flaw, Level, Rule
+from medrcube.ontologies.lint.numbers import NUMBER_RULES
+from medrcube.ontologies.lint.options import COUNT_RULE, OPTION_RULES
+from medrcube.ontologies.lint.stem import STEM_RULES
 
 __all__ = ["ERROR", "RULES", "WARNING", "Draft", "Flaw", "Level", "Rule", "lint"]
 

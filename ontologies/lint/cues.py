@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from medrcube.ontologies.lint_draft import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.lint.draft import ERROR, WARNING, Draft, Rule
 from medrcube.ontologies.words import content_words, tokens
 
 _ABSOLUTE = frozenset({"always", "never", "only", "all", "every", "invariably", "completely"})

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from medrcube.endpoints import is_official, one_line, retry_after, scrub
 from medrcube.errors import MissingExtraError, ModelError
-from medrcube.ontologies.llm_store import FINAL, REPLY, TRUNCATED
+from medrcube.ontologies.llm.store import FINAL, REPLY, TRUNCATED
 from medrcube.workspace import LlmSettings
 
 try:

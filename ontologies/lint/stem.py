@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from medrcube.ontologies.lint_draft import ERROR, Draft, Rule
+from medrcube.ontologies.lint.draft import ERROR, Draft, Rule
 from medrcube.ontologies.words import normalise
 
 _OPEN = re.compile(

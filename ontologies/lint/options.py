@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from statistics import median
 
-from medrcube.ontologies.lint_draft import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.lint.draft import ERROR, WARNING, Draft, Rule
 from medrcube.ontologies.terms import NORMALITY
 from medrcube.ontologies.words import content_words, normalise, tokens
 

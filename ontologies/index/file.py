@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from medrcube.ontologies.index_schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
-from medrcube.ontologies.index_words import canonical
+from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
+from medrcube.ontologies.index.words import canonical
 
 HOW = "medrcube ontologies index --hpo F --radlex F --icd11 F --out"
 """The command that makes an index, up to its file."""

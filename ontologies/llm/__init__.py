@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.endpoints import is_official
-from medrcube.ontologies.llm_reply import names_in
-from medrcube.ontologies.llm_store import FINAL, REPLY, TRUNCATED, Store, key_of, open_store
+from medrcube.ontologies.llm.reply import names_in
+from medrcube.ontologies.llm.store import FINAL, REPLY, TRUNCATED, Store, key_of, open_store
 from medrcube.ontologies.safety import Request, Rules
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -150,7 +150,7 @@ def _ask(
 ) -> tuple[int, str]:
     """Send the prompts and keep what comes back; number of requests, and why some were left."""
     # Only a workspace with [llm], and only when the store lacks something, needs openai.
-    from medrcube.ontologies.llm_client import Answer, ask_all  # noqa: PLC0415
+    from medrcube.ontologies.llm.client import Answer, ask_all  # noqa: PLC0415
 
     keys = {prompt: key for key, prompt in todo.items()}
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.ontologies.concepts import Scope
-from medrcube.ontologies.index_file import IndexFile
-from medrcube.ontologies.index_schema import LABEL
-from medrcube.ontologies.index_words import match_expression, spelling
+from medrcube.ontologies.index.file import IndexFile
+from medrcube.ontologies.index.schema import LABEL
+from medrcube.ontologies.index.words import match_expression, spelling
 
 _SCOPES = (LABEL, *(scope.value for scope in Scope))
 _LEAST = 200
