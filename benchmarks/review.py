@@ -1,3 +1,4 @@
+# ruff: noqa: PLC0415  (Django is set up before its models load)
 """Hand out a queue of items and review them, as fast as the queue allows.
 
 Usage: ``python review.py FOLDER ITEMS PROCESSES [DATABASE]``. Every process is a reader of its own
@@ -110,8 +111,8 @@ def _reviews(place: Place, processes: int) -> float:
     """Seconds until every item has its reviews; starting Python is not counted."""
     workers = [_start(place, number, processes) for number in range(processes)]
     for worker in workers:
-        assert worker.stdout is not None
-        worker.stdout.readline()
+        if worker.stdout:
+            worker.stdout.readline()
     began = time.perf_counter()
     for worker in workers:
         worker.communicate("go\n")
@@ -122,7 +123,7 @@ def _reviews(place: Place, processes: int) -> float:
 
 def _start(place: Place, number: int, processes: int) -> subprocess.Popen[str]:
     command = [sys.executable, __file__, "reader", place.folder, place.database, number, processes]
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603
         [str(part) for part in command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ from medrcube.templates import render_card
 _HERE = Path(__file__).resolve().parent
 _PAGE = _HERE.parent / "docs" / "reference" / "performance.md"
 _BATCH = 6
+_MEMORY = Path("/dev/shm")  # noqa: S108
+_ITEMS = 2000
 FILMS = (5_000, 20_000)
 """Of the builds that show what a film costs beside its pixels."""
 _SHARED = Path(os.environ.get("MEDRCUBE_SHARED") or _HERE.parents[1] / "shared")
@@ -74,6 +77,7 @@ def main() -> None:
         "films": bench.films(),
         "scaling": bench.scaling(),
         "ontologies": bench.ontologies(),
+        "review": bench.review(),
         "distractors": bench.distractors(10_000),
         "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
         "scale": [] if given.quick else bench.scale(),
@@ -253,6 +257,22 @@ class Bench:
                     "items": found[0]["items"],
                 }
             )
+        return rows
+
+    def review(self) -> list[Mapping[str, Any]]:
+        """The review queue on the disk and in memory, with one process and with eight."""
+        rows = []
+        places = {"the disk": self.folder / "review"}
+        if os.access(_MEMORY, os.W_OK):
+            places["memory"] = _MEMORY / f"medrcube-bench-{os.getpid()}"
+        for name, folder in places.items():
+            for processes in (1, 8):
+                _say(f"review queue in {name}, {processes} processes")
+                folder.mkdir(exist_ok=True)
+                script = (Path(sys.executable), _HERE / "review.py")
+                row = self._json(*script, folder, _ITEMS, processes)
+                shutil.rmtree(folder)
+                rows.append({**row, "name": name, "rate": row["reviews"] / row["seconds"]})
         return rows
 
     def rebuild(self, cases: int) -> Mapping[str, Any]:

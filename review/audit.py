@@ -14,12 +14,15 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from django.db import transaction
+from django.db.models import QuerySet
 
+from medrcube.review import review_sql
+from medrcube.review.errors import ReviewError
 from medrcube.review.models import Chain, Event
 
 START = "0" * 64
 SYSTEM = "system"
+_AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,31 +56,26 @@ def record(now: datetime, *entries: Entry) -> None:
     """Append events, at the end of the transaction that made them happen.
 
     Called last, because the lock on the head is held until the commit.
+
+    Raises:
+        ReviewError: the tables were not made by ``setup.migrate``.
     """
     if not entries:
         return
-    chain, _ = Chain.objects.select_for_update().get_or_create(pk=1, defaults={"sha256": START})
-    number, previous, at = chain.number, chain.sha256, now.isoformat(timespec="microseconds")
+    top = review_sql.lock_chain()
+    if top is None:
+        raise ReviewError("the chain of events has no head; bring the tables up to date (migrate)")
+    number, previous = top
+    at = now.isoformat(timespec="microseconds")
     events = []
     for entry in entries:
         number += 1
         body = json.dumps(entry.body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        digest = link(number, at, entry.actor, entry.kind, entry.object, body, previous)
-        events.append(
-            Event(
-                number=number,
-                at=at,
-                actor=entry.actor,
-                kind=entry.kind,
-                object=entry.object,
-                body=body,
-                previous_sha256=previous,
-                sha256=digest,
-            )
-        )
-        previous = digest
-    Event.objects.bulk_create(events)
-    Chain.objects.filter(pk=1).update(number=number, sha256=previous)
+        said = (number, at, entry.actor, entry.kind, entry.object, body, previous)
+        previous = link(*said)
+        events.append((*said, previous))
+    review_sql.append_events(events)
+    review_sql.move_chain(number, previous)
 
 
 def link(*parts: object) -> str:
@@ -95,25 +93,33 @@ def verify(expected: Head | None = None) -> Verdict:
     """Walk the whole chain; with ``expected``, also look for a head that was noted earlier.
 
     An event that is missing, out of place or changed breaks the chain there. A chain that was
-    cut and written anew is whole in itself; only a head noted elsewhere shows it.
+    cut and written anew is whole in itself; only a head noted elsewhere shows it. Others may go
+    on writing meanwhile: no lock is held.
     """
-    with transaction.atomic():
-        last = head()
-        number, previous, fault = 0, START, ""
-        seen_expected = expected is None or expected.number == 0
-        for event in Event.objects.order_by("number").iterator():
-            number += 1
-            fault = _fault(event, number, previous)
+    number, previous = 0, START
+    noted = START if expected is None or expected.number == 0 else ""
+    while True:
+        part = list(_events(number))
+        for event in part:
+            fault = _fault(event, number + 1, previous)
             if fault:
-                break
-            previous = event.sha256
+                return Verdict(events=number, head=head(), fault=fault)
+            number, previous = number + 1, event.sha256
             if expected and number == expected.number:
-                seen_expected = previous == expected.sha256
-        if not fault and (number, previous) != (last.number, last.sha256):
-            fault = f"the chain ends at event {number}, its head says {last.number}"
-        if not fault and not seen_expected and expected:
-            fault = f"event {expected.number} is not the one that was noted earlier"
+                noted = previous
+        last = head()  # read after the events, so it can only be ahead of them
+        if not part or number >= last.number:
+            break
+    fault = ""
+    if (number, previous) != (last.number, last.sha256):
+        fault = f"the chain ends at event {number}, its head says {last.number}"
+    elif expected and noted != expected.sha256:
+        fault = f"event {expected.number} is not the one that was noted earlier"
     return Verdict(events=number, head=last, fault=fault)
+
+
+def _events(after: int) -> QuerySet[Event]:
+    return Event.objects.filter(number__gt=after).order_by("number")[:_AT_ONCE]
 
 
 def _fault(event: Event, number: int, previous: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
+from medrcube.review.claim_sql import policy_text
 from medrcube.review.errors import ReviewError
 
 
@@ -38,10 +42,17 @@ class Policy:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value, whole = getattr(self, field.name), isinstance(field.default, int)
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                wanted = "a whole number" if whole else "a number"
+                raise ReviewError(f"policy: {field.name} = {value!r}, expected {wanted}")
         if not 1 <= self.reviews <= 9:
             raise ReviewError(f"policy: reviews = {self.reviews}, expected 1 to 9")
         if self.lease_minutes < 1:
             raise ReviewError(f"policy: lease_minutes = {self.lease_minutes}, expected 1 or more")
+        if self.gold_window < 1:
+            raise ReviewError(f"policy: gold_window = {self.gold_window}, expected 1 or more")
         for name in ("gold_rate", "gold_pass", "ac1_lower", "reject_agreement", "blind_accuracy"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ReviewError(f"policy: {name} = {getattr(self, name)}, expected 0 to 1")
@@ -61,3 +72,25 @@ class Policy:
         if unknown:
             raise ReviewError(f"policy: unknown key {unknown[0]!r}")
         return cls(**data)
+
+
+def current_policy() -> Policy:
+    """The rules of the project of this database.
+
+    Raises:
+        ReviewError: nothing was imported yet, so there is no project.
+    """
+    text = policy_text()
+    if text is None:
+        raise ReviewError("there is no review project yet; begin with: medrcube review import")
+    return _parsed(text)
+
+
+def lot(seed: int, item: str) -> int:
+    """Place of an item among those of one priority; says nothing about the item."""
+    return int.from_bytes(sha256(f"{seed}|{item}".encode()).digest()[:8]) >> 1
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Policy:
+    return Policy.from_json(json.loads(text))

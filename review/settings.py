@@ -69,7 +69,6 @@ TEMPLATES = [
 ]
 
 STATIC_URL = "/static/"
-STATIC_ROOT = FOLDER / "static"
 WHITENOISE_USE_FINDERS = True  # straight from the package: nothing has to be collected
 WHITENOISE_AUTOREFRESH = False
 
@@ -89,6 +88,9 @@ LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 
+SIGN_IN_WINDOW_SECONDS = 15 * 60
+# Failed attempts in that time. A ward shares one address, so addresses have more room.
+SIGN_IN_LIMITS = {"pair": 5, "account": 50, "address": 100}
 SESSION_IDLE_SECONDS = 30 * 60
 SESSION_LONGEST_SECONDS = 12 * 60 * 60
 SESSION_COOKIE_AGE = SESSION_LONGEST_SECONDS

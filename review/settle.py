@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+from medrcube.review import review_sql
 from medrcube.review.audit import SYSTEM, Entry
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Item, ItemVersion, Review
@@ -13,11 +17,20 @@ _BLOCKING = frozenset(set(Reason) - {Reason.OTHER, Reason.TRIVIAL, Reason.TERM_O
 """Reasons that an accepted item cannot carry; the other three may stand as a remark."""
 
 
-def settle(version: ItemVersion, rules: Policy, *, dangers: bool = True) -> list[Entry]:
-    """Take the step that the valid reviews of a version call for, if any; in a transaction.
+def settle(
+    now: datetime, item: Item, version: int, rules: Policy, fresh: AbstractSet[str] = frozenset()
+) -> list[Entry]:
+    """Take the step that the valid reviews of the current version call for; in a transaction.
 
-    A gold item is never settled: it measures its readers. With ``dangers`` off, a vote for PHI
-    or UNSAFE that a manager has cleared counts as any other reason.
+    A gold item is never settled: it measures its readers.
+
+    Args:
+        now: when.
+        item: as it is in this transaction.
+        version: row of its current version.
+        rules: of the project.
+        fresh: reasons of the review that was just made. Only these can quarantine: an older
+            vote for PHI or UNSAFE was looked at by a manager, and counts as any other reason.
 
     Returns:
         The events to record.
@@ -25,30 +38,45 @@ def settle(version: ItemVersion, rules: Policy, *, dangers: bool = True) -> list
     Raises:
         ConflictError: the item has changed meanwhile.
     """
-    item = version.item
-    if item.gold_defect or item.version != version.number:
+    if item.state != State.QUEUED:
         return []
-    reviews = list(valid_reviews(version))
-    step = _step(version, reviews, rules, dangers=dangers)
-    if step is None or State(item.state) not in (State.QUEUED, State.ADJUDICATION):
+    if danger(item, fresh):
+        return [take(now, item, Step.DANGER_SEEN, SYSTEM, reasons=sorted(fresh & DANGERS))]
+    if item.gold_defect or item.reviews < rules.reviews:
         return []
-    return [take(item, step, SYSTEM)]
+    return [take(now, item, outcome(version), SYSTEM)]
 
 
-def take(item: Item, step: Step, actor: str, **body: object) -> Entry:
+def danger(item: Item, reasons: AbstractSet[str]) -> bool:
+    """Whether one vote takes an item out.
+
+    Readers who find the defect of a gold item may well call it unsafe; it stays in. An
+    identifying mark is on the picture, which others share, so that vote always counts.
+    """
+    votes = reasons & DANGERS
+    if item.gold_defect:
+        votes = votes & {Reason.PHI} - {item.gold_defect}
+    return bool(votes)
+
+
+def take(now: datetime, item: Item, step: Step, actor: str, **body: object) -> Entry:
     """Move an item, only if it still is what was read; in a transaction.
+
+    Who holds an item that leaves the queue loses it; a submit is then refused, and the draft
+    stays.
 
     Raises:
         IllegalStepError: the table of states does not know the step.
         ConflictError: the item has changed meanwhile.
     """
     old, new = State(item.state), after(State(item.state), step)
-    unchanged = Item.objects.filter(pk=item.pk, state=old, version=item.version)
-    if not unchanged.update(state=new):
+    if not review_sql.move_item(item.pk, old, new, item.version):
         raise ConflictError(
             f"item {item.pk} has changed since you opened it; load it again and look what is new"
         )
     item.state = new
+    if old is State.QUEUED:
+        review_sql.end_live_claims(item.pk, item.version, "superseded", now)
     return Entry(
         actor=actor,
         kind=f"item.{step.value}",
@@ -67,18 +95,14 @@ def valid_reviews(version: ItemVersion) -> list[Review]:
     )
 
 
-def _step(
-    version: ItemVersion, reviews: list[Review], rules: Policy, *, dangers: bool
-) -> Step | None:
-    codes = {Reason(reason.code) for review in reviews for reason in review.reasons.all()}
-    if dangers and codes & DANGERS:
-        return Step.DANGER_SEEN
-    if len(reviews) < rules.reviews:
-        return None
-    decisions = {Decision(review.decision) for review in reviews}
+def outcome(version: int) -> Step:
+    """The step that the valid reviews of a version call for, however many they are."""
+    votes = review_sql.votes(version)
+    decisions = {vote.decision for vote in votes}
     if decisions == {Decision.REJECT}:
         return Step.REVIEWERS_REJECT
-    right = all(review.claim.blind.option == version.key for review in reviews)
-    if decisions == {Decision.ACCEPT} and right and not codes & _BLOCKING:
-        return Step.REVIEWERS_ACCEPT
+    if decisions == {Decision.ACCEPT} and all(vote.right for vote in votes):
+        codes = review_sql.reasons_of([vote.review for vote in votes])
+        if not codes & _BLOCKING:
+            return Step.REVIEWERS_ACCEPT
     return Step.REVIEWERS_DISAGREE

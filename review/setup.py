@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import secrets
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from medrcube.review.errors import ReviewError
 
+KEY_FILE = "secret.key"
+LOCK_FILE = "update.lock"
+_ADVISORY = 0x6D656472
+"""Number of our lock among those of a PostgreSQL database."""
+_PATIENCE = 600
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
 
 
@@ -48,7 +58,7 @@ def configure(place: Place) -> None:
         _refuse_network(Path(place.database).absolute().parent)
     try:
         place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _make_key(place.folder / "secret.key")
+        _make_key(place.folder / KEY_FILE)
     except OSError as error:
         raise ReviewError(f"{place.folder}: cannot be written ({error.strerror})") from error
     os.environ["MEDRCUBE_REVIEW_FOLDER"] = str(place.folder)
@@ -60,19 +70,82 @@ def configure(place: Place) -> None:
     django.setup()
 
 
-def migrate() -> None:
-    """Make the tables, or bring older ones up to date; does nothing when they are."""
-    from django.core.management import call_command  # noqa: PLC0415
+def migrate() -> Path | None:
+    """Make the tables, or bring older ones up to date; does nothing when they are.
 
-    call_command("migrate", verbosity=0, interactive=False)
+    A SQLite file that holds older tables is copied first. Processes that start at once wait for
+    each other.
+
+    Returns:
+        The copy, if one was made.
+
+    Raises:
+        ReviewError: the database comes from a newer medrcube, or a step failed.
+    """
+    from django.core.management import call_command  # noqa: PLC0415
+    from django.db import DatabaseError, connection  # noqa: PLC0415
+    from django.db.migrations.executor import MigrationExecutor  # noqa: PLC0415
+
+    with _alone():
+        executor = MigrationExecutor(connection)
+        loader = executor.loader
+        newer = sorted(set(loader.applied_migrations) - set(loader.disk_migrations))
+        if any(app == "review" for app, _ in newer):
+            raise ReviewError(
+                f"this database was last used by a newer medrcube (step {newer[-1][1]}); "
+                "install that version, or restore an older back-up"
+            )
+        if not executor.migration_plan(loader.graph.leaf_nodes()):
+            return None
+        copy = _kept(str(connection.settings_dict["NAME"])) if loader.applied_migrations else None
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+        except DatabaseError as error:
+            where = f"; the database as it was is {copy}" if copy else ""
+            raise ReviewError(f"the tables cannot be brought up to date: {error}{where}") from error
+    return copy
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One process at a time; a lock that ends with its process."""
+    from django.conf import settings  # noqa: PLC0415
+    from django.db import connection  # noqa: PLC0415
+
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_ADVISORY])
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_ADVISORY])
+        return
+    lock = sqlite3.connect(settings.FOLDER / LOCK_FILE, timeout=_PATIENCE, isolation_level=None)
+    with closing(lock):
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _kept(name: str) -> Path | None:
+    """A copy of a SQLite file; PostgreSQL has its own back-up, and so has nothing in memory."""
+    from medrcube.review.backup import copy_beside  # noqa: PLC0415
+
+    path = Path(name)
+    return copy_beside(path, "before-update", datetime.now(UTC)) if path.is_file() else None
 
 
 def _make_key(path: Path) -> None:
+    """Several processes may start at once: the file appears whole, and the first one counts."""
     if path.exists():
         return
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(64))
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(64))
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        Path(name).unlink()
 
 
 def _refuse_network(folder: Path, mounts: Path = Path("/proc/mounts")) -> None:

@@ -2,6 +2,27 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern] = []
+from medrcube.review.views import failures, home, me, pictures, reviewing, sign_in
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home.home, name="home"),
+    path("health/", home.health, name="health"),
+    path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-out/", sign_in.sign_out, name="sign-out"),
+    path("review/", reviewing.queue_page, name="queue"),
+    path("review/<uuid:token>/", reviewing.review_page, name="review"),
+    path("review/<uuid:token>/blind/", reviewing.answer, name="review-blind"),
+    path("review/<uuid:token>/submit/", reviewing.submit, name="review-submit"),
+    path("review/<uuid:token>/draft/", reviewing.draft, name="review-draft"),
+    path("review/<uuid:token>/give-back/", reviewing.give_back, name="review-give-back"),
+    path("pictures/<uuid:asset>/", pictures.picture, name="picture"),
+    path("me/", me.me, name="me"),
+    path("keys/", me.keys, name="keys"),
+    path("", include("medrcube.review.urls_managing")),
+]
+handler400 = failures.bad_request
+handler403 = failures.forbidden
+handler404 = failures.not_found
+handler500 = failures.broken

@@ -39,9 +39,9 @@ def _guard(_apps: Apps, schema: BaseDatabaseSchemaEditor) -> None:
             for verb in ("UPDATE", "DELETE"):
                 schema.execute(_SQLITE.format(table=table, verb=verb))
     else:
-        schema.execute(_FUNCTION)
+        schema.execute(_FUNCTION, None)  # no parameters: its "%" is PL/pgSQL's
         for table in TABLES:
-            schema.execute(_POSTGRESQL.format(table=table))
+            schema.execute(_POSTGRESQL.format(table=table), None)
 
 
 def _open(_apps: Apps, schema: BaseDatabaseSchemaEditor) -> None:

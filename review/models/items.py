@@ -56,9 +56,13 @@ class Item(models.Model):
         version: number of the current version.
         reviews: valid reviews of the current version; kept beside the rows so that the queue
             and the lists need no join.
+        sole_reader: whose the one review is, where there is one: in the index of the queue, so
+            that a reader who works ahead of the others passes what they have done at no cost.
         priority: larger is sooner.
         lot: place among items of one priority, drawn by the seed of the project.
         gold_defect: code of the known defect of a gold item; empty for a real one.
+        copied_from: the item that a gold item was made from; who has seen one is not shown the
+            other.
     """
 
     id = models.CharField(primary_key=True, max_length=64)
@@ -72,18 +76,26 @@ class Item(models.Model):
     )
     version = models.PositiveIntegerField(default=1)
     reviews = models.PositiveSmallIntegerField(default=0)
+    sole_reader = models.ForeignKey(
+        "review.User", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
     priority = models.IntegerField(default=0)
     lot = models.BigIntegerField()
     gold_defect = models.CharField(max_length=32, blank=True, default="")
+    copied_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, related_name="gold_copies"
+    )
 
     class Meta:
         app_label = "review"
         indexes: ClassVar[list[models.Index]] = [
             models.Index(
-                fields=["state", "gold_defect", "-reviews", "-priority", "lot"], name="queue_order"
+                fields=["state", "gold_defect", "-reviews", "-priority", "lot", "sole_reader"],
+                name="queue_order",
             ),
             models.Index(fields=["state", "id"], name="list_by_state"),
-            models.Index(fields=["stratum"], name="list_by_stratum"),
+            models.Index(fields=["stratum", "id"], name="list_by_stratum"),
+            models.Index(fields=["source", "id"], name="list_by_source"),
         ]
 
     def __str__(self) -> str:

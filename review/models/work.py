@@ -16,17 +16,21 @@ class Claim(models.Model):
 
     A claim that ended in a review keeps its slot, one that expired or was given back frees it
     (``released_at``). So the partial unique index on (version, slot) is the guarantee that a
-    version never has more than the wanted number of reviewers, whatever the processes do.
+    version never has more than the wanted number of reviewers, whatever the processes do, and
+    the one on the reader that nobody holds two items at once.
 
     Attributes:
         token: what a submit must show; fences late submits.
-        outcome: why it was released: expired, skipped, given-back, superseded, voided.
+        outcome: why it was released: expired, skipped, given-back, paused (the reader),
+            superseded (the item left the queue), voided (a review that counts no more).
     """
 
     version = models.ForeignKey(
-        "review.ItemVersion", on_delete=models.PROTECT, related_name="claims"
+        "review.ItemVersion", on_delete=models.PROTECT, related_name="claims", db_index=False
     )
-    user = models.ForeignKey("review.User", on_delete=models.PROTECT, related_name="claims")
+    user = models.ForeignKey(
+        "review.User", on_delete=models.PROTECT, related_name="claims", db_index=False
+    )
     slot = models.PositiveIntegerField()
     token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     claimed_at = models.DateTimeField()
@@ -44,6 +48,11 @@ class Claim(models.Model):
             models.UniqueConstraint(
                 fields=["version", "user"], condition=_LIVE, name="one_claim_of_a_reader"
             ),
+            models.UniqueConstraint(
+                fields=["user"],
+                condition=_LIVE & Q(submitted_at__isnull=True),
+                name="one_item_in_hand",
+            ),
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(
@@ -51,7 +60,8 @@ class Claim(models.Model):
                 condition=_LIVE & Q(submitted_at__isnull=True),
                 name="claims_that_may_expire",
             ),
-            models.Index(fields=["user", "outcome"], name="claims_of_a_reader"),
+            models.Index(fields=["version", "user"], name="claims_on_a_version"),
+            models.Index(fields=["user", "submitted_at"], name="claims_of_a_reader"),
         ]
 
     def __str__(self) -> str:

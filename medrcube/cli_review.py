@@ -1,0 +1,252 @@
+"""The commands of ``medrcube review``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from medrcube.cli_interchange import labelstudio_app, open_queue, ready, register
+from medrcube.cli_options import Json
+from medrcube.errors import MedrcubeError
+
+if TYPE_CHECKING:
+    from medrcube.console import Reporter
+
+PASSWORD = "MEDRCUBE_REVIEW_PASSWORD"  # noqa: S105  (the name of a variable)
+"""Environment variable for a password where no terminal is; never a command line, which every
+process of the machine can read."""
+
+review_app = typer.Typer(
+    help="The queue in which clinicians accept, revise or reject items.", no_args_is_help=True
+)
+register(review_app)
+review_app.add_typer(labelstudio_app, name="labelstudio")
+
+Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
+Origin = Annotated[
+    str,
+    typer.Option(
+        envvar="MEDRCUBE_REVIEW_ORIGIN",
+        metavar="https://NAME",
+        help="Address that people type, where a proxy speaks https.",
+    ),
+]
+
+
+@review_app.command()
+def serve(
+    directory: Directory = Path(),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8321,
+    origin: Origin = "",
+    proxy: Annotated[
+        str, typer.Option(metavar="ADDR", help="Address of the proxy, where there is an origin.")
+    ] = "127.0.0.1",
+    threads: Annotated[int, typer.Option(min=1, max=256)] = 8,
+    admin_email: Annotated[
+        str, typer.Option(help=f"First administrator; the password stands in {PASSWORD}.")
+    ] = "",
+) -> None:
+    """Open the queue in a browser; makes its database and asks for the first administrator."""
+    from medrcube.console import Reporter
+    from medrcube.review.addresses import check_address
+    from medrcube.workspace import open_workspace
+
+    origin = origin.rstrip("/")
+    check_address(host, origin)
+    workspace = open_workspace(directory.resolve())
+    reporter = Reporter()
+    ready(workspace.root, new=True, origin=origin)
+    from medrcube.review.importing import make_project
+    from medrcube.review.serving import has_administrator, listening
+
+    make_project(workspace)
+    if not has_administrator():
+        _first_administrator(admin_email, reporter)
+    with listening(host, port, threads=threads, proxy=proxy if origin else "") as (server, address):
+        reporter.result(f"the review queue is at {origin or address}   (Ctrl-C ends it)")
+        server.run()
+    reporter.result("stopped; nothing was lost")
+
+
+@review_app.command()
+def adduser(
+    email: Annotated[str, typer.Argument(help="What the person signs in with.")],
+    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    role: Annotated[
+        Literal["reviewer", "adjudicator", "manager", "administrator"], typer.Option()
+    ] = "reviewer",
+    specialty: Annotated[
+        list[str] | None, typer.Option(help="Region or modality that they read; repeat.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Make an account; asks for its password, or takes it from MEDRCUBE_REVIEW_PASSWORD."""
+    from medrcube.console import Reporter
+
+    open_queue(directory)
+    from medrcube.review.people import add
+    from medrcube.review.serving import console
+
+    reporter = Reporter(json_output=json_output)
+    user = add(console(), email=email, role=role, specialties=specialty or (), password=_password())
+    reporter.result(f"{email} is {user.pseudonym} in exports, role {user.role}")
+    reporter.data({"pseudonym": user.pseudonym, "role": str(user.role)})
+
+
+@review_app.command()
+def status(directory: Directory = Path(), json_output: Json = False) -> None:
+    """How far the reviews are, by state, by kind of item and by reader."""
+    from medrcube.console import Reporter
+
+    open_queue(directory)
+    from medrcube.review.serving import standing
+
+    reporter = Reporter(json_output=json_output)
+    told = standing()
+    reporter.table(("state", "items"), list(told["states"].items()))
+    names = list(told["states"])
+    reporter.table(
+        ("anatomy", "modality", "task", *names),
+        [
+            (
+                row["anatomy"],
+                row["modality"],
+                row["task"],
+                *(row["states"].get(n, 0) for n in names),
+            )
+            for row in told["voxels"]
+        ],
+    )
+    reporter.table(
+        ("reader", "reviews", "median seconds"),
+        [(row["reader"], row["reviews"], row["median_seconds"] or "") for row in told["readers"]],
+    )
+    reporter.result(f"{told['in_hand']:,} items are in hand now")
+    reporter.result(f"head of the trail: {told['head']['number']}:{told['head']['sha256']}")
+    reporter.data(told)
+
+
+@review_app.command()
+def verify_audit(
+    directory: Directory = Path(),
+    head: Annotated[str, typer.Option(metavar="N:SHA", help="A head that was noted earlier.")] = "",
+    json_output: Json = False,
+) -> None:
+    """Check the chain of everything that happened; exit status 1 when it is broken."""
+    from dataclasses import asdict
+
+    from medrcube.console import Reporter
+
+    open_queue(directory)
+    from medrcube.review.audit import Head, verify
+
+    reporter = Reporter(json_output=json_output)
+    number, colon, digest = head.partition(":")
+    if head and not (colon and number.isdecimal() and len(digest) == 64):
+        raise MedrcubeError(f"--head {head}: expected NUMBER:SHA256, as review status shows it")
+    verdict = verify(Head(number=int(number), sha256=digest.lower()) if head else None)
+    if verdict.fault:
+        reporter.result(f"BROKEN {verdict.fault}")
+    else:
+        reporter.result(
+            f"whole: {verdict.events:,} events, head {verdict.head.number}:{verdict.head.sha256}"
+        )
+    reporter.data(asdict(verdict))
+    raise typer.Exit(1 if verdict.fault else 0)
+
+
+@review_app.command()
+def backup(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as q.tar.")],
+    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    json_output: Json = False,
+) -> None:
+    """Write database and pictures into one file, while people work."""
+    from medrcube.console import Reporter
+    from medrcube.review.backup import back_up
+    from medrcube.review.setup import place_of
+
+    made = back_up(place_of(directory.resolve()), out)
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"{made.path}: {made.files:,} pictures, head {made.events}:{made.head_sha256}")
+    reporter.data(_told(made))
+
+
+@review_app.command()
+def restore(
+    archive: Annotated[Path, typer.Argument(metavar="FILE", help="A back-up.")],
+    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    json_output: Json = False,
+) -> None:
+    """Put a back-up where there is no queue; overwrites nothing."""
+    from medrcube.console import Reporter
+    from medrcube.review.backup import restore as put_back
+    from medrcube.review.setup import place_of
+
+    made = put_back(archive, place_of(directory.resolve()))
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"restored as of {made.made_at}, head {made.events}:{made.head_sha256}")
+    reporter.data(_told(made))
+
+
+@review_app.command()
+def migrate(directory: Directory = Path()) -> None:
+    """Make the tables, or bring those of an older version up to date."""
+    from medrcube.console import Reporter
+    from medrcube.workspace import open_workspace
+
+    copy = ready(open_workspace(directory.resolve()).root, new=True)
+    Reporter().result("up to date" + (f"; the database as it was is {copy}" if copy else ""))
+
+
+@review_app.command()
+def check(directory: Directory = Path(), origin: Origin = "") -> None:
+    """Django's check of a deployment; with an origin it has nothing to remark."""
+    from medrcube.review.addresses import check_address
+
+    check_address("127.0.0.1", origin.rstrip("/"))
+    ready(directory.resolve(), new=False, origin=origin.rstrip("/"))
+    from django.core.management import call_command
+    from django.core.management.base import SystemCheckError
+
+    try:
+        call_command("check", deploy=bool(origin), fail_level="WARNING")
+    except SystemCheckError as error:
+        sys.stderr.write(f"{error}\n")
+        raise typer.Exit(1) from None
+
+
+def _first_administrator(email: str, reporter: Reporter) -> None:
+    from medrcube.review.people import add
+    from medrcube.review.serving import console
+
+    if not email:
+        if not sys.stdin.isatty():
+            raise MedrcubeError(
+                f"there is no administrator yet; say  --admin-email ADDRESS  with {PASSWORD} set, "
+                "or run this in a terminal"
+            )
+        reporter.note("there is no account yet: this makes the first administrator")
+        email = typer.prompt("E-mail address")
+    add(console(), email=email, role="administrator", specialties=(), password=_password())
+    reporter.note(f"{email} may now sign in and make accounts")
+
+
+def _password() -> str:
+    given = os.environ.get(PASSWORD, "")
+    if given:
+        return given
+    if not sys.stdin.isatty():
+        raise MedrcubeError(f"no terminal to ask for a password; set {PASSWORD}")
+    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+
+def _told(made: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(made), "path": str(made.path)}

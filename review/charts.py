@@ -1,0 +1,151 @@
+"""Charts as SVG for a page: drawn here, coloured by the style sheet, read out by screen readers.
+
+Every chart stands beside a table with the same figures; nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+_WIDTH = 470
+_LABELS = 180
+_ROOM = _WIDTH - _LABELS - 80
+_ROW = 28
+_BAR = 18
+_LONGEST = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One row: its name, its length, and the figure as text."""
+
+    label: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One row: a point and the interval around it; without a point, only the text."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    text: str
+
+
+def bars(name: str, title: str, rows: Sequence[Bar]) -> SafeString:
+    """Horizontal bars from a common start, longest value to the full width.
+
+    Args:
+        name: unique on the page.
+        title: what is shown, for those who do not see it.
+        rows: from top to bottom.
+    """
+    most = max((row.value for row in rows), default=0) or 1
+    drawn = format_html_join(
+        "",
+        '{}<rect class="bar" x="{}" y="{}" width="{}" height="{}"></rect>'
+        '<text class="count" x="{}" y="{}">{}</text>',
+        (
+            (
+                _label(place, row.label),
+                _LABELS,
+                place * _ROW + (_ROW - _BAR) // 2,
+                _number(_ROOM * row.value / most),
+                _BAR,
+                _number(_LABELS + _ROOM * row.value / most + 6),
+                _baseline(place),
+                row.text,
+            )
+            for place, row in enumerate(rows)
+        ),
+    )
+    said = "; ".join(f"{row.label} {row.text}" for row in rows)
+    return _figure(name, title, said, len(rows) * _ROW, drawn)
+
+
+def intervals(name: str, title: str, rows: Sequence[Interval]) -> SafeString:
+    """Points with their 95 % intervals on a scale from -1 to 1; what lies beyond is cut.
+
+    Args:
+        name: unique on the page.
+        title: what is shown, for those who do not see it.
+        rows: from top to bottom.
+    """
+    bottom = len(rows) * _ROW
+    scale = format_html_join(
+        "",
+        '<line class="{}" x1="{}" x2="{}" y1="0" y2="{}"></line>'
+        '<text class="tick" x="{}" y="{}">{}</text>',
+        (
+            ("grid" if tick else "zero", _at(tick), _at(tick), bottom, _at(tick), bottom + 16, text)
+            for tick, text in ((-1, "-1"), (-0.5, "-0.5"), (0, "0"), (0.5, "0.5"), (1, "1"))
+        ),
+    )
+    marks = (mark for place, row in enumerate(rows) for mark in _interval(place, row))
+    drawn = format_html("{}{}", scale, format_html_join("", "{}", ((mark,) for mark in marks)))
+    said = "; ".join(f"{row.label} {row.text}" for row in rows)
+    return _figure(name, title, said, bottom + 24, drawn)
+
+
+def _interval(place: int, row: Interval) -> Iterator[SafeString]:
+    middle = place * _ROW + _ROW // 2
+    yield _label(place, row.label)
+    if row.low is not None and row.high is not None:
+        ends = (_at(row.low), _at(row.high))
+        yield format_html(
+            '<line class="range" x1="{}" x2="{}" y1="{}" y2="{}"></line>', *ends, middle, middle
+        )
+        for end in ends:
+            yield format_html(
+                '<line class="range" x1="{}" x2="{}" y1="{}" y2="{}"></line>',
+                end,
+                end,
+                middle - 5,
+                middle + 5,
+            )
+    if row.value is not None:
+        yield format_html(
+            '<circle class="point" cx="{}" cy="{}" r="5"></circle>', _at(row.value), middle
+        )
+
+
+def _figure(name: str, title: str, said: str, height: int, drawn: SafeString) -> SafeString:
+    return format_html(
+        '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-said">'
+        '<title id="{}-title">{}</title><desc id="{}-said">{}</desc>{}</svg>',
+        _WIDTH,
+        height,
+        name,
+        name,
+        name,
+        title,
+        name,
+        said,
+        drawn,
+    )
+
+
+def _label(place: int, text: str) -> SafeString:
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return format_html(
+        '<text class="label" x="{}" y="{}">{}</text>', _LABELS - 10, _baseline(place), short
+    )
+
+
+def _at(value: float) -> str:
+    return _number(_LABELS + _ROOM * (min(max(value, -1.0), 1.0) + 1) / 2)
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}"
+
+
+def _baseline(place: int) -> int:
+    return place * _ROW + _ROW // 2 + 5

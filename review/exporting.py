@@ -1,0 +1,347 @@
+"""What leaves the queue: decisions under pseudonyms, and the verdicts that a release takes.
+
+Nobody's name or address is ever written. What is exported is read at one moment: a review that
+comes in meanwhile is in all files or in none.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
+
+from medrcube.build.reviewed import LET_THROUGH, SCHEMA, SUMMARY, VERDICTS
+from medrcube.files import write_text
+from medrcube.review import audit
+from medrcube.review.agreement_gate import Agreement, by_stratum
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import (
+    Adjudication,
+    BlindAnswer,
+    Event,
+    Item,
+    ItemVersion,
+    Project,
+    Review,
+    ReviewReason,
+)
+from medrcube.review.policy import current_policy
+from medrcube.review.questionnaire import Reason
+from medrcube.review.states import State
+
+Kind = Literal["csv", "jsonl"]
+Row = dict[str, Any]
+
+_RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_AT_ONCE = 2000
+_DEAD = (State.QUARANTINED, State.REJECTED, State.WITHDRAWN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowBack:
+    """What went back into the workspace.
+
+    Attributes:
+        items: number of items, gold items not counted.
+        accepted: those that a release may take.
+        states: state -> number of items.
+        head: of the trail, at that moment.
+    """
+
+    items: int
+    accepted: int
+    states: Mapping[str, int]
+    head: audit.Head
+
+
+def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
+    """Write reviews, blind answers, reasons and adjudications, a file each.
+
+    Returns:
+        Name of a file -> its number of rows.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    with _moment():
+        tables = {name: list(rows()) for name, rows in _TABLES.items()}
+    for name, rows in tables.items():
+        text = _as_csv(rows, _COLUMNS[name]) if kind == "csv" else _as_jsonl(rows)
+        write_text(out / f"{name}.{kind}", text)
+    return {f"{name}.{kind}": len(rows) for name, rows in tables.items()}
+
+
+def flow_back(workspace: Path) -> FlowBack:
+    """Write what a release reads: the verdict on every item, and a summary that seals it.
+
+    Raises:
+        ReviewError: the trail of events is broken, so that no verdict can be trusted.
+        WorkspaceError: the workspace cannot be written.
+    """
+    with _moment():
+        head = audit.head()
+        rows = [*_verdicts()]
+        held = _held_samples()
+        everything, parts = by_stratum()
+        project = Project.objects.earliest("pk")
+        policy = current_policy().to_json()
+    checked = audit.verify(head)
+    if checked.fault:
+        raise ReviewError(
+            f"the trail of events is broken: {checked.fault}; nothing was written. Compare it with "
+            "a back-up, and find out who could write to the database"
+        )
+    data = _as_jsonl(rows)
+    states = Counter(str(row["state"]) for row in rows)
+    strata: dict[str, Counter[str]] = {}
+    for row in rows:
+        strata.setdefault(str(row["stratum"]), Counter())[str(row["state"])] += 1
+    summary = {
+        "schema": SCHEMA,
+        "project": project.name,
+        "questionnaire": project.questionnaire,
+        "policy": policy,
+        "head": asdict(head),
+        "accepted": {"file": VERDICTS, "sha256": sha256(data.encode()).hexdigest()},
+        "held_samples": held,
+        "coverage": {
+            "items": len(rows),
+            "states": dict(sorted(states.items())),
+            "strata": {
+                name: dict(sorted(counts.items())) for name, counts in sorted(strata.items())
+            },
+        },
+        "agreement": {
+            "all": _agreement(everything),
+            "strata": [_agreement(found) for found in parts],
+        },
+    }
+    write_text(workspace / VERDICTS, data)
+    # Last: as long as it names another digest, a release refuses both.
+    write_text(workspace / SUMMARY, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    return FlowBack(
+        items=len(rows),
+        accepted=sum(states[state] for state in LET_THROUGH),
+        states=dict(sorted(states.items())),
+        head=head,
+    )
+
+
+def cell(value: object) -> object:
+    """A value as a spreadsheet may hold it: text that it would run as a formula is quoted."""
+    if isinstance(value, str) and value.startswith(_RUNS_AS_FORMULA):
+        return f"'{value}"
+    return value
+
+
+@contextmanager
+def _moment() -> Iterator[None]:
+    """A transaction that sees one state of the database throughout and keeps nobody waiting."""
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield
+        return
+    # Not atomic(), which takes the lock of writers.
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def _as_jsonl(rows: Iterable[Row]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
+
+
+def _as_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for row in rows:
+        values = (row[column] for column in columns)
+        writer.writerow([cell(_flat(value)) for value in values])
+    return text.getvalue()
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
+
+
+_OF_VERSION = {
+    "item": "version__item_id",
+    "version": "version__number",
+    "content_sha256": "version__content_sha256",
+    "stratum": "version__item__stratum",
+    "gold_defect": "version__item__gold_defect",
+}
+_READER = {"claim": "claim_id", "reader": "claim__user__pseudonym"}
+_FIELDS: dict[str, dict[str, str]] = {
+    "reviews": {
+        **_READER,
+        **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
+        "void_because": "claim__outcome",
+        "answer": "claim__blind__option",
+        "key": "claim__version__key",
+        "confidence": "claim__blind__confidence",
+        "decision": "decision",
+        "checklist": "checklist",
+        "verdicts": "verdicts",
+        "comment": "comment",
+        "seconds": "seconds",
+        "submitted_at": "submitted_at",
+    },
+    "blind_answers": {
+        **_READER,
+        **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
+        "answer": "option",
+        "confidence": "confidence",
+        "needs_image": "needs_image",
+        "image_adequate": "image_adequate",
+        "milliseconds": "milliseconds",
+        "answered_at": "answered_at",
+    },
+    "reasons": {
+        "claim": "review__claim_id",
+        "reader": "review__claim__user__pseudonym",
+        "item": "review__claim__version__item_id",
+        "version": "review__claim__version__number",
+        "code": "code",
+        "option": "option",
+    },
+    "adjudications": {
+        **_OF_VERSION,
+        "adjudicator": "adjudicator__pseudonym",
+        "outcome": "outcome",
+        "rationale": "rationale",
+        "decided_at": "decided_at",
+    },
+}
+"""Table -> column -> where it stands. ``void_because``: why a review counts no more, or empty."""
+_COLUMNS = {
+    name: (*fields, "answer_is_key") if name == "reviews" else tuple(fields)
+    for name, fields in _FIELDS.items()
+}
+
+
+def _reviews() -> Iterator[Row]:
+    for row in _rows("reviews", Review.objects.all()):
+        yield {**row, "answer_is_key": row["answer"] == row["key"]}
+
+
+def _blind_answers() -> Iterator[Row]:
+    return _rows("blind_answers", BlindAnswer.objects.all())
+
+
+def _reasons() -> Iterator[Row]:
+    return _rows("reasons", ReviewReason.objects.all())
+
+
+def _adjudications() -> Iterator[Row]:
+    return _rows("adjudications", Adjudication.objects.all())
+
+
+_TABLES = {
+    "reviews": _reviews,
+    "blind_answers": _blind_answers,
+    "reasons": _reasons,
+    "adjudications": _adjudications,
+}
+
+
+def _rows(name: str, found: QuerySet[Any]) -> Iterator[Row]:
+    fields = _FIELDS[name]
+    values = found.order_by("pk").values_list(*fields.values())
+    for row in values.iterator(chunk_size=_AT_ONCE):
+        yield {
+            column: value.isoformat() if column.endswith("_at") else value
+            for column, value in zip(fields, row, strict=True)
+        }
+
+
+def _verdicts() -> Iterator[Row]:
+    """The current version of every item that is no gold item."""
+    imported = dict(
+        ItemVersion.objects.filter(author=None, item__gold_defect="")
+        .order_by("number")
+        .values_list("item_id", "provenance__fingerprint")
+    )
+    readers = _readers()
+    versions = ItemVersion.objects.filter(number=F("item__version"), item__gold_defect="")
+    for version in versions.select_related("item").order_by("item_id").iterator(_AT_ONCE):
+        item = version.item
+        yield {
+            "id": item.pk,
+            "state": item.state,
+            "stratum": item.stratum,
+            "version": version.number,
+            "edited": version.author_id is not None,
+            "question": version.question,
+            "options": version.options,
+            "key": version.key,
+            "warnings": version.warnings,
+            "content_sha256": version.content_sha256,
+            "fingerprint": imported.get(item.pk) or "",
+            "reviews": item.reviews,
+            "readers": len(readers.get(version.pk, ())),
+        }
+
+
+def _readers() -> dict[int, set[int]]:
+    """Version -> those who reviewed or adjudicated it."""
+    found: dict[int, set[int]] = {}
+    reviewed = Review.objects.filter(claim__released_at=None)
+    pairs = [
+        *reviewed.values_list("claim__version_id", "claim__user_id"),
+        *Adjudication.objects.values_list("version_id", "adjudicator_id"),
+    ]
+    for version, user in pairs:
+        found.setdefault(version, set()).add(user)
+    return found
+
+
+def _held_samples() -> list[str]:
+    """Pictures of items that left the queue because they may show who the patient is.
+
+    Gold items count: their picture is that of another item. What a manager has cleared is free.
+    """
+    seen = Event.objects.filter(kind="item.danger_seen")
+    names = {
+        str(event.object).partition(":")[2]
+        for event in seen.iterator()
+        if Reason.PHI in json.loads(event.body).get("reasons", ())
+    }
+    dead = Item.objects.filter(state__in=_DEAD).values_list("id", flat=True)
+    wanted = sorted(names & set(dead))
+    samples: set[str] = set()
+    for start in range(0, len(wanted), _AT_ONCE):
+        part = wanted[start : start + _AT_ONCE]
+        found = ItemVersion.objects.filter(item_id__in=part)
+        samples |= set(found.values_list("provenance__sample", flat=True))
+    return sorted(sample for sample in samples if sample)
+
+
+def _agreement(found: Agreement) -> Row:
+    return {
+        "stratum": found.stratum,
+        "readers": len(found.raters),
+        "estimates": {name: asdict(value) for name, value in found.estimates.items()},
+        "pairs": found.pairs.tolist(),
+        "may_be_released": found.verdict.passed,
+        "conditions": [asdict(condition) for condition in found.verdict.conditions],
+    }

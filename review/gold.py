@@ -1,0 +1,234 @@
+"""Gold items: copies with a known defect, which measure the readers who get them unannounced.
+
+Nothing that a reader can see tells them apart: the id has the same form, the order is the queue's,
+and the page shows the wording of a version like any other.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.review import review_sql
+from medrcube.review.audit import SYSTEM, Entry, record
+from medrcube.review.decisions import Edit, content_sha256, current, new_options
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, User
+from medrcube.review.policy import Policy, current_policy, lot
+from medrcube.review.questionnaire import DANGERS, Decision, Reason
+from medrcube.review.settle import outcome, settle, take
+from medrcube.review.states import State, Step
+
+
+def is_turn(user: User, rules: Policy) -> bool:
+    """Whether a reader gets a gold item now; lot decides, from what nobody knows beforehand."""
+    if not rules.gold_rate:
+        return False
+    drawn = sha256(f"{rules.seed}|{user.pk}|{review_sql.chain_number()}".encode()).digest()
+    return int.from_bytes(drawn[:4]) < rules.gold_rate * 2**32
+
+
+def make_gold(
+    item_id: str,
+    version: int,
+    user: User,
+    *,
+    defect: str,
+    change: Edit,
+    now: datetime | None = None,
+) -> Item:
+    """Copy an item with a known defect.
+
+    Args:
+        item_id: the item to copy.
+        version: the version that was read.
+        user: the manager who makes it.
+        defect: the reason code that readers should find.
+        change: the wording with the defect.
+        now: when.
+
+    Raises:
+        InvalidAnswerError: no such code, nothing changed, or the item is a gold item itself.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    if defect not in tuple(Reason):
+        raise InvalidAnswerError(f"{defect!r} is no reason code")
+    with transaction.atomic():
+        old = current(item_id, version)
+        if old.item.gold_defect:
+            raise InvalidAnswerError("this is a gold item already; copy an ordinary one")
+        options = new_options(old, change)
+        if (change.question, options, change.key) == (old.question, old.options, old.key):
+            raise InvalidAnswerError("nothing was changed, so there is no defect to find")
+        item = _copy(old.item, defect)
+        ItemVersion.objects.create(
+            item=item,
+            number=1,
+            question=change.question,
+            options=options,
+            key=change.key,
+            picture=old.picture,
+            overlay=old.overlay,
+            asks_mark=old.asks_mark,
+            provenance=old.provenance,
+            warnings=old.warnings,
+            content_sha256=content_sha256(change.question, options, change.key, old.picture.sha256),
+            created_at=old.created_at,
+        )
+        body = {"defect": defect, "copied_from": item_id, "version": version, "note": change.note}
+        record(
+            now, Entry(actor=user.pseudonym, kind="gold.made", object=f"item:{item.pk}", body=body)
+        )
+    return item
+
+
+def found_defect(claim: Claim) -> bool:
+    """Whether the review of a gold item says what is wrong with it."""
+    review, version = claim.review, claim.version
+    defect = version.item.gold_defect
+    if review.decision == Decision.ACCEPT:
+        return False
+    if any(reason.code == defect for reason in review.reasons.all()):
+        return True
+    answer = claim.blind.option
+    return defect == Reason.KEY_WRONG and answer is not None and answer != version.key
+
+
+def judge(user: User, now: datetime) -> bool:
+    """Pause a reader who misses too many known defects; whether that happened.
+
+    The reviews that they made since the first of the gold items that were looked at count no
+    more, as long as they were not released; with them the gold items themselves, so that a
+    reader who is let in again starts afresh.
+    """
+    rules = current_policy()
+    latest = last_gold(user, rules.gold_window)
+    found = sum(found_defect(claim) for claim in latest)
+    if len(latest) < rules.gold_window or found / len(latest) >= rules.gold_pass:
+        return False
+    since = min(claim.submitted_at for claim in latest if claim.submitted_at)
+    with transaction.atomic():
+        if not User.objects.filter(pk=user.pk, paused=False).update(paused=True):
+            return False
+        entries, voided = _void(user, since, rules, now)
+        _end_live(user, now)
+        body = {"found": found, "of": len(latest), "voided": voided}
+        record(now, *entries, _about(SYSTEM, "reader.paused", user, body))
+    return True
+
+
+def last_gold(user: User, count: int) -> list[Claim]:
+    """The latest valid reviews of gold items by a reader, the newest first."""
+    done = Claim.objects.filter(
+        user=user,
+        released_at=None,
+        submitted_at__isnull=False,
+        version__item__gold_defect__gt="",
+    )
+    rows = done.select_related("version__item", "blind", "review")
+    return list(rows.prefetch_related("review__reasons").order_by("-submitted_at", "-pk")[:count])
+
+
+def pause(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
+    """Hand nothing new to a reader; their reviews stay valid.
+
+    Raises:
+        InvalidAnswerError: no note.
+        ConflictError: the reader is paused already.
+    """
+    _switch(user_id, manager, note, now or timezone.now(), paused=True)
+
+
+def resume(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
+    """Let a paused reader in again.
+
+    Raises:
+        InvalidAnswerError: no note.
+        ConflictError: the reader is not paused.
+    """
+    _switch(user_id, manager, note, now or timezone.now(), paused=False)
+
+
+def _switch(user_id: int, manager: User, note: str, now: datetime, *, paused: bool) -> None:
+    if not note.strip():
+        raise InvalidAnswerError("say why: whoever looks at the trail later wants to know")
+    with transaction.atomic():
+        user = User.objects.filter(pk=user_id).first()
+        if user is None or not User.objects.filter(pk=user_id, paused=not paused).update(
+            paused=paused
+        ):
+            raise ConflictError(f"this reader is {'paused' if paused else 'not paused'} already")
+        if paused:
+            _end_live(user, now)
+        kind = "reader.paused" if paused else "reader.resumed"
+        record(now, _about(manager.pseudonym, kind, user, {"note": note}))
+
+
+def _void(user: User, since: datetime, rules: Policy, now: datetime) -> tuple[list[Entry], int]:
+    """Take back the reviews of a reader; events, and how many were taken back."""
+    claims = Claim.objects.filter(user=user, released_at=None, submitted_at__gte=since)
+    entries: list[Entry] = []
+    voided = 0
+    for claim in claims.select_related("version__item").order_by("version__item_id"):
+        version, item = claim.version, claim.version.item
+        row = review_sql.discount_review(item.pk, version.number)
+        if row is None:  # released, or there is a newer version: nothing rests on it
+            continue
+        item.state, item.reviews = row
+        back = _rests_on_reviews(item, version)
+        Claim.objects.filter(pk=claim.pk).update(released_at=now, outcome="voided")
+        voided += 1
+        body = {"version": version.number, "reader": user.pseudonym}
+        entries.append(
+            Entry(actor=SYSTEM, kind="review.voided", object=f"item:{item.pk}", body=body)
+        )
+        if back:
+            entries.append(take(now, item, Step.REVIEW_VOIDED, SYSTEM))
+            entries += settle(now, item, version.pk, rules)
+    return entries, voided
+
+
+def _rests_on_reviews(item: Item, version: ItemVersion) -> bool:
+    """Whether the state follows from the reviews alone; what a person has decided stands."""
+    if item.state == State.ADJUDICATION:
+        return True
+    if Adjudication.objects.filter(version=version).exists():
+        return False
+    if item.state == State.REJECTED:
+        reviews = [vote.review for vote in review_sql.votes(version.pk)]
+        looked_at = review_sql.reasons_of(reviews) & DANGERS  # by a manager, who rejected it
+        return outcome(version.pk) is Step.REVIEWERS_REJECT and not looked_at
+    return item.state == State.ACCEPTED
+
+
+def _end_live(user: User, now: datetime) -> None:
+    live = Claim.objects.filter(user=user, released_at=None, submitted_at=None)
+    live.update(released_at=now, outcome="paused")
+
+
+def _copy(item: Item, defect: str) -> Item:
+    """The row of a gold item, with an id of the same form."""
+    name = secrets.token_hex(len(item.pk))[: len(item.pk)]
+    return Item.objects.create(
+        id=name,
+        source=item.source,
+        task=item.task,
+        anatomy=item.anatomy,
+        modality=item.modality,
+        stratum=item.stratum,
+        state=State.QUEUED,
+        priority=item.priority,
+        lot=lot(current_policy().seed, name),
+        gold_defect=defect,
+        copied_from=item,
+    )
+
+
+def _about(actor: str, kind: str, user: User, body: Mapping[str, object]) -> Entry:
+    return Entry(actor=actor, kind=kind, object=f"reader:{user.pseudonym}", body=body)

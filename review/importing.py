@@ -1,0 +1,346 @@
+"""Takes the items of a workspace into the queue; the same command again does nothing.
+
+An item whose content has changed in the workspace becomes a new version, as an edit would: what
+was said of the old wording stays on record and counts no more. Work is done in small transactions,
+so an import may run while people review, and one that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from PIL import Image
+
+from medrcube.console import Reporter
+from medrcube.review import assets
+from medrcube.review.audit import Entry, record
+from medrcube.review.decisions import content_sha256, current
+from medrcube.review.errors import ConflictError, ReviewError
+from medrcube.review.intake import (
+    Incoming,
+    Refused,
+    options_of,
+    picture_bytes,
+    provenance,
+    read_workspace,
+    same_pixels,
+)
+from medrcube.review.models import Asset, Item, ItemVersion, Project
+from medrcube.review.policy import Policy, current_policy, lot
+from medrcube.review.questionnaire import VERSION
+from medrcube.review.ranking import Doubts, kept, priorities
+from medrcube.review.settle import take
+from medrcube.review.states import State, Step, after
+from medrcube.workspace import Workspace
+
+ACTOR = "import"
+"""Who the trail names."""
+_AT_ONCE = 100
+_NEW_VERSION = frozenset({State.QUEUED, State.ADJUDICATION, State.ACCEPTED, State.NEEDS_REVISION})
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportReport:
+    """What an import did.
+
+    Attributes:
+        items: in the table of the workspace.
+        added: new in the queue.
+        unchanged: known, and as they were.
+        changed: got a new version.
+        edits_replaced: those of them whose wording somebody had edited in the queue.
+        reordered: known items that got another priority.
+        pictures: taken in by this import.
+        refused: not taken in, with reasons.
+        settled: changed in the workspace, but decided in a way that takes no new version:
+            (item, state).
+        vanished: in the queue, but no more in the workspace; left as they are.
+    """
+
+    items: int = 0
+    added: int = 0
+    unchanged: int = 0
+    changed: int = 0
+    edits_replaced: int = 0
+    reordered: int = 0
+    pictures: int = 0
+    refused: list[Refused] = field(default_factory=list)
+    settled: list[tuple[str, str]] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """An item that is in the queue: its state, its priority, and what was last imported."""
+
+    state: State
+    priority: int
+    fingerprint: str
+    imported: int
+    version: int
+
+
+def import_workspace(
+    workspace: Workspace,
+    reporter: Reporter,
+    *,
+    titles: Mapping[str, str] | None = None,
+    doubts: Doubts | None = None,
+) -> ImportReport:
+    """Bring the queue up to the items of a workspace.
+
+    Args:
+        workspace: a built workspace.
+        reporter: for the progress.
+        titles: source -> its title, for readers.
+        doubts: what runs of models say; without them, priorities keep what was known before.
+
+    Raises:
+        WorkspaceError: a table is missing or cannot be read.
+        ConflictError: another import runs at the same time.
+    """
+    incoming, refused = read_workspace(workspace)
+    ranks = priorities(incoming, doubts or Doubts())
+    rules = make_project(workspace)
+    known = _known()
+    report = ImportReport(items=len(incoming) + len(refused), refused=refused)
+    fresh = [row for row in incoming if row.item.id not in known]
+    changed = [
+        row
+        for row in incoming
+        if row.item.id in known and known[row.item.id].fingerprint != row.fingerprint
+    ]
+    report.unchanged = len(incoming) - len(fresh) - len(changed)
+    gallery = _Gallery(workspace.root)
+    context = _Context(titles=titles or {}, ranks=ranks, seed=rules.seed)
+    with reporter.stage("import", len(fresh) + len(changed)) as advance:
+        for part in _parts(fresh):
+            report.added += _add(_with_pictures(part, gallery, report), context)
+            advance(len(part))
+        for row in changed:
+            _change(row, known[row.item.id], gallery, context, report)
+            advance()
+    again = {row.item.id for row in incoming if row.item.id in known}
+    report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)
+    report.pictures = gallery.taken
+    there = {row.item.id for row in incoming} | {row.item for row in refused}
+    report.vanished = sorted(set(known) - there)
+    return report
+
+
+def make_project(workspace: Workspace) -> Policy:
+    """The rules of the project; a new one draws its lots by the seed of the workspace."""
+    with transaction.atomic():
+        if not Project.objects.exists():
+            rules = Policy(seed=workspace.settings.seed)
+            name = workspace.root.resolve().name
+            Project.objects.create(name=name, policy=rules.to_json(), questionnaire=VERSION)
+            body = {"policy": rules.to_json(), "questionnaire": VERSION}
+            made = Entry(actor=ACTOR, kind="project.made", object=f"project:{name}"[:96], body=body)
+            record(timezone.now(), made)
+    return current_policy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Context:
+    titles: Mapping[str, str]
+    ranks: Mapping[str, int]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pictured:
+    """An item with its pictures in the store."""
+
+    row: Incoming
+    picture: Asset
+    overlay: Asset | None
+
+    def version(self, item: Item, number: int, now: datetime, titles: Mapping[str, str]) -> Any:
+        options, source = options_of(self.row.item), self.row.item
+        return ItemVersion(
+            item=item,
+            number=number,
+            question=source.question,
+            options=options,
+            key=source.key,
+            picture=self.picture,
+            overlay=self.overlay,
+            asks_mark=self.row.asks_mark,
+            provenance=provenance(self.row, titles),
+            warnings=list(source.warnings),
+            content_sha256=content_sha256(
+                source.question, options, source.key, self.picture.sha256
+            ),
+            created_at=now,
+        )
+
+
+class _Gallery:
+    """Takes pictures in, each once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._stored: dict[str, Asset] = {}
+        self.taken = 0
+
+    def pictured(self, row: Incoming) -> _Pictured:
+        overlay = None if row.overlay is None else self._store(row.overlay)
+        return _Pictured(row=row, picture=self._store(row.picture), overlay=overlay)
+
+    def _store(self, sample: Any) -> Asset:
+        if sample.id not in self._stored:
+            data = picture_bytes(self._root, sample)
+            found = assets.store(data)
+            with Image.open(io.BytesIO(data), formats=assets.KINDS) as image:
+                if not same_pixels(image, sample.pixel_sha256):
+                    raise ReviewError(
+                        f"picture {sample.image}: is not the one that was built; build again"
+                    )
+            self._stored[sample.id] = found
+            self.taken += 1
+        return self._stored[sample.id]
+
+
+def _known() -> dict[str, _Known]:
+    items = Item.objects.filter(gold_defect="").values_list("id", "state", "priority", "version")
+    imported = (
+        ItemVersion.objects.filter(author=None, item__gold_defect="")
+        .order_by("number")
+        .values_list("item_id", "number", "provenance__fingerprint")
+    )
+    last = {item: (number, print_ or "") for item, number, print_ in imported.iterator()}
+    return {
+        name: _Known(
+            state=State(state),
+            priority=priority,
+            fingerprint=last[name][1],
+            imported=last[name][0],
+            version=version,
+        )
+        for name, state, priority, version in items.iterator()
+    }
+
+
+def _parts(rows: Sequence[Incoming]) -> Iterator[Sequence[Incoming]]:
+    for start in range(0, len(rows), _AT_ONCE):
+        yield rows[start : start + _AT_ONCE]
+
+
+def _with_pictures(
+    rows: Iterable[Incoming], gallery: _Gallery, report: ImportReport
+) -> list[_Pictured]:
+    found = []
+    for row in rows:
+        try:
+            found.append(gallery.pictured(row))
+        except ReviewError as error:
+            report.refused.append(Refused(item=row.item.id, reason=str(error)))
+    return found
+
+
+def _add(rows: Sequence[_Pictured], context: _Context) -> int:
+    now = timezone.now()
+    state = after(State.DRAFT, Step.CHECKS_PASSED)
+    items = [
+        Item(
+            id=row.row.item.id,
+            state=state,
+            lot=lot(context.seed, row.row.item.id),
+            **_about(row.row, context),
+        )
+        for row in rows
+    ]
+    versions = [
+        row.version(item, 1, now, context.titles) for row, item in zip(rows, items, strict=True)
+    ]
+    try:
+        with transaction.atomic():
+            Item.objects.bulk_create(items)
+            ItemVersion.objects.bulk_create(versions)
+            record(now, *(_imported(version, state) for version in versions))
+    except IntegrityError as error:
+        raise ConflictError(
+            "another import has added the same items meanwhile; run this one again"
+        ) from error
+    return len(items)
+
+
+def _imported(version: ItemVersion, state: State) -> Entry:
+    body = {
+        "version": 1,
+        "from": State.DRAFT.value,
+        "to": state.value,
+        "content_sha256": version.content_sha256,
+    }
+    return Entry(actor=ACTOR, kind="item.imported", object=f"item:{version.item_id}", body=body)
+
+
+def _change(
+    row: Incoming, known: _Known, gallery: _Gallery, context: _Context, report: ImportReport
+) -> None:
+    name = row.item.id
+    if known.state not in _NEW_VERSION:
+        report.settled.append((name, known.state.value))
+        return
+    try:
+        _new_version(gallery.pictured(row), known, context)
+    except ReviewError as error:
+        report.refused.append(Refused(item=name, reason=str(error)))
+        return
+    report.changed += 1
+    report.edits_replaced += known.version != known.imported
+
+
+def _new_version(row: _Pictured, known: _Known, context: _Context) -> None:
+    now = timezone.now()
+    note = "changed in the workspace"
+    with transaction.atomic():
+        old = current(row.row.item.id, known.version)
+        item = old.item
+        entries = []
+        if item.state != State.NEEDS_REVISION:
+            entries.append(take(now, item, Step.EDIT_WANTED, ACTOR))
+        new = row.version(item, old.number + 1, now, context.titles)
+        new.parent, new.note = old, note
+        body = {"note": note, "content_sha256": new.content_sha256}
+        entries.append(take(now, item, Step.NEW_VERSION, ACTOR, **body))
+        new.save(force_insert=True)
+        Item.objects.filter(pk=item.pk).update(
+            version=new.number, reviews=0, sole_reader=None, **_about(row.row, context)
+        )
+        record(now, *entries)
+
+
+def _about(row: Incoming, context: _Context) -> dict[str, Any]:
+    """Columns of an item that follow from the workspace."""
+    return {
+        "source": row.item.source,
+        "task": row.item.task,
+        "anatomy": row.item.anatomy,
+        "modality": row.item.modality,
+        "stratum": row.stratum,
+        "priority": context.ranks[row.item.id],
+    }
+
+
+def _reorder(
+    known: Mapping[str, _Known], again: set[str], ranks: Mapping[str, int], *, with_runs: bool
+) -> int:
+    """Give known items the priority that they have by now; how many got another one."""
+    moved: dict[int, list[str]] = {}
+    for name in sorted(again):
+        wanted = kept(known[name].priority, ranks[name], with_runs=with_runs)
+        if wanted != known[name].priority:
+            moved.setdefault(wanted, []).append(name)
+    for priority, names in moved.items():
+        for start in range(0, len(names), _AT_ONCE):
+            Item.objects.filter(pk__in=names[start : start + _AT_ONCE]).update(priority=priority)
+    return sum(map(len, moved.values()))

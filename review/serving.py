@@ -1,0 +1,121 @@
+"""Runs the queue for people: a server of threads in this process, accounts, a look at the numbers.
+
+Waitress is a plain WSGI server for one machine. Behind a proxy that speaks https it takes the
+proxy's word for the address of a client, and nobody else's.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from types import FrameType
+from typing import Any
+
+import waitress  # type: ignore[import-untyped]
+from django.utils import timezone
+
+from medrcube.review import progress
+from medrcube.review.audit import head
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Role, User
+from medrcube.review.policy import current_policy
+from medrcube.review.states import State
+
+THREADS = 8
+
+
+@contextmanager
+def listening(
+    host: str, port: int, *, threads: int = THREADS, proxy: str = ""
+) -> Iterator[tuple[Any, str]]:
+    """A server that has its port; gives it and its address. ``run()`` returns on SIGTERM.
+
+    Args:
+        host: address to listen on.
+        port: 0 takes a free one.
+        threads: requests that are answered at once.
+        proxy: address of the proxy whose headers are believed; empty for none.
+
+    Raises:
+        ReviewError: the port is taken, or the address is not one of this machine.
+    """
+    from medrcube.review.wsgi import application  # noqa: PLC0415  (needs Django to be ready)
+
+    trust: dict[str, Any] = {}
+    if proxy:
+        headers = {"x-forwarded-for", "x-forwarded-proto"}
+        trust = {"trusted_proxy": proxy, "trusted_proxy_headers": headers}
+    try:
+        server = waitress.create_server(
+            application,
+            host=host,
+            port=port,
+            threads=threads,
+            ident="",
+            clear_untrusted_proxy_headers=True,
+            max_request_body_size=2_000_000,
+            **trust,
+        )
+    except (OSError, ValueError) as error:
+        raise ReviewError(
+            f"{host}:{port}: cannot be listened on ({error}); choose another --port"
+        ) from error
+    shown = f"[{host}]" if ":" in host else host
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield server, f"http://{shown}:{server.effective_port}/"
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        server.close()
+
+
+def has_administrator() -> bool:
+    """Whether anybody can make accounts."""
+    return User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exists()
+
+
+def console() -> User:
+    """Whoever sits at the machine itself, as the trail names them; has no account."""
+    return User(pseudonym="console")
+
+
+def standing() -> dict[str, Any]:
+    """How far the reviews are; people by pseudonym. Gold items are not counted."""
+    now = timezone.now()
+    voxels = progress.voxels(now)
+    states: Counter[str] = Counter()
+    for voxel in voxels:
+        states.update(voxel.states)
+    return {
+        "items": states.total(),
+        "states": {state.value: states[state] for state in State if states[state]},
+        "in_hand": sum(voxel.in_review for voxel in voxels),
+        "voxels": [
+            {
+                "anatomy": voxel.anatomy,
+                "modality": voxel.modality,
+                "task": voxel.task,
+                "states": dict(sorted(voxel.states.items())),
+            }
+            for voxel in voxels
+        ],
+        "readers": [
+            {
+                "reader": reader.pseudonym,
+                "reviews": reader.done,
+                "median_seconds": reader.seconds,
+                "active": reader.active,
+                "paused": reader.paused,
+            }
+            for reader in progress.readers(current_policy(), progress.seconds_taken())
+        ],
+        "head": asdict(head()),
+    }
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    """What Ctrl-C does; waitress lets running requests end and returns."""
+    raise KeyboardInterrupt

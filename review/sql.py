@@ -1,0 +1,85 @@
+"""Plain SQL on the one connection, the same for SQLite and PostgreSQL.
+
+For the statements that every claim, answer and review runs: Django's query building costs more
+than they do themselves. Everything else uses models.
+
+Rows are locked in one order, so that PostgreSQL finds no deadlock: items by id, claims, head of
+the chain. SQLite has one writer at a time and knows no row locks.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+LIVE = "released_at IS NULL AND submitted_at IS NULL"
+"""A claim that its reader may still use, as long as its time lasts."""
+
+
+def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All rows of a statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+    return found
+
+
+def one(sql: str, *values: Any) -> tuple[Any, ...] | None:
+    """The first row of a statement, if there is one."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        found: tuple[Any, ...] | None = cursor.fetchone()
+    return found
+
+
+def run(sql: str, *values: Any) -> int:
+    """Number of rows that a statement has changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return int(cursor.rowcount)
+
+
+def lock(how: str = "") -> str:
+    """End of a SELECT whose rows nobody else may change before the commit."""
+    return f"FOR NO KEY UPDATE {how}" if connection.vendor == "postgresql" else ""
+
+
+def at(moment: datetime) -> Any:
+    """A time as the database takes it."""
+    return connection.ops.adapt_datetimefield_value(moment)
+
+
+def when(stored: Any) -> datetime:
+    """A time as the database gives it."""
+    moment = stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """A transaction whose commit does not wait for the disk.
+
+    A power failure may lose it, but never one without all that came after it; so the next commit
+    that waits makes it last. For what can be done again: a claim, but no answer and no review.
+    """
+    lite = connection.vendor == "sqlite" and not connection.in_atomic_block
+    if lite:
+        run("PRAGMA synchronous = NORMAL")
+    try:
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                run("SET LOCAL synchronous_commit TO off")
+            yield
+    finally:
+        if lite:
+            run("PRAGMA synchronous = FULL")
+
+
+def token_value(token: uuid.UUID) -> Any:
+    """A UUID as the database takes it."""
+    return token if connection.features.has_native_uuid_field else token.hex

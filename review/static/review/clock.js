@@ -1,0 +1,10 @@
+"use strict";
+// Times that the server gives in UTC, shown as the reader's clock shows them.
+
+export function clock(moment) {
+  return new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+}
+
+for (const element of document.querySelectorAll("time[data-clock]")) {
+  element.textContent = clock(element.dateTime);
+}

@@ -1,0 +1,70 @@
+"""Pages for what went wrong, in words; Django calls the handlers by the names of arguments."""
+
+# ruff: noqa: ARG001
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+
+_ADVICE = {
+    400: "Go back and try it again from the page before.",
+    403: "It was open for too long, or you have signed in anew since. Load it again, then send it.",
+    404: "The address is wrong, what it showed is gone, or it is not meant for your role.",
+    409: "What you looked at has changed since you opened it. Load it again and look what is new.",
+    422: "Go back, mend it, and send it again.",
+    500: "It stands in the log of the server; nothing half-done was stored. If it stays, tell "
+    "whoever runs this server when it happened.",
+}
+_TITLES = {
+    400: "This request makes no sense",
+    403: "This was not sent from a page of ours",
+    404: "There is no such page",
+    409: "Somebody else was faster",
+    422: "Something is missing or does not fit",
+    500: "Something broke on our side",
+}
+
+
+def failure(
+    request: HttpRequest | None, status: int, reason: str = "", typed: str = ""
+) -> HttpResponse:
+    """A page that says what went wrong and what to do.
+
+    Args:
+        request: ``None`` where it cannot be trusted to know who is signed in.
+        status: 400, 403, 404, 409, 422 or 500.
+        reason: what exactly went wrong, shown above the general words.
+        typed: what the person had typed, so that it can be copied.
+    """
+    title, advice = _TITLES[status], _ADVICE[status]
+    if request is not None and request.headers.get("X-Requested-With") == "fetch":
+        return HttpResponse(reason or title, status=status, content_type="text/plain")
+    context = {"title": title, "reason": reason, "advice": advice, "typed": typed}
+    page = render_to_string("review/failure.html", context, request)
+    return HttpResponse(page, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400: not even the host or the session can be trusted."""
+    return failure(None, 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403."""
+    return failure(request, 403)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form without our token; a comment that was typed in it is shown again."""
+    return failure(request, 403, typed=request.POST.get("comment", ""))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404."""
+    return failure(request, 404)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """500: the database may be what broke, so nobody is looked up."""
+    return failure(None, 500)

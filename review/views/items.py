@@ -1,0 +1,285 @@
+"""The list of items and the page of one, with its edits, remarks and gold copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from medrcube.review import comments, decisions, gold
+from medrcube.review.access import allow, reader
+from medrcube.review.decisions import Edit
+from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError, ReviewError
+from medrcube.review.models import Adjudication, Comment, Event, Item, Role, User
+from medrcube.review.questionnaire import DANGERS, Reason
+from medrcube.review.sql import rows
+from medrcube.review.states import TABLE, State, Step
+from medrcube.review.views import record
+from medrcube.review.views.failures import failure
+from medrcube.review.views.paging import page_of, posted, posted_number, text_of
+from medrcube.taxonomy import Task
+
+_COLUMNS = (
+    "id",
+    "source",
+    "task",
+    "anatomy",
+    "modality",
+    "stratum",
+    "state",
+    "version",
+    "reviews",
+    "gold_defect",
+)
+_MOST_NAMES = 500
+_MOST_EVENTS = 200
+_EDITABLE = frozenset(
+    {state for state, step in TABLE if step in (Step.EDIT_WANTED, Step.NEW_VERSION)}
+)
+_UNSEEN = frozenset({State.DRAFT, State.REJECTED, State.WITHDRAWN, State.QUARANTINED})
+"""Where a danger is no news: nobody is shown the item."""
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def items(request: HttpRequest) -> HttpResponse:
+    """Items by id, narrowed by state, source, task, stratum and the beginning of their id."""
+    user = reader(request)
+    chosen = {
+        name: text_of(request, name)
+        for name in ("state", "source", "task", "stratum", "id", "gold")
+    }
+    page = page_of(filtered(chosen, user).values(*_COLUMNS), request, "id")
+    context = {
+        "page": page,
+        "chosen": chosen,
+        "filters": [
+            (name, name.capitalize(), chosen[name], values)
+            for name, values in (
+                ("state", [state.value for state in State]),
+                ("task", [task.value for task in Task]),
+                ("source", _names("source")),
+                ("stratum", _names("stratum")),
+            )
+        ],
+        "narrowed": any(chosen.values()),
+    }
+    return render(request, "review/managing/items.html", context)
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def item_page(request: HttpRequest, item: str) -> HttpResponse:
+    """All that is known of an item; ``form`` says which of the page's forms was sent."""
+    user = reader(request)
+    found = record.visible_item(item, user)
+    if request.method != "POST":
+        return _item(request, found)
+    try:
+        done = _FORMS.get(posted(request, "form"), _no_form)(request, found, user)
+    except InvalidAnswerError as error:
+        return _item(request, found, str(error), 422)
+    except (ConflictError, IllegalStepError) as error:
+        found.refresh_from_db()
+        return _item(request, found, str(error), 409)
+    messages.success(request, done)
+    return redirect("item", item=item)
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_page(request: HttpRequest, item: str) -> HttpResponse:
+    """A new wording; what was typed stays in the form whatever comes of it."""
+    user = reader(request)
+    found = record.visible_item(item, user)
+    if found.gold_defect:
+        raise Http404  # its defect is what it is for
+    if request.method != "POST":
+        if found.state not in _EDITABLE:
+            return failure(request, 409, f"An item that is {_plain(found.state)} is not edited.")
+        return _wording(request, found, "review/managing/edit.html")
+    change = _change(request)
+    try:
+        if not change.note.strip():
+            raise InvalidAnswerError("say why you change it: the next readers want to know")
+        decisions.edit(item, posted_number(request, "version"), user, change)
+    except ReviewError as error:
+        return _wording(request, found, "review/managing/edit.html", change, error)
+    messages.success(request, "The new version is in the queue; earlier reviews count no more.")
+    return redirect("item", item=item)
+
+
+@allow(Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def gold_page(request: HttpRequest, item: str) -> HttpResponse:
+    """Copy an accepted item with a defect, to measure readers."""
+    user = reader(request)
+    found = record.visible_item(item, user)
+    if found.gold_defect or found.state != State.ACCEPTED:
+        raise Http404
+    if request.method != "POST":
+        return _wording(request, found, "review/managing/gold.html")
+    change, number = _change(request), posted_number(request, "version")
+    try:
+        made = gold.make_gold(item, number, user, defect=posted(request, "defect"), change=change)
+    except ReviewError as error:
+        return _wording(request, found, "review/managing/gold.html", change, error)
+    messages.success(request, "The gold item is in the queue. Nothing shows readers what it is.")
+    return redirect("item", item=made.pk)
+
+
+def filtered(chosen: dict[str, str], user: User) -> QuerySet[Item]:
+    """Items that match every chosen filter; gold items are for managers."""
+    found = Item.objects.all()
+    for name in ("state", "source", "task", "stratum"):
+        if chosen[name]:
+            found = found.filter(**{name: chosen[name]})
+    if chosen["id"]:
+        # The first condition lets an index find where to begin; the second needs no index.
+        found = found.filter(pk__gte=chosen["id"], pk__startswith=chosen["id"])
+    if user.role != Role.MANAGER:
+        return found.filter(gold_defect="")
+    return found.exclude(gold_defect="") if chosen["gold"] else found
+
+
+def _names(column: str) -> list[str]:
+    """Distinct values of an indexed column, one step of the index each instead of every row."""
+    sql = f"""
+        WITH RECURSIVE names (name) AS (
+            SELECT min({column}) FROM review_item
+            UNION ALL
+            SELECT (SELECT min({column}) FROM review_item WHERE {column} > names.name)
+            FROM names WHERE names.name IS NOT NULL
+        )
+        SELECT name FROM names WHERE name IS NOT NULL LIMIT {_MOST_NAMES}
+    """  # noqa: S608
+    return [name for (name,) in rows(sql)]
+
+
+def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200) -> HttpResponse:
+    user = reader(request)
+    versions = list(
+        found.versions.select_related("picture", "overlay", "author").order_by("number")
+    )
+    steps = [(new, record.changes(old, new)) for old, new in pairwise(versions)]
+    now = next(version for version in versions if version.number == found.version)
+    context = {
+        **record.shown(now),
+        "item": found,
+        "steps": steps[::-1],
+        "reviews": record.reviews_of(found),
+        "adjudications": Adjudication.objects.filter(version__item=found)
+        .select_related("adjudicator", "version")
+        .order_by("decided_at", "pk"),
+        "comments": Comment.objects.filter(version__item=found)
+        .select_related("author", "version")
+        .order_by("written_at", "pk"),
+        "events": Event.objects.filter(object=f"item:{found.pk}").order_by("-number")[
+            :_MOST_EVENTS
+        ],
+        "decidable": found.state == State.ADJUDICATION
+        and user.role == Role.ADJUDICATOR
+        and not record.took_part(found, user),
+        "editable": found.state in _EDITABLE and not found.gold_defect,
+        "goldable": found.state == State.ACCEPTED and not found.gold_defect,
+        "reportable": found.state not in _UNSEEN,
+        "dangers": sorted(DANGERS),
+        "error": error,
+        "form": posted(request, "form"),
+        "typed": posted(request, "text"),
+    }
+    return render(request, "review/managing/item.html", context, status=status)
+
+
+def _wording(
+    request: HttpRequest,
+    found: Item,
+    template: str,
+    typed: Edit | None = None,
+    error: ReviewError | None = None,
+) -> HttpResponse:
+    """The form for a wording; after a conflict it goes against the version that is shown now."""
+    found.refresh_from_db()
+    version = record.current_version(found)
+    texts = typed.options if typed else [str(option["text"]) for option in version.options]
+    key = typed.key if typed else version.key
+    context = {
+        **record.shown(version),
+        "item": found,
+        "question": typed.question if typed else version.question,
+        "fields": [
+            (place, record.letter(place), text, place == key) for place, text in enumerate(texts)
+        ],
+        "note": typed.note if typed else "",
+        "defects": [(reason.value, record.reason_words(reason)) for reason in Reason],
+        "defect": posted(request, "defect"),
+        "error": str(error) if error else "",
+        "conflict": isinstance(error, ConflictError),
+    }
+    status = 200 if error is None else 422 if isinstance(error, InvalidAnswerError) else 409
+    return render(request, template, context, status=status)
+
+
+def _change(request: HttpRequest) -> Edit:
+    return Edit(
+        question=posted(request, "question").strip(),
+        options=tuple(_options(request)),
+        key=posted_number(request, "key"),
+        note=posted(request, "note"),
+    )
+
+
+def _options(request: HttpRequest) -> Iterable[str]:
+    for place in range(26):
+        if f"option-{place}" not in request.POST:
+            break
+        yield posted(request, f"option-{place}").strip()
+
+
+def _comment(request: HttpRequest, found: Item, user: User) -> str:
+    comments.add(found.pk, posted_number(request, "version"), user, posted(request, "text"))
+    return "The comment is stored."
+
+
+def _resolve(request: HttpRequest, found: Item, user: User) -> str:
+    comments.resolve(found.pk, posted_number(request, "comment"), user)
+    return "The comment is resolved."
+
+
+def _report(request: HttpRequest, found: Item, user: User) -> str:
+    decisions.report(
+        found.pk,
+        posted_number(request, "version"),
+        user,
+        reason=posted(request, "reason"),
+        note=posted(request, "text"),
+    )
+    return "The item is in quarantine; nobody is handed it."
+
+
+def _withdraw(request: HttpRequest, found: Item, user: User) -> str:
+    if user.role != Role.MANAGER:
+        raise Http404
+    decisions.withdraw(found.pk, posted_number(request, "version"), user, posted(request, "text"))
+    return "The item is withdrawn."
+
+
+def _no_form(_request: HttpRequest, _found: Item, _user: User) -> str:
+    raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+
+
+_FORMS: dict[str, Callable[[HttpRequest, Item, User], str]] = {
+    "comment": _comment,
+    "resolve": _resolve,
+    "report": _report,
+    "withdraw": _withdraw,
+}
+
+
+def _plain(state: str) -> str:
+    return state.replace("_", " ")

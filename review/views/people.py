@@ -1,0 +1,125 @@
+"""Accounts: who has one, and what it may do."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods
+
+from medrcube.review import people as accounts
+from medrcube.review.access import allow, reader
+from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
+from medrcube.review.models import Role, User
+from medrcube.review.views.paging import posted
+
+_ROLES = (
+    (Role.REVIEWER, "Reviewer", "answers and judges items"),
+    (Role.ADJUDICATOR, "Adjudicator", "decides where reviewers differ, edits items"),
+    (Role.MANAGER, "Manager", "sees progress, quarantine and agreement, edits items"),
+    (Role.ADMINISTRATOR, "Administrator", "lets people in, sees the trail"),
+)
+
+
+@allow(Role.ADMINISTRATOR)
+@never_cache
+@sensitive_post_parameters("password")
+@sensitive_variables("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def people(request: HttpRequest) -> HttpResponse:
+    """Everybody, and the form for one more; a password made here is shown once."""
+    if request.method != "POST":
+        return _people(request)
+    password, made_here = _password(request)
+    try:
+        user = accounts.add(
+            reader(request),
+            email=posted(request, "email"),
+            role=posted(request, "role"),
+            specialties=request.POST.getlist("specialties"),
+            password=password,
+        )
+    except InvalidAnswerError as error:
+        return _people(request, str(error))
+    if made_here:
+        return _once(request, user, password)
+    messages.success(request, f"{user.email} can sign in now.")
+    return redirect("people")
+
+
+@allow(Role.ADMINISTRATOR)
+@never_cache
+@sensitive_post_parameters("password")
+@sensitive_variables("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def person(request: HttpRequest, user: int) -> HttpResponse:
+    """One account; ``form`` says which of the page's forms was sent."""
+    found = User.objects.filter(pk=user).first()
+    if found is None:
+        raise Http404
+    if request.method != "POST":
+        return _person(request, found)
+    actor, form = reader(request), posted(request, "form")
+    try:
+        if form == "password":
+            password, made_here = _password(request)
+            accounts.reset_password(actor, user, password)
+            if made_here:
+                return _once(request, found, password)
+            done = "The password is changed; other sessions of the account have ended."
+        elif form == "role":
+            role, specialties = posted(request, "role"), request.POST.getlist("specialties")
+            accounts.change(actor, user, role=role, specialties=specialties)
+            done = "Role and specialties are stored."
+        elif form in ("open", "close"):
+            accounts.set_active(actor, user, active=form == "open")
+            done = "The account is open." if form == "open" else "The account is closed."
+        else:
+            raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+    except ReviewError as error:
+        found.refresh_from_db()
+        status = 409 if isinstance(error, ConflictError) else 422
+        return _person(request, found, str(error), status)
+    messages.success(request, done)
+    return redirect("person", user=user)
+
+
+def _password(request: HttpRequest) -> tuple[str, bool]:
+    """The typed password, or one that is made here and must be shown."""
+    typed = request.POST.get("password", "")
+    return (typed, False) if typed else (accounts.random_password(), True)
+
+
+def _once(request: HttpRequest, user: User, password: str) -> HttpResponse:
+    # Not through a redirect: it would have to be stored somewhere on the way.
+    context = {"person": user, "password": password}
+    return render(request, "review/managing/password.html", context)
+
+
+def _people(request: HttpRequest, error: str = "") -> HttpResponse:
+    context = {
+        "people": User.objects.order_by("-is_active", "email"),
+        "roles": _ROLES,
+        "role": posted(request, "role") or Role.REVIEWER,
+        "email": posted(request, "email"),
+        "specialties": [
+            (name, name in request.POST.getlist("specialties")) for name in accounts.SPECIALTIES
+        ],
+        "error": error,
+    }
+    return render(request, "review/managing/people.html", context, status=422 if error else 200)
+
+
+def _person(request: HttpRequest, found: User, error: str = "", status: int = 200) -> HttpResponse:
+    sent = posted(request, "form") == "role"
+    chosen = request.POST.getlist("specialties") if sent else found.specialties
+    context = {
+        "person": found,
+        "roles": _ROLES,
+        "role": posted(request, "role") if sent else found.role,
+        "specialties": [(name, name in chosen) for name in accounts.SPECIALTIES],
+        "error": error,
+    }
+    return render(request, "review/managing/person.html", context, status=status)

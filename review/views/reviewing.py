@@ -1,0 +1,234 @@
+"""The reviewer's pages: take an item, answer it blind, judge it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from django.contrib import messages
+from django.db.models import F
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from medrcube.review import queue
+from medrcube.review.access import allow, reader
+from medrcube.review.errors import (
+    ConflictError,
+    IllegalStepError,
+    InvalidAnswerError,
+    StaleClaimError,
+)
+from medrcube.review.models import BlindAnswer, Claim, Draft, Review, Role, User
+from medrcube.review.states import State
+from medrcube.review.views import forms, sheet
+
+_LOST = (
+    "this item is not yours any more: the time ran out, it was given back, or it was changed; "
+    "what you typed is kept"
+)
+
+
+@allow(Role.REVIEWER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def queue_page(request: HttpRequest) -> HttpResponse:
+    """What the reader has before them; sent, it takes the next item."""
+    user = reader(request)
+    if request.method == "POST":
+        return _next(request, user)
+    now = timezone.now()
+    mine = Review.objects.filter(claim__user=user)
+    return render(
+        request,
+        "review/queue.html",
+        {
+            "held": queue.held(user, now),
+            "done": mine.count(),
+            "lately": mine.filter(submitted_at__gt=now - timedelta(hours=24)).count(),
+            "empty": "empty" in request.GET,
+            "elsewhere": _held_by_others(user) if "empty" in request.GET else None,
+        },
+    )
+
+
+@allow(Role.REVIEWER)
+@require_safe
+def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Step one until it is answered, then step two; what was sent can be read again."""
+    user = reader(request)
+    claim = _claim(token, user)
+    if _is_live(claim):
+        return _step(request, claim, user)
+    if _is_stored(claim):
+        context = {**sheet.frame(claim, user), **sheet.stored_sheet(claim)}
+        return render(request, "review/stored.html", context)
+    return _gone(request, claim, _LOST, _kept(claim, user))
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Store step one. The page with the key is another request, so it cannot come first."""
+    user = reader(request)
+    claim = _claim(token, user)
+    try:
+        typed = forms.draft(request.POST, blind=True)
+        queue.answer_blind(token, user, forms.blind_answer(request.POST), typed=typed)
+    except InvalidAnswerError as error:
+        return _again(request, claim, user, str(error))
+    except ConflictError as error:
+        if _is_live(claim) and _is_answered(claim):
+            text = "You have answered this already; your first answer counts."
+            return _step(request, _claim(token, user), user, text, 409)
+        return _gone(request, claim, str(error), request.POST)
+    return redirect("review", token=token)
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Store step two."""
+    user = reader(request)
+    claim = _claim(token, user)
+    if not _is_answered(claim):
+        if _is_live(claim):
+            return _step(request, claim, user, "The first step is missing: answer it first.", 422)
+        return _gone(request, claim, _LOST, request.POST)
+    wrong = [place for place in range(len(claim.version.options)) if place != claim.version.key]
+    try:
+        typed = forms.draft(request.POST, blind=False)
+        queue.submit(token, user, forms.ruling(request.POST, wrong), typed=typed)
+    except InvalidAnswerError as error:
+        return _again(request, claim, user, str(error))
+    except (ConflictError, IllegalStepError) as error:
+        return _gone(request, claim, str(error), request.POST)
+    messages.success(request, "Your review is stored.")
+    return _next(request, user) if request.POST.get("then") == "next" else redirect("queue")
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Keep what is typed and hold the item; says when, and until when."""
+    user = reader(request)
+    claim = _claim(token, user)
+    try:
+        renewed = _keep(request, claim, user)
+    except StaleClaimError as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    return JsonResponse({"saved": timezone.now().isoformat(), "until": renewed.expires_at})
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Return the item without a review."""
+    user = reader(request)
+    claim = _claim(token, user)
+    skipped = "not_my_field" in request.POST
+    try:
+        queue.give_back(token, user, not_my_field=skipped)
+    except StaleClaimError as error:
+        return _gone(request, claim, str(error), _kept(claim, user))
+    text = "It will not come to you again." if skipped else "Others may take it now."
+    messages.info(request, f"You gave the item back. {text}")
+    return redirect("queue")
+
+
+def _claim(token: uuid.UUID, user: User) -> Claim:
+    """A claim of this reader; what the key hangs on is read only when it is asked for."""
+    found = Claim.objects.filter(token=token, user=user).select_related(
+        "version__picture", "version__overlay", "blind"
+    )
+    secret = ("key", "provenance", "warnings")
+    claim = found.defer(*(f"version__{name}" for name in secret)).first()
+    if claim is None:
+        raise Http404
+    return claim
+
+
+def _is_live(claim: Claim) -> bool:
+    open_still = claim.released_at is None and claim.submitted_at is None
+    return open_still and claim.expires_at > timezone.now()
+
+
+def _is_stored(claim: Claim) -> bool:
+    return claim.submitted_at is not None and claim.released_at is None
+
+
+def _is_answered(claim: Claim) -> bool:
+    return BlindAnswer.objects.filter(claim=claim).exists()
+
+
+def _step(
+    request: HttpRequest,
+    claim: Claim,
+    user: User,
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    values = _kept(claim, user)
+    if _is_answered(claim):
+        page, made = "review/open.html", sheet.open_sheet(claim, values)
+    else:
+        page, made = "review/blind.html", sheet.blind_sheet(claim, values)
+    context = {**sheet.frame(claim, user), **made, "error": error}
+    return render(request, page, context, status=status)
+
+
+def _again(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpResponse:
+    """422: the same page with everything that was typed; it is kept on the server, too."""
+    try:
+        claim.expires_at = _keep(request, claim, user).expires_at
+    except StaleClaimError as stale:
+        return _gone(request, claim, str(stale), request.POST)
+    return _step(request, claim, user, error, 422)
+
+
+def _gone(
+    request: HttpRequest, claim: Claim, error: str, values: QueryDict | forms.Values
+) -> HttpResponse:
+    """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
+    kept = dict(values.lists()) if isinstance(values, QueryDict) else values
+    context = {"error": error, "claim": claim, "typed": sheet.typed(kept)}
+    return render(request, "review/gone.html", context, status=409)
+
+
+def _keep(request: HttpRequest, claim: Claim, user: User) -> Claim:
+    body = forms.draft(request.POST, blind=not _is_answered(claim))
+    return queue.renew(claim.token, user, body)
+
+
+def _kept(claim: Claim, user: User) -> forms.Values:
+    found = Draft.objects.filter(version_id=claim.version_id, user=user).first()
+    return found.body if found else {}
+
+
+def _next(request: HttpRequest, user: User) -> HttpResponse:
+    try:
+        claim = queue.claim_next(user)
+    except ConflictError as error:
+        messages.warning(request, str(error).capitalize())
+        return redirect("queue")
+    if claim is None:
+        reply = redirect("queue")
+        reply["Location"] += "?empty"
+        return reply
+    return redirect("review", token=claim.token)
+
+
+def _held_by_others(user: User) -> dict[str, object]:
+    """How many open items others hold that this reader could still get, and when one is free."""
+    held = Claim.objects.filter(
+        released_at=None,
+        submitted_at=None,
+        expires_at__gt=timezone.now(),
+        version__item__state=State.QUEUED,
+        version__item__gold_defect="",
+        version__number=F("version__item__version"),
+    ).exclude(user=user)
+    mine = Claim.objects.filter(user=user).exclude(outcome__in=("expired", "given-back"))
+    ahead = held.exclude(version__in=mine.values("version"))
+    count = ahead.values("version").distinct().count()
+    return {"count": count, "first": ahead.order_by("expires_at").first()}

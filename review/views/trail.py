@@ -1,0 +1,41 @@
+"""The trail: every event, and whether the chain of their hashes is whole."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from medrcube.review import audit
+from medrcube.review.access import allow
+from medrcube.review.audit import Head
+from medrcube.review.models import Event, Role
+from medrcube.review.views.paging import page_of, posted, posted_number, text_of
+
+_COLUMNS = ("number", "at", "actor", "kind", "object", "body")
+_FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
+
+
+@allow(Role.ADMINISTRATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def trail(request: HttpRequest) -> HttpResponse:
+    """Events, the newest first; sent, the whole chain is checked."""
+    verdict, error = None, ""
+    if request.method == "POST":
+        noted = posted(request, "sha256").strip().lower()
+        number = posted_number(request, "number")
+        if noted and number < 1:
+            error = "a noted head is a number and a hash; give both, or none"
+        else:
+            verdict = audit.verify(Head(number=number, sha256=noted) if noted else None)
+    chosen = {name: text_of(request, name) for name, _ in _FILTERS}
+    events = Event.objects.filter(**{name: value for name, value in chosen.items() if value})
+    context = {
+        "page": page_of(events.values(*_COLUMNS), request, "number", newest_first=True),
+        "filters": [(name, text, chosen[name]) for name, text in _FILTERS],
+        "narrowed": any(chosen.values()),
+        "head": audit.head(),
+        "verdict": verdict,
+        "error": error,
+    }
+    return render(request, "review/managing/trail.html", context, status=422 if error else 200)

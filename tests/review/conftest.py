@@ -1,0 +1,267 @@
+"""Fixtures of the review queue: Django once in a process, a clean database for every test.
+
+Django's settings are global, so they are made once, when this file is loaded; a test gets a copy
+of a migrated database and the connection is pointed at it. Modules of ``medrcube.review`` may be
+imported at the top of a test file.
+
+- ``database``: clean tables, no rows; the ``Place`` of this test (folder, address).
+- ``project``: the same with a project; ``project(gold_rate=0.5)`` changes its policy.
+- ``person("reviewer")``, ``add_items(3)``: rows to work with. Password of everybody: ``PASSWORD``.
+- ``postgresql``: as ``database``, on a PostgreSQL server of its own; ``any_database``: both.
+"""
+
+import atexit
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from medrcube.review.setup import Place, configure, migrate
+
+PASSWORD = "correct horse battery staple"  # noqa: S105
+_SERVER_PROGRAMS = Path("/usr/lib/postgresql")
+
+
+def _work_folder():
+    """A folder in memory where there is one: a sync takes milliseconds on a disk."""
+    memory = Path("/dev/shm")  # noqa: S108
+    usable = memory.is_dir() and os.access(memory, os.W_OK)
+    return Path(tempfile.mkdtemp(prefix="medrcube-review-", dir=memory if usable else None))
+
+
+_FOLDER = _work_folder()
+# A process that only hands out tests to others runs no fixture.
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+_START = Place(folder=_FOLDER / "start", database=str(_FOLDER / "start.sqlite3"))
+configure(_START)
+
+from django.conf import settings  # noqa: E402
+from django.contrib.auth.hashers import make_password  # noqa: E402
+from django.db import connections  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from medrcube.review.database import database_settings  # noqa: E402
+from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User  # noqa: E402
+from medrcube.review.policy import Policy  # noqa: E402
+from medrcube.review.questionnaire import VERSION  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _swept():
+    yield
+    connections.close_all()
+    shutil.rmtree(_FOLDER, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template():
+    """A migrated SQLite file; copied for every test."""
+    _use(_START)
+    migrate()
+    connections["default"].cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connections["default"].close()
+    return Path(_START.database)
+
+
+@pytest.fixture
+def database(template):
+    """A clean migrated SQLite database, in use; gives its ``Place``."""
+    folder = Path(tempfile.mkdtemp(dir=_FOLDER))
+    place = Place(folder=folder / "review", database=str(folder / "review.sqlite3"))
+    shutil.copyfile(template, place.database)
+    yield from _in_use(place)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """Address of a running PostgreSQL server of this process; skips where none is installed."""
+    programs = max(_SERVER_PROGRAMS.glob("*/bin/initdb"), default=None)
+    if programs is None:
+        pytest.skip("PostgreSQL's server programs are not installed (apt-get install postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    # The server refuses to run as root.
+    become = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if become:
+        shutil.chown(folder, "postgres", "postgres")
+
+    def run(program, *arguments):
+        command = [*become, programs.with_name(program), "-D", folder / "data", *arguments]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    run("initdb", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync")
+    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+    run("pg_ctl", "--wait", "-l", folder / "log", "-o", options, "start")
+    yield f"postgresql://postgres@/{{name}}?host={folder}"
+    run("pg_ctl", "--wait", "-m", "immediate", "stop")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_server):
+    """Name of a migrated database on the server; copied for every test."""
+    _sql(postgresql_server, "CREATE DATABASE template_review")
+    address = postgresql_server.format(name="template_review")
+    _use(Place(folder=_START.folder, database=address))
+    migrate()
+    connections["default"].close()
+    return "template_review"
+
+
+@pytest.fixture
+def postgresql(postgresql_server, postgresql_template):
+    """A clean migrated PostgreSQL database, in use; gives its ``Place``."""
+    name = f"test_{uuid.uuid4().hex}"
+    _sql(postgresql_server, f"CREATE DATABASE {name} TEMPLATE {postgresql_template}")
+    folder = Path(tempfile.mkdtemp(dir=_FOLDER))
+    address = postgresql_server.format(name=name)
+    yield from _in_use(Place(folder=folder / "review", database=address))
+    _sql(postgresql_server, f"DROP DATABASE {name} WITH (FORCE)")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def new_database(postgresql_server):
+    """Name of an empty database on the server."""
+    name = f"new_{uuid.uuid4().hex}"
+    _sql(postgresql_server, f"CREATE DATABASE {name}")
+    yield name
+    _sql(postgresql_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def use_place(database):
+    """Point Django at another SQLite file for a while: ``with use_place(place):``."""
+
+    @contextmanager
+    def use(place):
+        _use(place)
+        yield
+        _use(database)
+
+    return use
+
+
+@pytest.fixture(params=["database", "postgresql"], ids=["sqlite", "postgresql"])
+def any_database(request):
+    """Both databases, one after the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def project(request):
+    """A project in the database of this test; a call changes its policy."""
+    if not {"postgresql", "any_database"} & set(request.fixturenames):
+        request.getfixturevalue("database")
+    elif "any_database" in request.fixturenames:
+        request.getfixturevalue("any_database")
+    row = Project.objects.create(name="Test", policy=Policy().to_json(), questionnaire=VERSION)
+
+    def change(**rules):
+        row.policy = replace(Policy.from_json(row.policy), **rules).to_json()
+        Project.objects.update_or_create(pk=row.pk, defaults={"policy": row.policy})
+        return row
+
+    return change
+
+
+@pytest.fixture
+def person(project):
+    """Make an account: ``person("manager", paused=True)``."""
+    numbers = iter(range(1, 10_000))
+
+    def make(role=Role.REVIEWER, **fields):
+        fields.setdefault("email", f"{role}{next(numbers)}@example.org")
+        return User.objects.create(role=role, password=_hashed(), **fields)
+
+    return make
+
+
+@pytest.fixture
+def add_items(project):
+    """Make queued items with one version each; gives them in order of their lot."""
+
+    def make(count=1, *, options=4, key=0, author=None, **fields):
+        start = Item.objects.count()
+        picture, _ = Asset.objects.get_or_create(
+            sha256="0" * 64, defaults={"width": 32, "height": 32}
+        )
+        items = [
+            Item(
+                **{
+                    "id": sha256(f"item {number}".encode()).hexdigest()[:32],
+                    "source": "toy",
+                    "task": "Modality Recognition",
+                    "anatomy": "Brain",
+                    "modality": "MRI",
+                    "stratum": "MRI | Modality Recognition | sibling",
+                    "state": "queued",
+                    "lot": number,
+                    **fields,
+                }
+            )
+            for number in range(start, start + count)
+        ]
+        Item.objects.bulk_create(items)
+        ItemVersion.objects.bulk_create(
+            ItemVersion(
+                item=item,
+                number=1,
+                question=f"Which finding number {start + index} is shown?",
+                options=[
+                    {"text": f"Finding {letter}", "concept": f"c{letter}"}
+                    for letter in "ABCDEFGH"[:options]
+                ],
+                key=key,
+                picture=picture,
+                content_sha256=sha256(item.pk.encode()).hexdigest(),
+                author=author,
+                created_at=timezone.now(),
+            )
+            for index, item in enumerate(items)
+        )
+        return items
+
+    return make
+
+
+def _in_use(place):
+    place.folder.mkdir(parents=True, exist_ok=True)
+    before = settings.FOLDER
+    settings.FOLDER = place.folder
+    _use(place)
+    yield place
+    connections["default"].close()
+    settings.FOLDER = before
+    _use(_START)
+
+
+def _use(place):
+    """Point Django at another database; connections of other threads are theirs to close."""
+    wanted = database_settings(place.database)
+    if "default" in connections:
+        connections["default"].close()
+        del connections["default"]
+    known = connections.settings["default"]
+    blank = dict.fromkeys(("USER", "PASSWORD", "HOST", "PORT"), "")
+    known.update({**blank, "OPTIONS": {}, "CONN_MAX_AGE": 0, **wanted})
+
+
+def _sql(server, statement):
+    import psycopg  # noqa: PLC0415  (only where there is a server)
+
+    with psycopg.connect(server.format(name="postgres"), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+@functools.cache
+def _hashed():
+    return make_password(PASSWORD)

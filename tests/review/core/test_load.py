@@ -1,0 +1,79 @@
+"""Eight processes on one queue, with both databases: what the constraints promise, they keep."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from medrcube.review.audit import verify
+from medrcube.review.models import Claim, Event, Item, Review
+
+PROCESSES = 8
+ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "250"))
+"""2000 for the full size."""
+PROGRAM = Path(__file__).with_name("reader_process.py")
+
+
+@pytest.fixture
+def crowd(any_database, project, person, add_items):
+    """The queue after eight readers in eight processes have emptied it: what each of them says."""
+    add_items(ITEMS)
+    readers = [person() for _ in range(PROCESSES)]
+    connection.close()
+    running = [start(any_database, reader, seed) for seed, reader in enumerate(readers)]
+    for process in running:
+        process.stdout.readline()
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    replies = [process.communicate() for process in running]
+    for process, (_, errors) in zip(running, replies, strict=True):
+        assert process.returncode == 0, errors
+    return [json.loads(output) for output, _ in replies]
+
+
+def start(place, reader, seed):
+    return subprocess.Popen(
+        [sys.executable, PROGRAM, place.folder, place.database, str(reader.pk), str(seed)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_eight_processes_review_every_item_twice_and_no_text_is_lost(crowd):
+    said = Counter()
+    for reply in crowd:
+        said.update(reply)
+    assert said["reviews"] == Review.objects.count() == 2 * ITEMS
+    assert said["refused"] > 0, "no submit was late: the test shows too little"
+    assert said["lost texts"] == 0
+    assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
+    readers = defaultdict(set)
+    for version, user in Claim.objects.filter(released_at=None).values_list("version", "user"):
+        readers[version].add(user)
+    assert {len(users) for users in readers.values()} == {2}
+    assert double_claims() == []
+    assert verify().fault == ""
+
+
+def double_claims():
+    """Replay of the trail: slots that were handed out while somebody had them."""
+    holders, doubles = defaultdict(dict), []
+    for event in Event.objects.order_by("number"):
+        body = json.loads(event.body)
+        slots = holders[event.object]
+        if event.kind == "claim.issued":
+            if body["slot"] in slots or body["slot"] > 1:
+                doubles.append((event.number, event.object, body["slot"]))
+            slots[body["slot"]] = event.actor
+        elif event.kind == "claim.expired":
+            (freed,) = [slot for slot, holder in slots.items() if holder == body["user"]]
+            del slots[freed]
+    return doubles

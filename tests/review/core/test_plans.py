@@ -1,0 +1,89 @@
+"""Which indexes the hot statements and the pages of a long list use in SQLite.
+
+Its planner decides by the indexes alone, so a small table shows what a big one gets.
+"""
+
+import pytest
+from django.db import connection
+
+from medrcube.review import claim_sql, sql
+from medrcube.review.models import Item
+
+
+@pytest.fixture
+def plans(database, monkeypatch):
+    """What SQLite means to do for every statement that is run."""
+    seen = []
+
+    def explained(statement, *values):
+        seen.append([row[3] for row in real(f"EXPLAIN QUERY PLAN {statement}", *values)])
+        return real(statement, *values)
+
+    real = sql.rows
+    monkeypatch.setattr(claim_sql, "rows", explained)
+    return seen
+
+
+@pytest.mark.parametrize("gold", [False, True])
+def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_items, gold):
+    add_items(3)
+    claim_sql.waiting(person().pk, 2, gold=gold)
+    (steps,) = plans
+    assert any("SEARCH i USING INDEX queue_order (state=? AND gold_defect" in s for s in steps)
+    tables = [step for step in steps if step.startswith("SCAN") and step != "SCAN i"]
+    assert tables == [], "only the page of some 30 rows is read from end to end"
+    sorts = [step for step in steps if "TEMP B-TREE" in step]
+    assert len(sorts) == 1 + gold, "the index gives the order; a page and the few gold are sorted"
+
+
+def test_drafts_are_found_by_their_reader(plans, person):
+    claim_sql.unfinished(person().pk, 2)
+    (steps,) = plans
+    assert any(step.startswith("SEARCH d USING INDEX") for step in steps)
+    assert not [step for step in steps if step.startswith("SCAN") and step != "SCAN i"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        ({}, "sqlite_autoindex_review_item_1"),
+        ({"state": "queued"}, "list_by_state"),
+        ({"stratum": "a"}, "list_by_stratum"),
+        ({"source": "a"}, "list_by_source"),
+    ],
+)
+def test_a_page_of_a_list_is_read_from_its_place_on(database, filters, index):
+    page = Item.objects.filter(**filters, id__gt="4f").order_by("id")[:50]
+    plan = page.explain()
+    assert f"SEARCH review_item USING INDEX {index}" in plan
+    assert "id>?" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_a_reader_who_works_ahead_passes_their_own_items_within_the_index(
+    database, person, add_items, review
+):
+    add_items(100)
+    ahead = person()
+    for _ in range(40):
+        review(ahead)
+    mine = Item.objects.filter(sole_reader=ahead)
+    assert mine.count() == 40
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA index_info(queue_order)")
+        columns = [row[2] for row in cursor.fetchall()]
+    assert columns[-1] == "sole_reader_id"
+    assert review(ahead) is not None, "more than a page of own items stands before the next"
+
+
+def test_a_page_full_of_items_that_are_not_for_a_reader_does_not_end_the_queue(
+    project, person, add_items, review
+):
+    project(reviews=3)
+    add_items(50)
+    first, second = person(), person()
+    for reader in (first, second):
+        for _ in range(40):
+            review(reader)
+    done = {claim.version_id for claim in first.claims.all()}
+    assert review(first).version_id not in done

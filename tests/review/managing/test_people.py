@@ -1,0 +1,232 @@
+import re
+
+import pytest
+from django.test import Client
+
+from medrcube.review import people
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Event, Role, User
+from medrcube.review.queue import claim_next, held
+
+GOOD = "a ward round at dawn"
+
+
+@pytest.fixture
+def admin(signed_in):
+    return signed_in("administrator")
+
+
+def new(**fields):
+    return {"email": "new@example.org", "role": "reviewer", "password": GOOD, **fields}
+
+
+def signs_in(email, password):
+    client = Client(SERVER_NAME="localhost")
+    client.post("/sign-in/", {"email": email, "password": password})
+    return client.get("/me/").status_code == 200
+
+
+@pytest.mark.parametrize("role", ["reviewer", "adjudicator", "manager"])
+def test_only_administrators_see_people(signed_in, role):
+    client, user = signed_in(role)
+    for address in ("/people/", f"/people/{user.pk}/"):
+        assert client.get(address).status_code == 404
+        assert client.post(address, new()).status_code == 404
+    assert User.objects.count() == 1
+
+
+def test_a_person_is_added_with_a_typed_password(admin, words):
+    client, user = admin
+    sent = new(email=" New@Example.org ", specialties=["MRI", "Brain"])
+    assert client.post("/people/", sent).status_code == 302
+    made = User.objects.get(email="new@example.org")
+    assert (made.role, made.specialties) == ("reviewer", ["Brain", "MRI"])
+    assert signs_in("new@example.org", GOOD)
+    event = Event.objects.get(kind="person.added")
+    assert (event.actor, event.object) == (user.pseudonym, f"person:{made.pseudonym}")
+    assert "example.org" not in event.body
+    assert GOOD not in event.body
+
+
+def test_a_password_that_is_made_here_is_shown_once(admin):
+    client, _ = admin
+    reply = client.post("/people/", new(password=""))
+    assert reply.status_code == 200
+    password = re.search(r"<code>([a-z2-9-]{19})</code>", reply.content.decode())[1]
+    assert signs_in("new@example.org", password)
+    assert password.encode() not in client.get("/people/").content
+    assert "no-store" in reply.headers["Cache-Control"]
+
+
+def test_random_passwords_are_long_and_differ():
+    made = {people.random_password() for _ in range(100)}
+    assert len(made) == 100
+    assert all(re.fullmatch(r"([a-hjkmnp-z2-9]{4}-){3}[a-hjkmnp-z2-9]{4}", one) for one in made)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"email": "nobody"}, "no e-mail address"),
+        ({"role": "chief"}, "expected one of"),
+        ({"password": "short"}, "too short"),
+        ({"password": "new@example.org"}, "too similar"),
+        ({"specialties": ["Dentistry"]}, "no specialty"),
+        ({"email": "Reviewer0@example.org"}, "has an account already"),
+    ],
+)
+def test_an_account_that_cannot_be_keeps_what_was_typed(admin, person, fields, reason, words):
+    person(email="reviewer0@example.org")
+    client, _ = admin
+    sent = new(**fields)
+    reply = client.post("/people/", sent)
+    assert reply.status_code == 422
+    assert reason in words(reply)
+    page = reply.content.decode()
+    assert f'value="{sent["email"]}"' in page
+    assert not re.search(r'<input[^>]*type="password"[^>]*value=', page)
+    assert User.objects.count() == 2
+
+
+def test_role_and_specialties_change(admin, person):
+    user = person()
+    client, _ = admin
+    sent = {"form": "role", "role": "adjudicator", "specialties": ["CT"]}
+    assert client.post(f"/people/{user.pk}/", sent).status_code == 302
+    user.refresh_from_db()
+    assert (user.role, user.specialties) == ("adjudicator", ["CT"])
+    event = Event.objects.get(kind="person.changed")
+    assert '"before":{"role":"reviewer"' in event.body
+
+
+def test_who_is_no_reviewer_any_more_gives_back_what_they_hold(admin, person, add_items):
+    add_items(1)
+    user = person()
+    assert claim_next(user)
+    client, _ = admin
+    client.post(f"/people/{user.pk}/", {"form": "role", "role": "manager"})
+    assert held(user) is None
+
+
+def test_who_has_seen_keys_becomes_no_reviewer(admin, person, words):
+    user = person("adjudicator")
+    client, _ = admin
+    sent = {"form": "role", "role": "reviewer"}
+    Client().force_login(user)
+    reply = client.post(f"/people/{user.pk}/", sent)
+    assert reply.status_code == 422
+    assert "would not review blind" in words(reply)
+    user.refresh_from_db()
+    assert user.role == "adjudicator"
+
+
+def test_a_role_that_was_mistyped_is_mended_before_the_first_sign_in(admin, person):
+    user = person("manager")
+    client, _ = admin
+    assert (
+        client.post(f"/people/{user.pk}/", {"form": "role", "role": "reviewer"}).status_code == 302
+    )
+    user.refresh_from_db()
+    assert user.role == "reviewer"
+
+
+def test_a_closed_account_is_signed_out_at_once_and_opened_again(admin, person, add_items):
+    add_items(1)
+    user = person()
+    claim_next(user)
+    theirs = Client(SERVER_NAME="localhost")
+    theirs.force_login(user)
+    client, _ = admin
+    client.post(f"/people/{user.pk}/", {"form": "close"})
+    assert theirs.get("/me/").status_code == 302
+    assert held(user) is None
+    assert client.post(f"/people/{user.pk}/", {"form": "close"}).status_code == 409
+    client.post(f"/people/{user.pk}/", {"form": "open"})
+    user.refresh_from_db()
+    assert user.is_active
+    kinds = [event.kind for event in Event.objects.filter(object=f"person:{user.pseudonym}")]
+    assert kinds == ["person.closed", "person.opened"]
+
+
+def test_a_reset_ends_the_sessions_and_sets_another_password(admin, person):
+    user = person()
+    theirs = Client(SERVER_NAME="localhost")
+    theirs.force_login(user)
+    client, _ = admin
+    reply = client.post(f"/people/{user.pk}/", {"form": "password"})
+    password = re.search(r"<code>([a-z2-9-]{19})</code>", reply.content.decode())[1]
+    assert theirs.get("/me/").status_code == 302
+    assert signs_in(user.email, password)
+    assert password not in Event.objects.get(kind="person.password_reset").body
+
+
+def test_a_weak_password_is_refused(admin, person):
+    user = person()
+    before = user.password
+    client, _ = admin
+    sent = {"form": "password", "password": "password1234"}
+    assert client.post(f"/people/{user.pk}/", sent).status_code == 422
+    user.refresh_from_db()
+    assert user.password == before
+
+
+@pytest.mark.parametrize("sent", [{"form": "close"}, {"form": "role", "role": "manager"}])
+def test_the_last_administrator_stays(admin, person, sent, words):
+    client, user = admin
+    person("administrator", is_active=False)
+    reply = client.post(f"/people/{user.pk}/", sent)
+    assert reply.status_code == 422
+    assert "last administrator" in words(reply)
+    user.refresh_from_db()
+    assert user.is_active
+    assert user.role == "administrator"
+
+
+def test_one_of_two_administrators_may_go(admin, person):
+    client, user = admin
+    person("administrator")
+    assert client.post(f"/people/{user.pk}/", {"form": "close"}).status_code == 302
+    user.refresh_from_db()
+    assert not user.is_active
+
+
+def test_specialties_of_the_last_administrator_change(admin):
+    _client, user = admin
+    people.change(user, user.pk, role=Role.ADMINISTRATOR, specialties=["CT"])
+    user.refresh_from_db()
+    assert user.specialties == ["CT"]
+
+
+def test_nothing_changed_is_said(admin, person):
+    _client, actor = admin
+    user = person()
+    with pytest.raises(InvalidAnswerError, match="nothing was changed"):
+        people.change(actor, user.pk, role="reviewer", specialties=[])
+
+
+def test_an_account_that_is_not_there_is_404(admin):
+    client, actor = admin
+    assert client.get("/people/99999/").status_code == 404
+    with pytest.raises(ConflictError, match="no such account"):
+        people.set_active(actor, 99999, active=False)
+
+
+def test_a_form_that_the_page_does_not_know_is_refused(admin, person):
+    client, _ = admin
+    assert client.post(f"/people/{person().pk}/", {"form": "delete"}).status_code == 422
+
+
+def test_accounts_on_postgresql(postgresql, person, add_items):
+    """Rows are locked there, which SQLite does not know."""
+    add_items(1)
+    actor = person("administrator")
+    user = people.add(
+        actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD
+    )
+    claim_next(user)
+    people.change(actor, user.pk, role="adjudicator", specialties=["CT"])
+    assert held(user) is None
+    with pytest.raises(InvalidAnswerError, match="has an account"):
+        people.add(actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD)
+    with pytest.raises(InvalidAnswerError, match="last administrator"):
+        people.set_active(actor, actor.pk, active=False)

@@ -1,0 +1,53 @@
+"""The same pages on PostgreSQL, whose types and sorting differ from SQLite's."""
+
+import pytest
+
+from medrcube.review.models import Event
+from medrcube.review.views.paging import SIZE
+
+PAGES = {
+    "manager": (
+        "/items/",
+        "/items/?state=adjudication&task=Abnormality+Diagnosis&source=toy&id=0",
+        "/items/?gold=1",
+        "/items/{item}/",
+        "/items/{item}/edit/",
+        "/quarantine/",
+        "/dashboard/",
+        "/dashboard/agreement/",
+        "/dashboard/agreement/?stratum=MRI+%7C+Abnormality+Diagnosis+%7C+knowledge",
+    ),
+    "adjudicator": ("/adjudication/", "/adjudication/{item}/"),
+    "administrator": ("/people/", "/people/{person}/", "/trail/", "/trail/?kind=claim.issued"),
+}
+
+
+@pytest.fixture
+def item(postgresql, disputed):
+    found, _ = disputed()
+    return found
+
+
+@pytest.mark.parametrize("role", list(PAGES))
+def test_every_page_is_shown(item, signed_in, role):
+    client, user = signed_in(role)
+    for address in PAGES[role]:
+        reply = client.get(address.format(item=item.pk, person=user.pk))
+        assert reply.status_code == 200, address
+
+
+def test_pages_of_a_list_follow_each_other(postgresql, add_items, signed_in, words):
+    ids = sorted(item.pk for item in add_items(SIZE + 3))
+    client, _ = signed_in("manager")
+    text = words(client.get("/items/", {"after": ids[SIZE - 1]}))
+    assert [one for one in ids if one[:17] in text] == ids[SIZE:]
+
+
+def test_what_is_typed_may_hold_a_nul(item, signed_in):
+    """PostgreSQL refuses it in a text; the rest of the text is worth keeping."""
+    client, _ = signed_in("adjudicator")
+    sent = {"form": "comment", "version": 1, "text": "before\0after"}
+    assert client.post(f"/items/{item.pk}/", sent).status_code == 302
+    decision = {"version": 1, "outcome": "accept", "rationale": "a\0b"}
+    assert client.post(f"/adjudication/{item.pk}/", decision).status_code == 302
+    assert "beforeafter" in Event.objects.get(kind="comment.written").body

@@ -1,0 +1,263 @@
+"""Taking pictures in, and giving out only what was taken in."""
+
+import io
+import shutil
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+from medrcube.review import assets
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Asset
+
+SIZE = (40, 30)
+
+
+def saved(image, kind="PNG", **how):
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **how)
+    return buffer.getvalue()
+
+
+def noise(mode="L"):
+    values = np.random.default_rng(0).integers(0, 256, (*SIZE[::-1], 3), dtype=np.uint8)
+    return Image.fromarray(values).convert(mode)
+
+
+def chunks(data):
+    place = 8
+    while place < len(data):
+        (length,) = struct.unpack_from(">I", data, place)
+        yield data[place + 4 : place + 8]
+        place += 12 + length
+
+
+def pixels(data):
+    return np.asarray(Image.open(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "1", "P"])
+def test_a_png_keeps_every_pixel(database, mode):
+    image = noise(mode)
+    row = assets.store(saved(image))
+    kept = "RGB" if mode in ("RGB", "P") else "L"
+    assert np.array_equal(pixels(assets.load(row)), np.asarray(image.convert(kept)))
+    assert (row.width, row.height, row.bits) == (*SIZE, 8)
+
+
+def test_sixteen_bits_stay_sixteen_bits(database):
+    values = np.arange(1200, dtype=np.uint16).reshape(30, 40) * 50
+    row = assets.store(saved(Image.fromarray(values)), presets={"bone": (300, 1500)})
+    assert (row.bits, row.presets) == (16, {"bone": [300, 1500]})
+    assert np.array_equal(pixels(assets.load(row)), values)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP"])
+def test_other_kinds_become_png(database, kind):
+    row = assets.store(saved(noise("RGB"), kind))
+    assert assets.load(row).startswith(b"\x89PNG")
+
+
+def test_nothing_but_pixels_is_kept(database):
+    text = PngImagePlugin.PngInfo()
+    text.add_text("PatientName", "Doe^Jane")
+    exif = Image.Exif()
+    exif[0x010F] = "Maker"
+    how = {"pnginfo": text, "exif": exif, "icc_profile": b"profile", "dpi": (72, 72)}
+    data = saved(noise(), **how) + b"<script>alert(1)</script>"
+    stored = assets.load(assets.store(data))
+    assert list(chunks(stored)) == [b"IHDR", *[b"IDAT"] * (len(list(chunks(stored))) - 2), b"IEND"]
+    assert b"Doe" not in stored
+    assert stored.endswith(b"IEND\xaeB`\x82")
+
+
+def test_a_picture_is_turned_as_its_tag_says(database):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by 90 degrees
+    row = assets.store(saved(noise("RGB"), "JPEG", exif=exif))
+    assert (row.width, row.height) == SIZE[::-1]
+
+
+def test_the_same_pixels_twice_are_one_picture(database, tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(saved(noise(), compress_level=9))
+    assert assets.store(saved(noise())) == assets.store(path)
+    assert Asset.objects.count() == 1
+    assert len(list((database.folder / "assets").rglob("*.*"))) == 1
+
+
+def see_through():
+    image = noise("RGB").convert("RGBA")
+    image.putpixel((3, 3), (1, 2, 3, 4))
+    return saved(image)
+
+
+def deep_colour():
+    header = struct.pack(">IIBBBBB", 1, 1, 16, 2, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(7))), (b"IEND", b"")]
+    body = b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+REFUSED = {
+    "svg": b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+    "html": b"<!doctype html><script>alert(1)</script>",
+    "empty": b"",
+    "gif": saved(noise(), "GIF"),
+    "bmp": saved(noise(), "BMP"),
+    "tiff": saved(noise(), "TIFF"),
+    "postscript": saved(noise(), "EPS"),
+    "cut short": saved(noise("RGB"))[:900],
+    "moving": saved(noise("RGB"), save_all=True, append_images=[noise("L").convert("RGB")]),
+    "see-through": see_through(),
+    "deep colour": deep_colour(),
+    "cmyk": saved(noise("CMYK"), "JPEG"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_anything_else_is_refused(database, name):
+    with pytest.raises(ReviewError):
+        assets.store(REFUSED[name])
+    assert not Asset.objects.exists()
+    assert not (database.folder / "assets").exists()
+
+
+def test_too_many_pixels_are_refused_before_they_are_decoded(database):
+    size = struct.pack(">II", 60_000, 60_000)
+    header = b"IHDR" + size + b"\x08\x00\x00\x00\x00"
+    data = b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + header + struct.pack(">I", zlib.crc32(header))
+    with pytest.raises(ReviewError):
+        assets.store(data + b"\0\0\0\0IDAT5\xaf\x06\x1e\0\0\0\0IEND\xaeB`\x82")
+
+
+def test_limits_hold(database, monkeypatch, tmp_path):
+    monkeypatch.setattr(assets, "MOST_PIXELS", 1199)
+    with pytest.raises(ReviewError, match="40 x 30"):
+        assets.store(saved(noise()))
+    monkeypatch.setattr(assets, "MOST_BYTES", 100)
+    path = tmp_path / "a.png"
+    path.write_bytes(saved(noise()))
+    with pytest.raises(ReviewError, match="more than 100 bytes"):
+        assets.store(path)
+
+
+@pytest.mark.parametrize(
+    "digest",
+    [
+        "",
+        "../../secret.key",
+        "..%2f" * 12,
+        "A" * 64,
+        "0" * 63,
+        "0" * 65,
+        "0" * 63 + "\n",
+        "0" * 64 + "\n",
+        "/" + "0" * 63,
+        "\0" * 64,
+        "con".ljust(64, "0"),
+    ],
+)
+def test_only_a_digest_names_a_file(database, digest):
+    with pytest.raises(ReviewError):
+        assets.path_of(digest)
+
+
+@pytest.fixture
+def stored(database):
+    return assets.store(saved(noise()))
+
+
+def test_a_link_in_place_of_a_picture_is_refused(database, stored, tmp_path):
+    path = assets.path_of(stored.sha256)
+    elsewhere = tmp_path / "same.png"
+    shutil.move(path, elsewhere)  # the very same bytes, so only the link is wrong
+    path.symlink_to(elsewhere)
+    with pytest.raises(ReviewError, match="leads to another place"):
+        assets.load(stored)
+
+
+def test_a_link_in_place_of_a_folder_is_refused(database, stored, tmp_path):
+    folder = assets.path_of(stored.sha256).parent
+    shutil.move(folder, tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+    with pytest.raises(ReviewError, match="leads to another place"):
+        assets.load(stored)
+
+
+def test_a_link_to_another_folder_of_pictures_is_refused(stored):
+    folder = assets.path_of(stored.sha256).parent
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to(folder.with_name("moved"))
+    with pytest.raises(ReviewError, match="leads to another place"):
+        assets.load(stored)
+
+
+def test_a_changed_file_is_refused(stored):
+    path = assets.path_of(stored.sha256)
+    path.write_bytes(path.read_bytes() + b"x")
+    with pytest.raises(ReviewError, match="changed"):
+        assets.load(stored)
+
+
+def test_a_missing_file_is_named(stored):
+    assets.path_of(stored.sha256).unlink()
+    with pytest.raises(ReviewError, match="import it again"):
+        assets.load(stored)
+
+
+@pytest.fixture
+def ramp(database):
+    values = np.arange(4096, dtype=np.uint16).reshape(64, 64)
+    return assets.store(saved(Image.fromarray(values)), presets={"soft": (1040, 400)})
+
+
+def expected(centre, width):
+    """DICOM PS3.3 C.11.2.1.2.1, written as it stands there."""
+    out = []
+    for x in range(4096):
+        if x <= centre - 0.5 - (width - 1) / 2:
+            out.append(0)
+        elif x > centre - 0.5 + (width - 1) / 2:
+            out.append(255)
+        else:
+            out.append(((x - (centre - 0.5)) / (width - 1) + 0.5) * 255)
+    return np.array(out).reshape(64, 64)
+
+
+@pytest.mark.parametrize(("centre", "width"), [(1040, 400), (50, 2), (2048, 4096), (300.5, 77)])
+def test_a_window_is_that_of_the_standard(ramp, centre, width):
+    shown = pixels(assets.window(ramp, centre, width))
+    assert shown.dtype == np.uint8
+    assert np.abs(shown - expected(centre, width)).max() <= 0.5
+
+
+def test_without_a_window_the_first_preset_is_taken(ramp):
+    assert assets.window(ramp) == assets.window(ramp, 1040, 400)
+    assert assets.window(ramp, width=100) == assets.window(ramp, 1040, 100)
+
+
+def test_without_presets_everything_is_shown(ramp):
+    ramp.presets = {}
+    shown = pixels(assets.window(ramp))
+    assert (shown.min(), shown.max()) == (0, 255)
+    assert (np.diff(shown.ravel().astype(int)) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "clamped"),
+    [
+        ((-5, 400), (0, 400)),
+        ((1e9, 400), (65535, 400)),
+        ((40, 0), (40, 2)),
+        ((40, 1e300), (40, 65536)),
+    ],
+)
+def test_windows_are_clamped(ramp, asked, clamped):
+    assert assets.window(ramp, *asked) == assets.window(ramp, *clamped)

@@ -1,0 +1,307 @@
+"""The review page in a real browser: keys, viewer, drafts, a lost session, no scripts at all."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.sessions.models import Session
+
+from medrcube.review.models import BlindAnswer, Draft, Review
+
+PASSWORD = "correct horse battery staple"  # noqa: S105
+
+
+@pytest.fixture
+def opened(server, page, person, add_shown):
+    """A page with step one of an item open, and its version."""
+
+    def make(**fields):
+        version = add_shown(**fields)
+        sign_in(page, server, person("reviewer").email)
+        page.get_by_role("button", name="Take the next item").click()
+        page.get_by_text("Step 1 of 2").wait_for()
+        return page, version
+
+    return make
+
+
+def sign_in(page, server, email):
+    page.goto(f"{server.address}/sign-in/")
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def answer(page):
+    for name, value in (
+        ("option", "0"),
+        ("confidence", "3"),
+        ("needs_image", "yes"),
+        ("image_adequate", "yes"),
+    ):
+        page.check(f'input[name="{name}"][value="{value}"]')
+    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_text("Step 2 of 2").wait_for()
+
+
+def says(page, text):
+    page.locator("[data-save-state]").filter(has_text=text).wait_for(timeout=30_000)
+
+
+def transform(page):
+    style = page.locator(".layers").evaluate("element => element.style.transform")
+    return [float(part) for part in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", style)]
+
+
+def test_a_review_by_keys_alone(opened):
+    page, _ = opened()
+    page.keyboard.press("2")
+    assert page.locator('input[name="option"][value="1"]').is_checked()
+    page.keyboard.press("1")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.get_by_text("Step 2 of 2").wait_for()
+    page.keyboard.press("r")
+    assert page.evaluate("document.activeElement.id") == "reasons"
+    page.keyboard.press("a")  # a reason here, not "accept"
+    page.keyboard.press("j")
+    assert page.locator('input[name="decision"]:checked').get_attribute("value") == "reject"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    page.get_by_text("Your review is stored.").wait_for()
+    review = Review.objects.get()
+    codes = {reason.code for reason in review.reasons.all()}
+    assert (review.decision, codes) == ("reject", {"KEY_WRONG", "DISTRACTOR_CORRECT"})
+    assert BlindAnswer.objects.get().milliseconds > 0
+
+
+def test_an_item_is_accepted_by_mouse(opened):
+    page, _ = opened()
+    answer(page)
+    page.get_by_role("button", name="Nothing is wrong").click()
+    page.locator("label", has_text="good as it is").click()
+    page.get_by_role("button", name="Send and stop").click()
+    page.get_by_text("Your review is stored.").wait_for()
+    assert Review.objects.get().decision == "accept"
+
+
+def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
+    page, _ = opened()
+    answer(page)
+    page.get_by_role("textbox", name="Comment").fill("")
+    page.get_by_role("textbox", name="Comment").press_sequentially("are i")
+    assert page.locator('input[name="decision"]:checked').count() == 0
+    assert page.get_by_role("button", name="Invert").get_attribute("aria-pressed") == "false"
+    page.locator(".stage").focus()
+    page.keyboard.press("n")
+    assert page.evaluate("document.activeElement.name") == "not_my_field"
+    says(page, "saved")
+
+
+def test_keys_of_one_character_can_be_off(opened, person):
+    page, _ = opened()
+    page.evaluate("document.querySelector('[data-work]').dataset.singleKeys")
+    page.goto(page.url.split("/review/")[0] + "/me/")
+    page.get_by_label("Turn off keys").check()
+    page.get_by_role("button", name="Store the keys").click()
+    page.go_back()
+    page.goto(page.url.split("/me/")[0] + "/review/")
+    page.get_by_role("link", name="Go on with it").click()
+    page.keyboard.press("2")
+    page.keyboard.press("i")
+    assert page.locator('input[name="option"]:checked').count() == 0
+    assert page.get_by_role("button", name="Invert").get_attribute("aria-pressed") == "false"
+
+
+def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
+    page, _ = opened()
+    answer(page)
+    stored = Draft.objects.count()
+    _, _, fitted = transform(page)
+    for _ in range(4):
+        page.keyboard.press("+")
+    *_, scale = transform(page)
+    assert scale == pytest.approx(fitted * 1.25**4, rel=1e-3)
+    assert scale > 2
+    rendering = "element => getComputedStyle(element).imageRendering"
+    assert page.locator(".plain").evaluate(rendering) == "pixelated"
+    x, y, _ = transform(page)
+    page.keyboard.press("ArrowLeft")
+    assert transform(page)[0] == pytest.approx(min(0, x + 60), abs=0.5)
+    box = page.locator(".stage").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 300)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 260, box["y"] + 330, steps=4)
+    page.mouse.up()
+    assert transform(page)[1] == pytest.approx(min(0, y + 30), abs=0.5)
+    page.keyboard.press("o")
+    assert page.locator(".marked").is_visible()
+    page.keyboard.press("i")
+    filters = page.locator(".layers").evaluate("element => element.style.filter")
+    assert filters == "invert(1) brightness(100%) contrast(100%)"
+    page.keyboard.press("o")
+    assert not page.locator(".marked").is_visible()
+    page.keyboard.press("0")
+    assert transform(page)[2] == pytest.approx(fitted, rel=1e-3)
+    assert page.locator("input:checked").count() == 0
+    assert Draft.objects.count() == stored
+
+
+def test_zooming_by_the_wheel_keeps_the_point_under_the_pointer(opened):
+    page, _ = opened()
+    box = page.locator(".stage").bounding_box()
+    page.mouse.move(box["x"] + 500, box["y"] + 200)
+    for _ in range(3):
+        page.mouse.wheel(0, -100)
+    page.wait_for_function("document.querySelector('.layers').style.transform.includes('scale(2.')")
+    x, y, scale = transform(page)
+    before = ((500 - x) / scale, (200 - y) / scale)
+    page.mouse.wheel(0, -100)
+    page.wait_for_function(
+        f"!document.querySelector('.layers').style.transform.includes('{scale}')"
+    )
+    x, y, scale = transform(page)
+    assert ((500 - x) / scale, (200 - y) / scale) == pytest.approx(before, abs=0.5)
+
+
+def test_windows_of_sixteen_bits_come_from_the_server(opened):
+    page, version = opened(sixteen=True)
+    assert page.get_by_label("Brightness").count() == 0
+    with page.expect_response(lambda reply: "centre=400&width=1500" in reply.url) as caught:
+        page.keyboard.press("w")
+    assert caught.value.status == 200
+    assert str(version.picture_id) in caught.value.url
+    with page.expect_response(lambda reply: "centre=99" in reply.url):
+        page.get_by_label("Centre").fill("99")
+
+
+def test_what_is_typed_survives_a_killed_server(opened, server):
+    page, _ = opened()
+    page.check('input[name="confidence"][value="2"]')
+    says(page, "saved")
+    server.kill()
+    page.check('input[name="option"][value="2"]')
+    says(page, "not saved, trying again")
+    page.get_by_role("button", name="Send the answer").click()
+    says(page, "not saved, trying again")
+    assert "Step 1 of 2" in page.inner_text("main")
+    server.start()
+    says(page, re.compile(r"^saved"))
+    assert Draft.objects.get().body["option"] == ["2"]
+
+
+def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
+    page, _ = opened()
+    answer(page)
+    address = page.url
+    server.kill()
+    page.get_by_role("textbox", name="Comment").fill("typed while the server was away")
+    page.check('input[name="reason"][value="TRIVIAL"]')
+    says(page, "not saved, trying again")
+    page.route("**/draft/", lambda route: route.abort())  # before it can try again
+    server.start()
+    page.on("dialog", lambda dialog: dialog.accept())  # "leave the page?"
+    page.goto(address)
+    assert (
+        page.get_by_role("textbox", name="Comment").input_value()
+        == "typed while the server was away"
+    )
+    assert page.locator('input[name="reason"]:checked').count() == 1
+    page.unroute("**/draft/")
+    says(page, re.compile(r"^saved"))
+    assert Draft.objects.get().body["comment"] == ["typed while the server was away"]
+
+
+def test_a_lost_session_is_begun_again_in_place(opened):
+    page, _ = opened()
+    answer(page)
+    says_email = page.locator("#again-email").input_value()
+    Session.objects.all().delete()
+    page.get_by_role("textbox", name="Comment").fill("typed before the session was lost")
+    dialog = page.get_by_role("dialog", name="Sign in again")
+    dialog.wait_for()
+    dialog.get_by_label("Password").fill("wrong")
+    dialog.get_by_role("button", name="Sign in").click()
+    dialog.get_by_text("is not right").wait_for()
+    assert dialog.get_by_label("E-mail address").input_value() == says_email
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Sign in").click()
+    says(page, re.compile(r"^saved"))
+    page.check('input[name="decision"][value="reject"]')
+    page.check('input[name="reason"][value="OTHER"]')
+    page.get_by_role("button", name="Send and stop").click()
+    page.get_by_text("Your review is stored.").wait_for()
+    assert Review.objects.get().comment == "typed before the session was lost"
+
+
+def test_a_new_sign_in_in_another_tab_does_not_stop_the_first(opened, server):
+    page, _ = opened()
+    email = page.locator("#again-email").input_value()
+    other = page.context.new_page()
+    other.goto(server.address)
+    other.get_by_role("button", name="Sign out").click()
+    sign_in(other, server, email)
+    other.get_by_text("Your queue").wait_for()
+    answer(page)
+    assert BlindAnswer.objects.exists()
+
+
+def test_a_full_review_without_scripts(server, page, person, add_shown):
+    version = add_shown()
+    context = page.context.browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    sign_in(plain, server, person("reviewer").email)
+    plain.get_by_role("button", name="Take the next item").click()
+    shown = plain.locator("img.plain").first
+    assert shown.is_visible()
+    assert shown.evaluate("image => image.naturalWidth") == 512
+    answer(plain)
+    plain.get_by_text("Show the picture with its mark").click()
+    assert plain.locator(f'img[src*="{version.overlay_id}"]').last.is_visible()
+    plain.check('input[name="decision"][value="revise"]')
+    plain.get_by_role("button", name="Send and stop").click()
+    plain.get_by_text("Give at least one reason").wait_for()
+    assert plain.locator('input[name="decision"]:checked').get_attribute("value") == "revise"
+    plain.check('input[name="reason"][value="CUE_LENGTH"]')
+    plain.get_by_role("button", name="Send and stop").click()
+    plain.get_by_text("Your review is stored.").wait_for()
+    context.close()
+
+
+def test_pages_are_accessible_and_ask_no_other_host(opened, server):
+    page, _ = opened()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    def check(what):
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{what}: {found.generate_report()}"
+
+    address = page.url
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.goto(address)
+        check(f"step one, {scheme}")
+    answer(page)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.locator("details").first.evaluate("element => { element.open = true; }")
+        check(f"step two, {scheme}")
+    page.keyboard.press("?")
+    check("help")
+    for path in ("/review/", "/review/?empty", "/me/", "/keys/", "/nothing/"):
+        page.goto(server.address + path)
+        check(path)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address)
+    check("phone")
+    small = """() => [...document.querySelectorAll("button, .choice, summary, .top a")]
+        .filter(part => part.getClientRects().length && part.getBoundingClientRect().height < 43.5)
+        .map(part => part.outerHTML)"""
+    assert page.evaluate(small) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Sign out").click()
+    check("sign in")
+    assert {url.split("/")[2] for url in asked} == {server.address.split("/")[2]}

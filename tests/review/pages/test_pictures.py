@@ -1,0 +1,142 @@
+"""Who may see which picture, and what comes with it."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from medrcube.review import assets
+from medrcube.review.answers import Answer, Ruling
+from medrcube.review.models import Asset, Claim
+from medrcube.review.queue import answer_blind, give_back, submit
+
+ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
+RULING = Ruling(decision="reject", reasons=(("KEY_WRONG", None),))
+
+
+def get(client, asset, **extra):
+    return client.get(f"/pictures/{asset.pk}/", **extra)
+
+
+def seen(client, claim):
+    """Whether the plain and the marked picture can be seen."""
+    version = claim.version
+    return tuple(
+        get(client, asset).status_code == 200 for asset in (version.picture, version.overlay)
+    )
+
+
+def test_the_mark_is_shown_after_the_blind_answer_only(taken):
+    client, user, claim = taken()
+    assert seen(client, claim) == (True, False)
+    answer_blind(claim.token, user, ANSWER)
+    assert seen(client, claim) == (True, True)
+    submit(claim.token, user, RULING)
+    assert seen(client, claim) == (True, True)
+
+
+def test_a_mark_that_is_asked_about_is_shown_at_once(taken):
+    client, _, claim = taken(asks_mark=True)
+    assert seen(client, claim) == (True, True)
+
+
+def test_an_item_that_was_given_back_is_shown_no_more(taken):
+    client, user, claim = taken()
+    answer_blind(claim.token, user, ANSWER)
+    give_back(claim.token, user, not_my_field=True)
+    assert seen(client, claim) == (False, False)
+
+
+def test_an_item_whose_time_is_over_is_shown_no_more(taken):
+    client, user, claim = taken()
+    answer_blind(claim.token, user, ANSWER)
+    Claim.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert seen(client, claim) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("role", "may"),
+    [("reviewer", False), ("adjudicator", True), ("manager", True), ("administrator", False)],
+)
+def test_others_see_it_by_their_role(taken, signed_in, role, may):
+    _, user, claim = taken()
+    answer_blind(claim.token, user, ANSWER)
+    client, _ = signed_in(role)
+    assert seen(client, claim) == (may, may)
+
+
+def test_who_is_not_signed_in_is_sent_to_sign_in(taken):
+    _, _, claim = taken()
+    reply = get(Client(SERVER_NAME="localhost"), claim.version.picture)
+    assert reply.status_code == 302
+    assert reply["Location"].startswith("/sign-in/")
+
+
+def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
+    client, _, claim = taken()
+    reply = get(client, claim.version.picture)
+    assert reply.content == assets.load(claim.version.picture)
+    assert reply["Content-Type"] == "image/png"
+    assert reply["X-Content-Type-Options"] == "nosniff"
+    assert reply["Content-Disposition"] == 'inline; filename="picture.png"'
+    assert reply["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert reply["Cache-Control"] == "private, no-store"
+    assert "default-src 'self'" in reply["Content-Security-Policy"]
+
+
+def test_a_picture_of_sixteen_bits_is_windowed(taken):
+    client, _, claim = taken(sixteen=True)
+    asset = claim.version.picture
+    address = f"/pictures/{asset.pk}/"
+    assert client.get(address).content == assets.window(asset, 1040, 400)
+    asked = client.get(address, {"centre": "400", "width": "1500"})
+    assert asked.content == assets.window(asset, 400, 1500)
+    clamped = client.get(address, {"centre": "-9", "width": "1e99"})
+    assert clamped.content == assets.window(asset, 0, 65536)
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "nan", "inf", "1;2", "1\0"])
+def test_a_window_that_is_no_number_is_refused(taken, wrong):
+    client, _, claim = taken(sixteen=True)
+    address = f"/pictures/{claim.version.picture_id}/"
+    assert client.get(address, {"centre": wrong}).status_code == 400
+
+
+def test_a_picture_that_is_broken_on_disk_is_not_shown(taken, caplog):
+    client, _, claim = taken()
+    assets.path_of(claim.version.picture.sha256).write_bytes(b"<script>")
+    assert get(client, claim.version.picture).status_code == 404
+    assert "was changed; import it again" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..", "../", "%2e%2e%2f", "..%2fsecret.key", "..%5c..%5csecret.key", "%00", "/etc/passwd",
+        "%2fetc%2fpasswd", "con", "nul.png", "assets2/x", "c:%5cwindows", "secret.key",
+    ],
+)  # fmt: skip
+def test_no_path_names_a_picture(taken, path):
+    client, _, _ = taken()
+    for form in (path, f"{path}/"):
+        assert client.get(f"/pictures/{form}").status_code in (301, 400, 404)
+        assert client.get(f"/pictures/{form}", follow=True).status_code in (400, 404)
+
+
+def test_neither_digest_nor_unknown_id_names_a_picture(taken):
+    client, _, claim = taken()
+    assert client.get(f"/pictures/{claim.version.picture.sha256}/").status_code == 404
+    assert client.get(f"/pictures/{uuid.uuid4()}/").status_code == 404
+
+
+def test_a_picture_of_no_item_of_the_reader_is_not_shown(taken):
+    client, _, _ = taken()
+    other = Asset.objects.create(sha256="1" * 64, width=1, height=1)
+    assert get(client, other).status_code == 404
+
+
+def test_pictures_are_only_read(taken):
+    client, _, claim = taken()
+    assert client.post(f"/pictures/{claim.version.picture_id}/").status_code == 405

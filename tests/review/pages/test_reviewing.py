@@ -1,0 +1,422 @@
+"""The two steps without a script: what is shown when, and that nothing typed is lost."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review
+from medrcube.review.questionnaire import CHECKLIST, Reason
+from medrcube.review.queue import claim_next
+
+BLIND = {"option": "0", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
+GOOD = {
+    **{f"check.{line.name}": "yes" for line in CHECKLIST},
+    **{f"verdict.{place}": "plausible_and_wrong" for place in (1, 2, 3)},
+    "decision": "accept",
+}
+BAD = {
+    "decision": "reject",
+    "reason": ["KEY_WRONG", "DISTRACTOR_CORRECT:2"],
+    "comment": "Zwei Befunde.\r\nSiehe Rand.",
+}
+HIDDEN = ("ZZCONCEPT", "ZZPROVENANCE", "ZZWARNING", "ZZSTRATEGY", "longest-is-key", "knowledge")
+_VARIES = re.compile(
+    r"""value="[A-Za-z0-9]{64}"|[0-9a-f]{8}-[0-9a-f-]{27}|"[0-9a-f]{64}"
+    |[a-z0-9]+@example.org|datetime="[^"]*"|\d\d:\d\d""",
+    re.VERBOSE,
+)
+"""Tokens, opaque ids, names of people and times of day."""
+
+
+def url(claim, step=""):
+    return f"/review/{claim.token}/{step}"
+
+
+@pytest.fixture
+def answered(taken):
+    def make(**fields):
+        client, user, claim = taken(**fields)
+        assert client.post(url(claim, "blind/"), BLIND).status_code == 302
+        return client, user, claim
+
+    return make
+
+
+def expire(claim):
+    Claim.objects.filter(pk=claim.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def body(reply):
+    return reply.content.decode()
+
+
+def chosen(reply, name):
+    """Values of the radio buttons and checkboxes of a name that are checked."""
+    return re.findall(rf'name="{re.escape(name)}" value="([^"]*)" checked', body(reply))
+
+
+def test_the_next_item_is_taken_by_a_post_and_found_again(signed_in, add_shown):
+    version = add_shown()
+    client, user = signed_in()
+    assert "Take the next item" in body(client.get("/review/"))
+    assert not Claim.objects.exists()
+    reply = client.post("/review/")
+    claim = Claim.objects.get()
+    assert (claim.version, claim.user) == (version, user)
+    assert reply["Location"] == url(claim)
+    assert url(claim) in body(client.get("/review/"))
+
+
+def test_the_first_step_shows_the_question_and_nothing_of_the_answer(taken):
+    client, _, claim = taken()
+    Item.objects.update(gold_defect="KEY_WRONG")
+    reply = client.get(url(claim))
+    assert reply.status_code == 200
+    text = body(reply)
+    version = claim.version
+    assert version.question in text
+    assert f"/pictures/{version.picture_id}/" in text
+    for secret in (*HIDDEN, "KEY_WRONG", str(version.overlay_id), claim.version.item_id, "toy"):
+        assert secret not in text
+        assert secret not in str(reply.headers)
+
+
+@pytest.mark.parametrize("gold", ["", "KEY_WRONG"])
+def test_the_first_step_is_the_same_whatever_the_key(taken, gold):
+    pages = []
+    for key in range(4):
+        client, _, claim = taken(key=key)
+        Item.objects.update(gold_defect=gold)
+        pages.append(_VARIES.sub("", body(client.get(url(claim)))))
+        Item.objects.update(state="draft")  # so that the next one is taken
+    assert len(set(pages)) == 1
+
+
+def test_the_key_is_not_even_read_for_the_first_step(taken, django_queries):
+    client, _, claim = taken()
+    with django_queries() as queries:
+        client.get(url(claim))
+    read = " ".join(queries)
+    assert '"question"' in read
+    assert '"review_itemversion"."key"' not in read
+    assert '"provenance"' not in read
+    assert "gold_defect" not in read
+
+
+def test_a_mark_that_is_asked_about_is_shown_at_once(taken):
+    client, _, claim = taken(asks_mark=True)
+    text = body(client.get(url(claim)))
+    assert f"/pictures/{claim.version.overlay_id}/" in text
+    assert 'data-action="overlay" aria-pressed="true"' in text
+
+
+def test_the_second_step_shows_everything(answered):
+    client, _, claim = answered()
+    reply = client.get(url(claim))
+    text = body(reply)
+    for wanted in (
+        "✓ Key",
+        "Your answer",
+        "and so does the key",
+        "ZZPROVENANCE case-0007/series-2",
+        "largest area of the mask",
+        "train.csv:123 Oedema=1",
+        "CC-BY-4.0",
+        "The key is not the one longest option.",
+        "ZZWARNING",
+        "radlex:RID28493, hpo:HP:0002202",
+        "0.43 of 1",
+        "A: read as absent",
+        "The source gives evidence that it is absent.",
+        str(claim.version.overlay_id),
+        *(line.text for line in CHECKLIST),
+    ):
+        assert wanted in text
+    assert text.count('name="verdict.') == 15  # five for each of three wrong options
+    assert 'name="verdict.0"' not in text
+    assert set(re.findall(r'name="reason" value="([A-Z_]+)"', text)) == set(Reason)
+
+
+def test_an_answer_that_differs_from_the_key_is_said_in_words(taken):
+    client, _, claim = taken(key=2)
+    client.post(url(claim, "blind/"), {**BLIND, "option": "none"})
+    text = body(client.get(url(claim)))
+    assert "You answered <b>cannot tell</b>; the key says otherwise." in text
+    assert BlindAnswer.objects.get().option is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [
+        ("option", "Choose an answer"),
+        ("confidence", "Say how sure you are"),
+        ("needs_image", "Say whether the question needs the image"),
+        ("image_adequate", "Say whether the picture is good enough"),
+    ],
+)
+def test_an_open_question_of_step_one_is_named_and_the_rest_kept(taken, missing, says):
+    client, _, claim = taken()
+    reply = client.post(url(claim, "blind/"), {**BLIND, missing: ""})
+    assert reply.status_code == 422
+    assert says in body(reply)
+    assert not BlindAnswer.objects.exists()
+    for name, value in BLIND.items():
+        assert chosen(reply, name) == ([] if name == missing else [value])
+    for secret in HIDDEN:
+        assert secret not in body(reply)
+
+
+@pytest.mark.parametrize("option", ["4", "-1", "²", "1.0", "00"])
+def test_an_option_that_is_not_offered_is_refused(taken, option):
+    client, _, claim = taken()
+    assert client.post(url(claim, "blind/"), {**BLIND, "option": option}).status_code == 422
+    assert not BlindAnswer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"), [("1234", 1234), ("", 0), ("-3", 0), ("9" * 30, 86_400_000)]
+)
+def test_the_browser_s_stopwatch_never_costs_an_answer(taken, sent, kept):
+    client, _, claim = taken()
+    client.post(url(claim, "blind/"), {**BLIND, "milliseconds": sent})
+    assert BlindAnswer.objects.get().milliseconds == kept
+
+
+def test_the_first_answer_counts(answered):
+    client, _, claim = answered()
+    reply = client.post(url(claim, "blind/"), {**BLIND, "option": "3"})
+    assert reply.status_code == 409
+    assert "your first answer counts" in body(reply)
+    assert BlindAnswer.objects.get().option == 0
+
+
+def test_the_second_step_needs_the_first(taken):
+    client, _, claim = taken()
+    reply = client.post(url(claim, "submit/"), GOOD)
+    assert reply.status_code == 422
+    assert "Step 1 of 2" in body(reply)
+    assert not Review.objects.exists()
+    assert all(secret not in body(reply) for secret in HIDDEN)
+
+
+def test_an_accepted_item_is_stored(answered):
+    client, _, claim = answered()
+    reply = client.post(url(claim, "submit/"), GOOD, follow=True)
+    assert reply.redirect_chain == [("/review/", 302)]
+    assert "Your review is stored." in body(reply)
+    review = Review.objects.get()
+    assert review.decision == "accept"
+    assert review.checklist == {line.name: True for line in CHECKLIST}
+    assert review.verdicts == dict.fromkeys("123", "plausible_and_wrong")
+
+
+def test_a_rejected_item_is_stored_with_reasons_and_comment(answered):
+    client, _, claim = answered()
+    client.post(url(claim, "submit/"), BAD)
+    review = Review.objects.get()
+    reasons = set(review.reasons.values_list("code", "option"))
+    assert reasons == {("KEY_WRONG", None), ("DISTRACTOR_CORRECT", 2)}
+    assert review.comment == "Zwei Befunde.\nSiehe Rand."
+
+
+def test_a_reason_about_an_option_stands_in_for_the_whole(answered):
+    client, _, claim = answered()
+    reasons = ["DISTRACTOR_CORRECT", "DISTRACTOR_CORRECT:1", "DISTRACTOR_CORRECT:3"]
+    client.post(url(claim, "submit/"), {**BAD, "reason": reasons})
+    stored = Review.objects.get().reasons.values_list("code", "option")
+    assert sorted(stored) == [("DISTRACTOR_CORRECT", 1), ("DISTRACTOR_CORRECT", 3)]
+
+
+def test_the_next_item_follows_at_once_when_asked_for(answered, add_shown):
+    client, user, claim = answered()
+    other = add_shown()
+    reply = client.post(url(claim, "submit/"), {**GOOD, "then": "next"})
+    held = Claim.objects.get(user=user, submitted_at=None)
+    assert (held.version, reply["Location"]) == (other, url(held))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"decision": ""}, "Decide: accept, revise or reject"),
+        ({"check.stem_clear": ""}, "answer the line “The question is clear.”"),
+        ({"check.no_identifier": "no"}, "you answered “no” to “No name"),
+        ({"verdict.2": ""}, "judge the wrong option C"),
+        ({"verdict.2": "also_correct"}, "option C is correct too"),
+        ({"verdict.2": "nonsense"}, "is no verdict"),
+        ({"decision": "reject"}, "at least one reason"),
+        ({"decision": "revise", "reason": ["NONSENSE"]}, "is no reason code"),
+        ({"decision": "revise", "reason": ["PHI:x"]}, "is no option"),
+        ({"decision": "revise", "reason": ["OTHER"], "comment": " "}, "needs a comment"),
+    ],
+)
+def test_an_incomplete_decision_is_named_and_the_rest_kept(answered, change, says):
+    client, _, claim = answered()
+    sent = {**GOOD, "comment": "Ein </textarea><b>Text", **change}
+    reply = client.post(url(claim, "submit/"), sent)
+    assert reply.status_code == 422
+    assert says.casefold() in body(reply).casefold()
+    assert not Review.objects.exists()
+    for line in CHECKLIST:
+        name = f"check.{line.name}"
+        assert chosen(reply, name) == ([sent[name]] if sent[name] else [])
+    if change.get("comment") is None:
+        assert "Ein &lt;/textarea&gt;&lt;b&gt;Text</textarea>" in body(reply)
+    assert Draft.objects.get().body["decision"] == [sent["decision"]]
+
+
+def test_a_late_review_is_refused_with_the_text_in_the_page_and_kept(answered):
+    client, user, claim = answered()
+    expire(claim)
+    reply = client.post(url(claim, "submit/"), BAD)
+    assert reply.status_code == 409
+    assert "Zwei Befunde." in body(reply)
+    assert not Review.objects.exists()
+    again = claim_next(user)
+    assert again.version == claim.version
+    assert again.token != claim.token
+    restored = client.get(url(again))
+    assert chosen(restored, "decision") == ["reject"]
+    assert chosen(restored, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
+    assert "Zwei Befunde." in body(restored)
+
+
+def test_fields_of_the_second_step_do_not_come_back_in_the_first(taken):
+    client, _, claim = taken()
+    client.post(url(claim, "draft/"), {**BAD, **BLIND, "verdict.1": "implausible"})
+    assert set(Draft.objects.get().body) == set(BLIND)
+
+
+def test_a_late_blind_answer_is_refused_without_the_key(taken):
+    client, _, claim = taken()
+    expire(claim)
+    reply = client.post(url(claim, "blind/"), BLIND)
+    assert reply.status_code == 409
+    assert all(secret not in body(reply) for secret in HIDDEN)
+    assert Draft.objects.get().body["option"] == ["0"]
+
+
+def test_a_review_sent_twice_is_stored_once(answered):
+    client, _, claim = answered()
+    assert client.post(url(claim, "submit/"), GOOD).status_code == 302
+    reply = client.post(url(claim, "submit/"), GOOD)
+    assert reply.status_code == 409
+    assert "was stored before" in body(reply)
+    assert Review.objects.count() == 1
+
+
+def test_a_lost_item_is_said_so_on_opening(taken):
+    client, _, claim = taken()
+    expire(claim)
+    reply = client.get(url(claim))
+    assert reply.status_code == 409
+    assert "not yours any more" in body(reply)
+    assert str(claim.version.picture_id) not in body(reply)
+
+
+def test_a_sent_review_can_be_read_again(answered):
+    client, _, claim = answered()
+    client.post(url(claim, "submit/"), BAD)
+    reply = client.get(url(claim))
+    assert reply.status_code == 200
+    assert chosen(reply, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
+    assert "It cannot be changed." in body(reply)
+    assert "review-submit" not in body(reply)
+    assert body(reply).count("disabled") > 30
+
+
+def test_a_draft_is_kept_and_renews_the_lease(taken):
+    client, _, claim = taken()
+    nearly = timezone.now() + timedelta(minutes=1)
+    Claim.objects.filter(pk=claim.pk).update(expires_at=nearly)
+    reply = client.post(url(claim, "draft/"), {"option": "3", "confidence": "1", "comment": "x"})
+    assert reply.status_code == 200
+    claim.refresh_from_db()
+    assert claim.expires_at > nearly + timedelta(minutes=10)
+    assert set(reply.json()) == {"saved", "until"}
+    assert Draft.objects.get().body == {"option": ["3"], "confidence": ["1"]}
+    assert chosen(client.get(url(claim)), "option") == ["3"]
+
+
+def test_a_draft_keeps_only_fields_of_the_form_and_no_more_than_fits(answered):
+    client, _, claim = answered()
+    sent = {
+        "comment": "x" * 30_000,
+        "verdict.x": "1",
+        "check.nonsense": "yes",
+        "next": "/",
+        **BLIND,
+    }
+    client.post(url(claim, "draft/"), {**sent, "verdict.1": "implausible"})
+    stored = Draft.objects.get().body
+    assert set(stored) == {"comment", "verdict.1"}
+    assert len(stored["comment"][0]) == 20_000
+
+
+def test_a_late_draft_is_kept_and_answered_409(taken):
+    client, _, claim = taken()
+    expire(claim)
+    reply = client.post(url(claim, "draft/"), {"option": "3"})
+    assert reply.status_code == 409
+    assert "not yours any more" in reply.json()["error"]
+    assert Draft.objects.get().body == {"option": ["3"]}
+
+
+@pytest.mark.parametrize(
+    ("sent", "outcome", "says"),
+    [
+        ({}, "given-back", "Others may take it"),
+        ({"not_my_field": "1"}, "skipped", "not come to you"),
+    ],
+)
+def test_an_item_can_be_given_back(taken, sent, outcome, says):
+    client, _, claim = taken()
+    reply = client.post(url(claim, "give-back/"), sent, follow=True)
+    claim.refresh_from_db()
+    assert claim.outcome == outcome
+    assert says in body(reply)
+
+
+@pytest.mark.parametrize("step", ["", "blind/", "submit/", "draft/", "give-back/"])
+def test_the_claim_of_another_reader_does_not_exist(taken, signed_in, step):
+    _, _, claim = taken()
+    stranger, _ = signed_in()
+    call = stranger.post if step else stranger.get
+    assert call(url(claim, step), {**BLIND, **BAD}).status_code == 404
+    assert not Draft.objects.exists()
+    claim.refresh_from_db()
+    assert claim.released_at is None
+
+
+def test_who_has_lost_the_session_is_told_so_by_401(taken):
+    _, _, claim = taken()
+    script = {"HTTP_X_REQUESTED_WITH": "fetch"}
+    stranger = Client(SERVER_NAME="localhost")
+    assert stranger.post(url(claim, "draft/"), {}, **script).status_code == 401
+
+
+def test_nothing_left_says_who_holds_the_rest_and_until_when(taken, signed_in):
+    client, _ = signed_in()
+    assert "Nothing is left for you" in body(client.post("/review/", follow=True))
+    _, _, claim = taken()
+    assert claim_next(signed_in()[1]) is not None
+    text = body(client.get("/review/?empty"))
+    assert "held by others" in text
+    assert claim.expires_at.strftime("%H:%M") in text
+
+
+def test_a_paused_reader_is_told_so(signed_in, add_shown):
+    add_shown()
+    client, _ = signed_in(paused=True)
+    assert "a manager has paused your account" in body(client.get("/review/"))
+    assert client.post("/review/")["Location"] == "/review/?empty"
+
+
+def test_every_step_is_on_record(answered):
+    client, _, claim = answered()
+    client.post(url(claim, "submit/"), GOOD)
+    kinds = list(Event.objects.order_by("number").values_list("kind", flat=True))
+    assert kinds[:3] == ["claim.issued", "blind.answered", "review.submitted"]

@@ -1,0 +1,377 @@
+"""The command line of the queue, each command in a process of its own, as people run it.
+
+Django is set up once in a process, so these cannot run in the one of the tests.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from medrcube.review.addresses import check_address
+from medrcube.review.errors import ReviewError
+from medrcube.workspace import CONFIG
+
+PAGES = Path(__file__).parents[1] / "docs/how-to"
+PASSWORD = "a rather long pass phrase"  # noqa: S105
+NO_REDIRECT = urllib.request.build_opener(
+    type("Stay", (urllib.request.HTTPRedirectHandler,), {"redirect_request": lambda *_: None})
+)
+
+
+def command(*arguments, **variables):
+    tools = Path(sys.executable).parent
+    kept = {name: it for name, it in os.environ.items() if not name.startswith("MEDRCUBE_REVIEW")}
+    kept.pop("DJANGO_SETTINGS_MODULE", None)
+    variables = {"MEDRCUBE_REVIEW_PASSWORD": PASSWORD, **variables}
+    environment = {**kept, "PATH": f"{tools}{os.pathsep}{kept['PATH']}", **variables}
+    return [str(tools / "medrcube"), *map(str, arguments)], environment
+
+
+def run(*arguments, **variables):
+    """Run ``medrcube``: (status, out, err)."""
+    words, environment = command(*arguments, **variables)
+    done = subprocess.run(
+        words,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@contextlib.contextmanager
+def serving(workspace, *options, **variables):
+    """The address of a running server, and its process; it is ended."""
+    words, environment = command("review", "serve", workspace, "--port", 0, *options, **variables)
+    process = subprocess.Popen(
+        words,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        line = next((line for line in process.stdout if "the review queue is at" in line), "")
+        assert line, "the server ended before it was ready"
+        yield re.search(r"https?://\S+", line).group(), process
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        process.kill()
+        process.stdout.close()
+
+
+def get(address, **headers):
+    request = urllib.request.Request(address, headers=headers)  # noqa: S310  (our own address)
+    try:
+        with NO_REDIRECT.open(request, timeout=10) as reply:
+            return reply.status, reply.headers, reply.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A workspace that was built from generated data."""
+    root = tmp_path_factory.mktemp("cli") / "bench"
+    assert run("sources", "fixture", "busi", root.with_name("raw"))[0] == 0
+    raw = root.with_name("raw")
+    assert run("build", root, "--source", f"busi={raw}", "--workers", 1)[0] == 0
+    return root
+
+
+@pytest.fixture(scope="module")
+def imported(built):
+    """The same with a queue; and what the import said."""
+    status, out, err = run("review", "import", built, "--json")
+    assert status == 0, err
+    return built, json.loads(out)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """An empty workspace."""
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / CONFIG).write_text("[sources]\n")
+    return tmp_path / "bench"
+
+
+def test_an_import_tells_what_it_did_and_the_next_one_does_nothing(imported):
+    root, first = imported
+    assert first["added"] == first["items"] > 0
+    assert first["refused"] == []
+    status, out, _ = run("review", "import", root)
+    assert (status, "0 new, 0 changed" in out) == (0, True)
+
+
+def test_an_import_with_a_refused_item_has_status_1(built, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built, copy, ignore=shutil.ignore_patterns("review*", "cache"))
+    shutil.rmtree(copy / "images")
+    status, out, _ = run("review", "import", copy)
+    assert (status, "REFUSED" in out) == (1, True)
+
+
+def test_status_counts_and_names_no_person(imported):
+    root, first = imported
+    status, out, _ = run("review", "status", root, "--json")
+    told = json.loads(out)
+    assert (status, told["states"]) == (0, {"queued": first["added"]})
+    assert sum(row["states"]["queued"] for row in told["voxels"]) == first["added"]
+    status, out, err = run("review", "adduser", "Dr.A@example.org", "--workspace", root)
+    assert status == 0, err
+    status, out, _ = run("review", "status", root)
+    assert "reader-" in out
+    assert "example.org" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("nobody",), "no e-mail address"),
+        (("b@example.org", "--role", "king"), "king"),
+        (("b@example.org", "--specialty", "Foot"), "Foot"),
+    ],
+)
+def test_an_account_that_cannot_be_is_refused(imported, arguments, reason):
+    root, _ = imported
+    status, _, err = run("review", "adduser", *arguments, "--workspace", root)
+    assert (status, reason in err) == (2, True)
+
+
+def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
+    root, _ = imported
+    arguments = ("review", "adduser", "c@example.org", "--workspace", root)
+    status, _, err = run(*arguments, MEDRCUBE_REVIEW_PASSWORD="short")  # noqa: S106
+    assert (status, "at least 12" in err) == (2, True)
+    for name in ("adduser", "serve"):
+        assert not re.search(r"--\S*pass", run("review", name, "--help")[1])
+
+
+def test_without_a_password_or_a_terminal_nothing_is_made(imported):
+    root, _ = imported
+    arguments = ("review", "adduser", "d@example.org", "--workspace", root)
+    status, _, err = run(*arguments, MEDRCUBE_REVIEW_PASSWORD="")
+    assert (status, "MEDRCUBE_REVIEW_PASSWORD" in err) == (2, True)
+
+
+def test_verify_audit_holds_the_trail_against_an_earlier_head(imported):
+    root, _ = imported
+    told = json.loads(run("review", "status", root, "--json")[1])["head"]
+    head = f"{told['number']}:{told['sha256']}"
+    status, out, _ = run("review", "verify-audit", root, "--head", head)
+    assert (status, head in out) == (0, True)
+    wrong = f"{told['number']}:{'0' * 64}"
+    status, out, _ = run("review", "verify-audit", root, "--head", wrong)
+    assert (status, "BROKEN" in out) == (1, True)
+    status, _, err = run("review", "verify-audit", root, "--head", "x")
+    assert (status, "expected NUMBER:SHA256" in err) == (2, True)
+
+
+def test_a_command_before_the_first_import_says_so(bench):
+    for name in ("status", "export", "verify-audit"):
+        status, _, err = run("review", name, bench)
+        assert (status, "medrcube review import" in err) == (2, True)
+    assert [path.name for path in bench.iterdir()] == [CONFIG]
+
+
+def test_a_folder_that_is_no_workspace_is_left_alone(tmp_path):
+    status, _, err = run("review", "serve", tmp_path / "nothing", "--admin-email", "a@example.org")
+    assert (status, "is no workspace" in err) == (2, True)
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
+    root, _ = imported
+    assert run("review", "backup", tmp_path / "q.tar", "--workspace", root)[0] == 0
+    status, _, err = run("review", "restore", tmp_path / "q.tar", "--workspace", bench)
+    assert status == 0, err
+    told = [json.loads(run("review", "status", at, "--json")[1]) for at in (root, bench)]
+    assert told[0] == told[1]
+
+
+def test_a_deployment_with_an_origin_has_nothing_to_remark(imported):
+    root, _ = imported
+    status, out, err = run("review", "check", root, "--origin", "https://review.example.org")
+    assert (status, "no issues" in out) == (0, True), err
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("0.0.0.0", ""),  # noqa: S104  (that it is refused)
+        ("::", ""),
+        ("review.example.org", ""),
+        ("127.0.0.1", "http://review.example.org"),
+        ("127.0.0.1", "https://review.example.org/queue"),
+        ("127.0.0.1", "https://me@review.example.org"),
+        ("127.0.0.1", "https://"),
+        ("127.0.0.1", "https://[::1"),
+        ("127.0.0.1", "https://review.example.org:x"),
+    ],
+)
+def test_an_address_that_would_send_passwords_in_clear_is_refused(host, origin):
+    with pytest.raises(ReviewError, match=r"in clear|expected https://"):
+        check_address(host, origin)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1", ""),
+        ("127.9.9.9", ""),
+        ("::1", ""),
+        ("localhost", ""),
+        ("0.0.0.0", "https://review.example.org"),  # noqa: S104  (behind a proxy)
+        ("127.0.0.1", "https://review.example.org:8443"),
+    ],
+)
+def test_an_address_on_this_machine_or_behind_https_is_taken(host, origin):
+    check_address(host, origin)
+
+
+def test_a_refused_address_leaves_nothing_behind(bench):
+    arguments = ("--admin-email", "a@example.org", "--host", "0.0.0.0")  # noqa: S104
+    status, _, err = run("review", "serve", bench, *arguments)
+    assert (status, "in clear" in err) == (2, True)
+    assert [path.name for path in bench.iterdir()] == [CONFIG]
+
+
+def test_without_an_administrator_or_a_terminal_nothing_is_served(bench):
+    status, _, err = run("review", "serve", bench, "--port", 0)
+    assert (status, "--admin-email" in err) == (2, True)
+
+
+def test_a_port_that_is_taken_is_named(bench):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        status, _, err = run(
+            "review", "serve", bench, "--port", port, "--admin-email", "a@example.org"
+        )
+    assert (status, f"127.0.0.1:{port}" in err) == (2, True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_makes_everything_and_stops_cleanly(bench, number):
+    with serving(bench, "--admin-email", "a@example.org") as (address, process):
+        assert get(address + "health/")[0] == 200
+        status, headers, _ = get(address)
+        assert (status, headers["Location"].partition("?")[0]) == (302, "/sign-in/")
+        assert "Server" not in headers or "waitress" not in headers["Server"]
+        assert get(address, Host="evil.example.org")[0] == 400
+        process.send_signal(number)
+        rest = process.stdout.read()
+        assert (process.wait(20), "stopped" in rest) == (0, True)
+    with serving(bench) as (address, _):
+        assert get(address + "sign-in/")[0] == 200
+
+
+def test_behind_a_proxy_only_its_word_counts(bench):
+    origin = "https://review.example.org"
+    options = ("--admin-email", "a@example.org", "--origin", origin)
+    with serving(bench, *options) as (address, process):
+        assert address == origin
+        here = f"http://127.0.0.1:{_port_of(process)}/sign-in/"
+        told = {"Host": "review.example.org", "X-Forwarded-For": "192.0.2.1"}
+        assert get(here, **told)[0] == 301
+        status, headers, _ = get(here, **told, **{"X-Forwarded-Proto": "https"})
+        assert status == 200
+        assert headers["Strict-Transport-Security"].startswith("max-age=31536000")
+        assert "__Host-" in headers["Set-Cookie"]
+        assert "Secure" in headers["Set-Cookie"]
+    with serving(bench, "--origin", origin, "--proxy", "192.0.2.9") as (_, process):
+        here = f"http://127.0.0.1:{_port_of(process)}/sign-in/"
+        assert get(here, **told, **{"X-Forwarded-Proto": "https"})[0] == 301
+
+
+def _port_of(process):
+    """The port that a process listens on, as Linux tells."""
+    links = Path(f"/proc/{process.pid}/fd").iterdir()
+    sockets = {str(link.readlink()) for link in links if link.is_symlink()}
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        parts = line.split()
+        if parts[3] == "0A" and f"socket:[{parts[9]}]" in sockets:
+            return int(parts[1].rpartition(":")[2], 16)
+    raise AssertionError("listens on no port")
+
+
+def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
+    """Those of docs/how-to/review-items.md that need no reader, on a workspace called bench."""
+    root, _ = imported
+    shutil.copytree(root, tmp_path / "bench", ignore=shutil.ignore_patterns("review*"))
+    page = (PAGES / "review-items.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```bash\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    ran = []
+    for line in lines:
+        words = shlex.split(line)
+        if words[:2] == ["medrcube", "build"] or words[0] == "pip" or "serve" in words:
+            continue
+        if "--runs" in words or "import" in words[3:4] or "freeze" in words:
+            continue
+        if words[1] == "release":
+            words += ["--allow-unreviewed", "--private"]
+        told, environment = command(*words[1:])
+        done = subprocess.run(
+            told, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        ran.append(" ".join(words[1:4]))
+    assert ran == [
+        "review import bench",
+        "review adduser dr.a@example.org",
+        "review status bench",
+        "review export bench",
+        "release bench release-v1",
+        "review labelstudio export",
+    ]
+    assert (tmp_path / "bench/review-export/reviews.csv").is_file()
+    assert (tmp_path / "tasks/config.xml").is_file()
+
+
+def test_every_command_and_option_of_the_pages_exists():
+    wanted = {}
+    for page in ("review-items.md", "run-the-review-server.md"):
+        text = (PAGES / page).read_text(encoding="utf-8")
+        named = re.findall(r"medrcube review ((?:labelstudio )?[a-z-]+)([^\n`]*)", text)
+        for name, rest in named:
+            wanted.setdefault(name, set()).update(re.findall(r"--[a-z-]+", rest))
+    wanted.pop("queue")  # the title of the unit
+    assert len(wanted) > 9
+    for name, options in wanted.items():
+        status, out, _ = run("review", *name.split(), "--help", COLUMNS="200")
+        assert status == 0, name
+        assert options <= set(re.findall(r"--[a-z-]+", out)), name
+
+
+def test_help_of_the_queue_loads_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['medrcube', 'review', '--help']\n"
+        "from medrcube.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'django', 'numpy', 'pandas', 'waitress', 'PIL'} & set(sys.modules)\n"
+        "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
