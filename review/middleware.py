@@ -1,4 +1,4 @@
-"""Headers that Django does not set itself, and sessions that end."""
+"""Headers that Django does not set itself, forms of other pages, and sessions that end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from medrcube.review.views.failures import csrf_failure
+
 _Handler = Callable[[HttpRequest], HttpResponse]
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class IsolationMiddleware:
@@ -25,6 +28,24 @@ class IsolationMiddleware:
         response.setdefault("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
         response.setdefault("Cache-Control", "private, no-store")
         return response
+
+
+class OwnPagesMiddleware:
+    """Takes a form only from pages of this very address, where the browser says who sent it.
+
+    Beside the token and the ``Origin``: another program on the same machine has the same host
+    name, so for cookies it is the same site; for Fetch Metadata it is not the same origin.
+    """
+
+    def __init__(self, get_response: _Handler) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Refuse what another page sends; "none" is the person themselves, without any page."""
+        sent_from = request.headers.get("Sec-Fetch-Site", "none")
+        if request.method not in _SAFE and sent_from not in ("same-origin", "none"):
+            return csrf_failure(request)
+        return self._get_response(request)
 
 
 class SessionEndMiddleware:

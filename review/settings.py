@@ -40,17 +40,19 @@ INSTALLED_APPS = [
     "medrcube.review.apps.ReviewConfig",
 ]
 MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    # First, so that what any other one answers (a redirect, a static file) has their headers too.
     "csp.middleware.CSPMiddleware",
     "medrcube.review.middleware.IsolationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "medrcube.review.middleware.OwnPagesMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "medrcube.review.middleware.SessionEndMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "medrcube.review.urls"
 WSGI_APPLICATION = "medrcube.review.wsgi.application"
@@ -67,6 +69,9 @@ TEMPLATES = [
         },
     }
 ]
+
+# In the session: a cookie of its own would be one more to protect, and readable.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True  # straight from the package: nothing has to be collected

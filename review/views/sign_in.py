@@ -75,4 +75,4 @@ def _target(request: HttpRequest) -> str:
     ours = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return wanted if ours else resolve_url(settings.LOGIN_REDIRECT_URL)
+    return wanted if ours and wanted.startswith("/") else resolve_url(settings.LOGIN_REDIRECT_URL)

@@ -7,14 +7,18 @@ imported at the top of a test file.
 - ``database``: clean tables, no rows; the ``Place`` of this test (folder, address).
 - ``project``: the same with a project; ``project(gold_rate=0.5)`` changes its policy.
 - ``person("reviewer")``, ``add_items(3)``: rows to work with. Password of everybody: ``PASSWORD``.
+- ``add_shown()``, ``signed_in("manager")``, ``taken()``: an item with pictures and evidence, a client
+  with a session, a reviewer who has taken such an item.
 - ``postgresql``: as ``database``, on a PostgreSQL server of its own; ``any_database``: both.
 """
 
 import atexit
 import functools
+import itertools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import uuid
 from contextlib import contextmanager
@@ -25,6 +29,8 @@ from pathlib import Path
 import pytest
 
 from medrcube.review.setup import Place, configure, migrate
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 _SERVER_PROGRAMS = Path("/usr/lib/postgresql")
@@ -46,12 +52,17 @@ configure(_START)
 from django.conf import settings  # noqa: E402
 from django.contrib.auth.hashers import make_password  # noqa: E402
 from django.db import connections  # noqa: E402
+from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
+from PIL import Image  # noqa: E402
+from stage.drawings import deep, phantom, png  # noqa: E402
 
+from medrcube.review.assets import store  # noqa: E402
 from medrcube.review.database import database_settings  # noqa: E402
 from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User  # noqa: E402
 from medrcube.review.policy import Policy  # noqa: E402
 from medrcube.review.questionnaire import VERSION  # noqa: E402
+from medrcube.review.queue import claim_next  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -233,6 +244,72 @@ def add_items(project):
     return make
 
 
+@pytest.fixture
+def add_shown(project):
+    """Make a queued item with real pictures and with everything that a reader may learn later."""
+    numbers = itertools.count(1)
+
+    def make(*, sixteen=False, key=0, **fields):
+        number = next(numbers)
+        item = Item.objects.create(
+            id=sha256(f"shown {number}".encode()).hexdigest()[:32],
+            source="toy",
+            task="Abnormality Diagnosis",
+            anatomy="Brain",
+            modality="MRI",
+            stratum="MRI | Abnormality Diagnosis | knowledge",
+            state="queued",
+            lot=number,
+        )
+        if sixteen:
+            windows = {"soft tissue": (1040, 400), "lung": (400, 1500)}
+            picture, overlay = store(png(Image.fromarray(deep())), presets=windows), None
+        else:
+            picture, overlay = store(png(phantom())), store(png(phantom(mark=True)))
+        texts = ["Oedema", "Haemorrhage", "Calcification", "Cyst"]
+        row = {
+            "question": "Which abnormality does this axial MRI slice of the brain show?",
+            "options": [_option(text, place, key) for place, text in enumerate(texts)],
+            "picture": picture,
+            "overlay": overlay,
+            "provenance": _PROVENANCE,
+            "warnings": ["longest-is-key", "ZZWARNING"],
+            "content_sha256": sha256(item.pk.encode()).hexdigest(),
+            "created_at": timezone.now(),
+        }
+        return ItemVersion.objects.create(item=item, number=1, key=key, **{**row, **fields})
+
+    return make
+
+
+@pytest.fixture
+def signed_in(person):
+    """A client with a session: ``client, user = signed_in("reviewer")``."""
+
+    def make(role="reviewer", **fields):
+        user = person(role, **fields)
+        client = Client(SERVER_NAME="localhost")
+        client.force_login(user)
+        return client, user
+
+    return make
+
+
+@pytest.fixture
+def taken(signed_in, add_shown):
+    """A reviewer's client, their user and their claim of an item with pictures."""
+
+    def make(**fields):
+        version = add_shown(**fields)
+        client, user = signed_in()
+        claim = claim_next(user)
+        assert claim is not None
+        assert claim.version_id == version.pk
+        return client, user, claim
+
+    return make
+
+
 def _in_use(place):
     place.folder.mkdir(parents=True, exist_ok=True)
     before = settings.FOLDER
@@ -265,3 +342,28 @@ def _sql(server, statement):
 @functools.cache
 def _hashed():
     return make_password(PASSWORD)
+
+
+_PROVENANCE = {
+    "source": "toy",
+    "case": "ZZPROVENANCE case-0007/series-2",
+    "slice": "41 of 155, axial",
+    "slice_reason": "largest area of the mask",
+    "evidence": "train.csv:123 Oedema=1",
+    "licence": "CC-BY-4.0",
+}
+
+
+def _option(text, place, key):
+    if place == key:
+        return {"text": text, "concept": "ZZCONCEPT", "strategy": "ZZSTRATEGY"}
+    return {
+        "text": text,
+        "concept": text.casefold(),
+        "ids": ["radlex:RID28493", "hpo:HP:0002202"],
+        "strategy": "knowledge",
+        "grade": "AB"[place % 2],
+        "passed": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12],
+        "similarity": 0.43,
+        "difficulty": "medium",
+    }

@@ -132,8 +132,9 @@ def test_reviews_of_gold_settle_nothing(project, person, gold, review, state):
 def test_a_vote_for_phi_quarantines_a_gold_item_too(project, person, gold, review, state):
     project(gold_rate=1.0)
     plain, marked = gold(1) + gold(1, "PHI")
-    for _ in range(4):
-        review(person(), "reject", reasons=[("PHI", None)])
+    first, second = person(), person()
+    for reader in (first, first, second, second):
+        review(reader, "reject", reasons=[("PHI", None)])
     assert state(plain) == "quarantined"
     assert state(marked) == "queued"
 

@@ -332,5 +332,5 @@ def test_whatever_people_do_the_rules_hold(template, database, project, person, 
 
     Here.reset = staticmethod(reset)
     run_state_machine_as_test(
-        Here, settings=settings(max_examples=25, stateful_step_count=40, deadline=None)
+        Here, settings=settings(max_examples=15, stateful_step_count=40, deadline=None)
     )

@@ -4,7 +4,9 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 
+from medrcube.review import claim_sql
 from medrcube.review.audit import verify
 from medrcube.review.errors import InvalidAnswerError, ReviewError, StaleClaimError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review, User
@@ -248,6 +250,42 @@ def test_a_submit_needs_the_first_step(person, add_items):
         submit(claim.token, reader, ACCEPT)
 
 
+RACES = {
+    "the item left the queue": lambda: Item.objects.update(state="quarantined"),
+    "there is a new version": lambda: Item.objects.update(version=2),
+    "the time ran out": lambda: Claim.objects.update(released_at=NOON, outcome="expired"),
+    "the review was sent": lambda: Claim.objects.update(submitted_at=NOON),
+}
+
+
+@pytest.mark.parametrize("happens", RACES.values(), ids=RACES)
+@pytest.mark.parametrize("step", ["blind", "submit"])
+def test_what_happens_between_looking_and_writing_is_noticed(
+    person, add_items, answer, monkeypatch, step, happens
+):
+    add_items(1)
+    reader = person()
+    claim = claim_next(reader, NOON)
+    if step == "submit":
+        answer_blind(claim.token, reader, answer(), NOON)
+    look = claim_sql.standing
+
+    def look_and_be_overtaken(*args):
+        found = look(*args)
+        happens()
+        return found
+
+    monkeypatch.setattr(claim_sql, "standing", look_and_be_overtaken)
+    typed = {"comment": "mine"}
+    call, said = (answer_blind, answer()) if step == "blind" else (submit, ACCEPT)
+    with pytest.raises(StaleClaimError):
+        call(claim.token, reader, said, NOON, typed=typed)
+    assert not Review.objects.exists()
+    assert BlindAnswer.objects.count() == (step == "submit")
+    assert Item.objects.get().reviews == 0
+    assert Draft.objects.get().body == typed
+
+
 def test_a_review_is_sent_once(person, add_items, review):
     add_items(2)
     reader = person()
@@ -311,6 +349,35 @@ def test_who_holds_an_item_that_is_quarantined_loses_it_and_keeps_the_text(
 def test_without_a_project_the_queue_says_what_to_do(database):
     with pytest.raises(ReviewError, match="medrcube review import"):
         claim_next(User(pk=1))
+
+
+def test_a_claim_need_not_wait_for_the_disk_but_what_follows_does(person, add_items, monkeypatch):
+    add_items(2)
+    seen = []
+    insert = claim_sql.insert_claim
+
+    def watched(*args, **fields):
+        seen.append(durability())
+        return insert(*args, **fields)
+
+    monkeypatch.setattr(claim_sql, "insert_claim", watched)
+    claim_next(person())
+    assert (seen, durability()) == ([WAITS[connection.vendor][0]], WAITS[connection.vendor][1])
+    monkeypatch.setattr(claim_sql, "waiting", lambda *_, **__: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        claim_next(person())
+    assert durability() == WAITS[connection.vendor][1], "also after an error"
+
+
+WAITS = {"sqlite": (1, 2), "postgresql": ("off", "on")}
+"""``PRAGMA synchronous``: 1 NORMAL, 2 FULL; ``synchronous_commit``."""
+
+
+def durability():
+    lite = connection.vendor == "sqlite"
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA synchronous" if lite else "SHOW synchronous_commit")
+        return cursor.fetchone()[0]
 
 
 BAD_ANSWERS = [

@@ -19,7 +19,7 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.models import Claim, Event, Item, Review, User
 from medrcube.review.policy import Policy
 from medrcube.review.queue import claim_next
-from medrcube.review.setup import _refuse_network, migrate, place_of
+from medrcube.review.setup import _make_key, _refuse_network, migrate, place_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIRST, OLD = "0001_tables", "0002_append_only"
@@ -248,6 +248,15 @@ def test_processes_that_start_at_once_do_not_break_each_other(tmp_path):
     assert len(said) == 1, "they do not share one key"
     mode = stat.S_IMODE((tmp_path / "review" / "secret.key").stat().st_mode)
     assert mode == 0o600
+
+
+def test_a_key_that_appeared_meanwhile_is_kept(tmp_path, monkeypatch):
+    key = tmp_path / "secret.key"
+    key.write_text("the first one's")
+    monkeypatch.setattr(Path, "exists", lambda _: False)
+    _make_key(key)
+    assert key.read_text() == "the first one's"
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.key"]
 
 
 def test_neither_do_they_with_postgresql(tmp_path, postgresql_server, new_database):

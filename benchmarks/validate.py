@@ -1,0 +1,181 @@
+"""How long a full-size release takes to be written and validated, and in how much memory.
+
+Usage: ``python validate.py FOLDER [ITEMS PICTURES SIDE]``. Makes a workspace of synthetic pictures
+(7,626 items on 5,000 pictures of 768 x 768 pixels by default), releases it, validates the release,
+and prints one line of JSON. The peak is that of this process and of its largest worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import timing
+
+from medrcube.build.audit import audit
+from medrcube.build.encode import ENCODER, encode_png, pixel_hash
+from medrcube.build.engine import usable_cores
+from medrcube.build.items import Item, Option, items_to_frame
+from medrcube.build.publish.validate import validate
+from medrcube.build.release import release
+from medrcube.build.samples import Sample, samples_to_frame
+from medrcube.console import Reporter
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import Workspace
+
+SOURCE = "busi"
+WORDS = ("Malignant", "Benign", "Normal", "Undetermined")
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    items, pictures, side = map(int, sys.argv[2:5] or (7626, 5000, 768))
+    shutil.rmtree(folder, ignore_errors=True)
+    workspace = Workspace(root=folder / "workspace")
+    make_workspace(workspace, items, pictures, side)
+    idle = timing.peak_memory()
+    started = time.perf_counter()
+    report = release(
+        workspace, find_sources(), folder / "release", name="full", allow_unreviewed=True
+    )
+    released = time.perf_counter()
+    found = validate(report.out, Reporter(quiet=True), workers=usable_cores())
+    ended = time.perf_counter()
+    if found.findings or (found.items, found.pictures) != (items, pictures):
+        sys.exit(f"the release is not sound: {found.findings}")
+    line = {
+        "items": found.items,
+        "pictures": found.pictures,
+        "side": side,
+        "bytes": sum(path.stat().st_size for path in report.out.rglob("*.png")),
+        "workers": usable_cores(),
+        "release": released - started,
+        "validate": ended - released,
+        "idle": idle,
+        "peak": timing.peak_memory(),
+        "worker": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
+    }
+    print(json.dumps(line))
+
+
+def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -> None:
+    """A built workspace without a raw tree."""
+    rng = np.random.default_rng(1)
+    (workspace.images / SOURCE).mkdir(parents=True)
+    noise = rng.normal(0, 12, (side, side)) + np.linspace(40, 160, side)[None, :]
+    grey = np.clip(noise, 0, 255).astype(np.uint8)
+    samples, recipes = [], []
+    for number in range(pictures):
+        pixels = np.roll(grey, (number % side, number // side), axis=(0, 1))
+        name = f"case_{number:05}"
+        (workspace.images / SOURCE / f"{name}.png").write_bytes(encode_png(pixels))
+        sample = _sample(name, pixel_hash(pixels), side)
+        samples.append(sample)
+        recipes.append(json.dumps(_recipe(sample)) + "\n")
+    questions = [_item(number, samples[number % pictures]) for number in range(items)]
+    samples_to_frame(samples).to_parquet(workspace.samples, index=False)
+    items_to_frame(questions).to_parquet(workspace.items, index=False)
+    workspace.recipes.write_text("".join(recipes), encoding="utf-8")
+    found = audit(samples, questions, [], {}) | {
+        "ontologies": {"editions": [], "digest": ""},
+        "shared_images": [],
+        "dropped": {},
+    }
+    workspace.audit.write_text(json.dumps(found), encoding="utf-8")
+
+
+def _sample(name: str, digest: str, side: int) -> Sample:
+    return Sample(
+        id=_short(name),
+        source=SOURCE,
+        case=name,
+        artefact="clean",
+        field="",
+        marked="",
+        truth="",
+        choices=0,
+        area=0.0,
+        regions=0,
+        image=f"images/{SOURCE}/{name}.png",
+        pixel_sha256=digest,
+        width=side,
+        height=side,
+        anatomy="Breast",
+        modality="Ultrasound",
+        patient="",
+        split="",
+        scope="image",
+        licence="CC0-1.0",
+        redistribute=True,
+        frames="0",
+        reason="the only one",
+        recipe=_short(digest),
+    )
+
+
+def _item(number: int, sample: Sample) -> Item:
+    key = number % len(WORDS)
+    options = tuple(
+        Option(
+            text=word,
+            concept=word,
+            ids=(),
+            strategy="key" if place == key else "predefined",
+            grade="" if place == key else "A",
+            passed=(1,),
+        )
+        for place, word in enumerate(WORDS)
+    )
+    return Item(
+        id=_short(f"item {number}"),
+        sample=sample.id,
+        source=SOURCE,
+        task="Disease Diagnosis",
+        anatomy="Breast",
+        modality="Ultrasound",
+        question=f"Which of these does ultrasound picture {number} show?",
+        options=options,
+        key=key,
+        strategy="predefined",
+        state="unreviewed",
+        field="diagnosis",
+        concept=WORDS[key],
+        group="",
+        scope="image",
+        grade="A",
+        ordered=False,
+        variant="plain",
+        template=_short("template"),
+        warnings=(),
+        seed=0,
+    )
+
+
+def _recipe(sample: Sample) -> dict[str, object]:
+    return {
+        "sample": sample.id,
+        "image": sample.image,
+        "source": SOURCE,
+        "case": sample.case,
+        "origin": {"adapter": "", "card": "", "layout": "original"},
+        "epoch": 1,
+        "encoder": ENCODER,
+        "files": {f"{sample.case}.png": hashlib.sha256(sample.case.encode()).hexdigest()},
+        "images": [{"files": [f"{sample.case}.png"], "frame": 0, "member": None}],
+        "mark": {"kind": "clean", "field": "", "concept": "", "boxes": []},
+        "pixel_sha256": sample.pixel_sha256,
+    }
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    main()

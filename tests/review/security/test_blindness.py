@@ -1,0 +1,281 @@
+"""What a reader can learn before the blind answer, and what they never learn.
+
+The same walk is made through worlds that differ in one hidden thing. Whatever comes back must be
+equal to the byte: status, headers, cookies, body. Only what is random or a name by itself is
+replaced: tokens, ids of pictures, session keys.
+"""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from stage.drawings import phantom, png
+from stage.routes import every_route
+from stage.world import TEXTS, add_item, review
+
+from medrcube.review.assets import store
+from medrcube.review.models import Claim, Comment, Item, ItemVersion, Role, User
+from medrcube.review.queue import Answer, answer_blind, claim_next
+
+SECRETS = {
+    "provenance": "ZQPROVENANCE",
+    "warning": "ZQWARNING",
+    "concept": "ZQCONCEPT",
+    "id": "ZQONTOLOGY",
+    "strategy": "ZQSTRATEGY",
+    "grade": "ZQGRADE",
+    "comment": "ZQCOMMENT",
+    "remark": "ZQREMARK",
+    "note": "ZQNOTE",
+    "defect": "ZQDEFECT",
+    "stratum": "ZQSTRATUM",
+    "source": "ZQSOURCE",
+    "pseudonym": "reader-zqother",
+    "email": "zqother@",
+    "answer": "CUE_GRAMMAR",
+}
+"""What must be in no reply before the answer; each stands in one column of the world."""
+OTHERS = {"comment", "remark", "note", "defect", "stratum", "pseudonym", "email"}
+"""Those that a reader does not see after it either."""
+SAID = {"option": "1", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
+RULING = {"decision": "reject", "reason": "KEY_WRONG", "comment": "mine", "then": "stop"}
+
+
+class Walk:
+    """A reader's way through all their pages; keeps every reply."""
+
+    def __init__(self, user, version):
+        self._client = Client(SERVER_NAME="localhost")
+        self._client.force_login(user)
+        self._version = version
+        self._token = ""
+        self._raw, self.statements, self.routes = {}, {}, set()
+
+    @property
+    def replies(self):
+        """Name of a request -> everything that came back."""
+        return {name: self._plain(reply) for name, reply in self._raw.items()}
+
+    def before(self):
+        """Everything that can be asked for until the answer is stored."""
+        self.ask("take", "POST", "/review/")
+        self._token = str(Claim.objects.get(user__email="me@example.org").token)
+        for route in ("home", "queue", "me", "keys", "health", "sign-in"):
+            self.ask(route, "GET", reverse(route), route=route)
+        self.ask("nothing left", "GET", "/review/?empty")
+        self._step("step one", "GET", "review")
+        self._step("step one, head", "HEAD", "review")
+        self._step("open answer", "POST", "review-blind")
+        self._step("foreign option", "POST", "review-blind", {**SAID, "option": "7"})
+        self._step("second step first", "POST", "review-submit", RULING)
+        self._step("draft", "POST", "review-draft", {"option": "3"})
+        self._step("draft of step two", "POST", "review-draft", {"comment": "early"})
+        self._step("give back, wrong method", "GET", "review-give-back")
+        for name in ("picture", "overlay"):
+            asset = getattr(self._version, name).pk
+            self.ask(name, "GET", f"/pictures/{asset}/?centre=40&width=80", route="picture")
+        for route in ("item", "item-edit", "item-gold", "adjudicate", "quarantine-decide"):
+            address = reverse(route, kwargs={"item": self._version.item_id})
+            self.ask(route, "POST", address)
+        for address in ("/items/", "/dashboard/", "/trail/", "/nothing/"):
+            self.ask(address, "GET", address)
+
+    def lost(self):
+        """The lease is over: late sends, and what the page says then."""
+        Claim.objects.filter(token=self._token).update(expires_at=timezone.now())
+        self._step("lost", "GET", "review")
+        self._step("late answer", "POST", "review-blind", SAID)
+        self._step("late draft", "POST", "review-draft", SAID)
+        self._step("late return", "POST", "review-give-back")
+        self.ask("after that", "GET", "/review/")
+
+    def after(self):
+        """The answer, the decision, and reading it again."""
+        self._step("answer", "POST", "review-blind", SAID)
+        self._step("step two", "GET", "review")
+        self._step("second answer", "POST", "review-blind", SAID)
+        self._step("incomplete", "POST", "review-submit", {"decision": "accept"})
+        self._step("submit", "POST", "review-submit", RULING)
+        self.ask("stored", "GET", "/review/")
+        self._step("read again", "GET", "review")
+        self._step("sent twice", "POST", "review-submit", RULING)
+        self.ask("the end", "POST", "/review/")
+
+    def ask(self, name, method, address, sent=None, route=""):
+        statements = []
+
+        def note(execute, sql, values, many, context):
+            statements.append(re.sub(r"_x\d+", "", sql))  # number of a savepoint
+            return execute(sql, values, many, context)
+
+        with connection.execute_wrapper(note):
+            send = getattr(self._client, method.lower())
+            reply = send(address, sent or {}) if method == "POST" else send(address)
+        self._raw[name] = reply
+        self.statements[name] = statements
+        self.routes.add(route)
+
+    def _step(self, name, method, route, sent=None):
+        address = reverse(route, kwargs={"token": self._token})
+        self.ask(name, method, address, sent, route)
+
+    def _plain(self, reply):
+        headers = "\n".join(f"{name}: {value}" for name, value in sorted(reply.items()))
+        headers = re.sub(r"(?m)^Expires: .*$", "Expires: now", headers)
+        cookies = "\n".join(
+            f"{name}; {sorted((at, it) for at, it in morsel.items() if at != 'expires')}"
+            for name, morsel in sorted(reply.cookies.items())
+        )
+        whole = f"{reply.status_code}\n{headers}\n{cookies}\n".encode() + reply.content
+        names = {
+            self._token: b"TOKEN",
+            str(self._version.picture_id): b"PICTURE",
+            str(self._version.overlay_id): b"OVERLAY",
+        }
+        for value, name in names.items():
+            whole = whole.replace(value.encode(), name)
+        return re.sub(rb'name="csrfmiddlewaretoken" value="\w{64}"', b"CSRF", whole)
+
+
+@pytest.fixture
+def walked(project, monkeypatch):
+    """Walk through a world of its own, which is rolled back: ``walked("gold", "before")``."""
+    project(gold_rate=1.0)
+    pictures = store(png(phantom())), store(png(phantom(mark=True)))
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+
+    def make(variant, *parts):
+        with transaction.atomic():
+            users = [
+                User.objects.create(email=email, pseudonym=name, password="!")
+                for email, name in (
+                    ("me@example.org", "reader-me"),
+                    ("zqother@example.org", "reader-zqother"),
+                )
+            ]
+            walk = Walk(users[0], _stage(variant, pictures, users))
+            for part in parts:
+                getattr(walk, part)()
+            transaction.set_rollback(True)
+        return walk
+
+    return make
+
+
+def _stage(variant, pictures, users):
+    """The item that the reader gets, with one hidden thing changed."""
+    template = add_item("template", state="accepted").item
+    key = 2 if variant == "key" else 0
+    told = variant == "evidence"
+    options = [{"text": text, "strategy": "knowledge", "grade": "A"} for text in TEXTS]
+    if told:
+        for option in options:
+            option.update(concept="ZQCONCEPT", ids=["ZQONTOLOGY"], strategy="ZQSTRATEGY")
+            option.update(grade="ZQGRADE", passed=[1, 2, 3], similarity=0.5)
+    if variant == "key":
+        options[key]["strategy"] = "key"
+    version = add_item(
+        "shown",
+        key=key,
+        options=options,
+        picture=pictures[0],
+        overlay=pictures[1],
+        provenance={"case": "ZQPROVENANCE"} if told else {"source": "toy"},
+        warnings=["ZQWARNING"] if told else [],
+        stratum="ZQSTRATUM" if told else "MRI",
+        source="ZQSOURCE" if told else "toy",
+        note="ZQNOTE" if variant == "remarks" else "",
+        author=users[1] if variant == "remarks" else None,
+    )
+    _happen(variant, version, template, users[1])
+    return ItemVersion.objects.get(pk=version.pk)
+
+
+def _happen(variant, version, template, other):
+    items = Item.objects.filter(pk=version.item_id)
+    if variant == "gold":
+        items.update(gold_defect="ZQDEFECT", copied_from=template)
+    elif variant == "evidence":
+        items.update(priority=9)
+    elif variant == "accepted by the other":
+        review(other, comment="ZQCOMMENT")
+    elif variant == "rejected by the other":
+        review(other, "reject", reasons=[("CUE_GRAMMAR", None)], comment="ZQCOMMENT")
+    elif variant == "held by the other":
+        claim_next(other)
+    elif variant == "answered by the other":
+        blind = Answer(option=1, confidence=1, needs_image="no", image_adequate=False)
+        answer_blind(claim_next(other).token, other, blind)
+    elif variant == "remarks":
+        moment = timezone.now() - timedelta(days=1)
+        Comment.objects.create(version=version, author=other, text="ZQREMARK", written_at=moment)
+
+
+HIDDEN = (
+    "gold",
+    "accepted by the other",
+    "rejected by the other",
+    "held by the other",
+    "answered by the other",
+    "remarks",
+)
+
+
+@pytest.mark.parametrize("variant", ["key", "evidence", *HIDDEN])
+def test_before_the_answer_every_byte_is_the_same(walked, variant):
+    plain, other = (walked(name, "before", "lost") for name in ("plain", variant))
+    others = other.replies
+    for name, reply in plain.replies.items():
+        assert others[name] == reply, name
+
+
+@pytest.mark.parametrize("variant", ["key", "evidence", "gold", "remarks"])
+def test_before_the_answer_the_server_does_the_same_work(walked, variant):
+    plain, other = (walked(name, "before") for name in ("plain", variant))
+    for name, statements in plain.statements.items():
+        if name != "take":  # a gold item is looked for first, whether there is one or not
+            assert other.statements[name] == statements, name
+
+
+@pytest.mark.parametrize("variant", HIDDEN)
+def test_gold_and_the_review_of_the_other_are_never_shown(walked, variant):
+    plain, other = (walked(name, "before", "after") for name in ("plain", variant))
+    others = other.replies
+    for name, reply in plain.replies.items():
+        if name != "the end":  # which item comes next may depend on who has done what
+            assert others[name] == reply, name
+
+
+@pytest.mark.parametrize("variant", ["evidence", *HIDDEN])
+def test_no_reply_holds_what_is_secret(walked, variant):
+    walk = walked(variant, "before", "lost")
+    for name, reply in walk.replies.items():
+        found = [what for what, sign in SECRETS.items() if sign.encode() in reply]
+        assert found == [], name
+
+
+@pytest.mark.parametrize("variant", ["evidence", *HIDDEN])
+def test_what_is_of_others_stays_secret_after_the_answer(walked, variant):
+    walk = walked(variant, "before", "after")
+    for name, reply in walk.replies.items():
+        assert [what for what in OTHERS if SECRETS[what].encode() in reply] == [], name
+
+
+def test_the_signs_are_there_to_be_found(walked):
+    reply = walked("evidence", "before", "after").replies["step two"].decode()
+    wanted = {"provenance", "warning", "concept", "id", "strategy", "grade"}
+    assert [what for what in wanted if SECRETS[what] not in reply] == []
+
+
+def test_the_walk_opens_every_page_of_a_reader(walked):
+    mine = {
+        name
+        for name, view in every_route().items()
+        if Role.REVIEWER in getattr(view, "allowed_roles", {Role.REVIEWER})
+    }
+    assert mine <= walked("plain", "before", "lost").routes | {"sign-out"}

@@ -1,0 +1,171 @@
+"""Text that tries to be more than text, for every column that text comes into from outside."""
+
+from medrcube.review.audit import Entry, record
+from medrcube.review.models import (
+    Adjudication,
+    Asset,
+    Claim,
+    Draft,
+    Item,
+    ItemVersion,
+    Review,
+    ReviewReason,
+)
+from django.utils import timezone
+from stage.world import TEXTS, WHY
+
+ATTACK = (
+    """ "><script>alert(1)</script><img src=x onerror=alert(1)> ' onmouseover='alert(1)' x='"""
+    """ {{ 7|add:7 }}{% debug %}{# no #}${7*7} <svg onload=alert(1)></textarea></title></style>"""
+    """<a href="javascript:alert(1)">&lt;b&gt;&#60;i&#62;</a> javascript:alert(1) --><!-- ]]>"""
+    """ //evil.example/x https://evil.example/x \u202egnp.exe\u202c\u2066\u200f end"""
+)
+IN_ADDRESS = """"><img src=x onerror=alert(1)> '{{7}}?a=b&c#d%e;:@\\\u202e"""
+"""The same for an id that stands in an address, where a slash would end it."""
+PLANTED = {
+    "Asset.presets": "",
+    "Adjudication.outcome": "whole",
+    "Adjudication.rationale": "whole",
+    "Comment.text": "whole",
+    "Draft.body": "whole",
+    "Event.actor": "whole",
+    "Event.body": "part",
+    "Event.kind": "whole",
+    "Event.object": "part",
+    "Item.anatomy": "whole",
+    "Item.gold_defect": "whole",
+    "Item.id": "part",
+    "Item.modality": "whole",
+    "Item.source": "whole",
+    "Item.stratum": "whole",
+    "Item.task": "whole",
+    "ItemVersion.note": "whole",
+    "ItemVersion.options": "whole",
+    "ItemVersion.provenance": "whole",
+    "ItemVersion.question": "whole",
+    "ItemVersion.warnings": "whole",
+    "Release.name": "part",
+    "Review.comment": "whole",
+    "Review.verdicts": "part",
+    "ReviewReason.code": "part",
+    "User.email": "whole",
+    "User.keymap": "whole",
+    "User.pseudonym": "whole",
+    "User.specialties": "whole",
+}
+"""Column -> whether some page shows its text whole, or cut or told in other words."""
+CLOSED = {
+    "Project.name": "no page shows it",
+    "Project.policy": "numbers only: anything else is refused when it is read",
+    "Project.questionnaire": "no page shows it",
+    "Asset.sha256": "a digest; what is none leads to no file (test_paths)",
+    "AgreementSnapshot.metric": "written for the record, shown by no page",
+    "AgreementSnapshot.stratum": "written for the record, shown by no page",
+    "AgreementSnapshot.why_undefined": "written for the record, shown by no page",
+    "BlindAnswer.needs_image": "one of three words, told in ours",
+    "Chain.sha256": "a digest that we compute",
+    "Claim.outcome": "a word of ours",
+    "Event.at": "a time that we write",
+    "Event.previous_sha256": "a digest that we compute",
+    "Event.sha256": "a digest that we compute",
+    "Item.state": "a word of the table of states",
+    "ItemVersion.content_sha256": "a digest that we compute",
+    "Release.head_sha256": "a digest that we compute",
+    "Release.manifest_sha256": "a digest, shown by no page",
+    "Review.checklist": "names and answers of ours; others are passed over",
+    "Review.decision": "a word of the questionnaire, without which no page is made",
+    "SignInAttempt.who": "a keyed hash",
+    "User.password": "a hash, shown by no page",
+    "User.role": "a word of ours, without which nobody gets in",
+}
+"""Columns that text from outside does not come into, and why."""
+
+
+def sign(column):
+    """What a column's text begins with."""
+    return f"zq{column.replace('.', '').replace('_', '').lower()}qz"
+
+
+def hostile(column):
+    """A text for a column that every kind of carelessness would fall for."""
+    return sign(column) + (IN_ADDRESS if column == "Item.id" else ATTACK)
+
+
+def word(column, usual):
+    """For ``world.stocked``: the hostile text in the shape that a column has."""
+    text = hostile(column)
+    shapes = {
+        "User.keymap": {"accept": text},
+        "User.specialties": [text],
+        "ItemVersion.question": f"{text} in this MRI slice?",
+        "ItemVersion.options": [
+            {
+                "text": f"{place}{text}",
+                "concept": text,
+                "ids": [text],
+                **WHY,
+                "strategy": text,
+                "grade": text,
+                "difficulty": text,
+                "named_by": text,
+                "word": text,
+            }
+            for place, _ in enumerate(TEXTS)
+        ],
+        "ItemVersion.provenance": {text: text, "source": text, "slice": {text: [text]}},
+        "ItemVersion.warnings": [text],
+        "Review.comment": text + "x" * (9_999 - len(text)),
+    }
+    if column not in PLANTED:
+        return usual
+    return shapes.get(column, text)
+
+
+def plant_the_rest(world):
+    """Into columns that our own services would have refused it."""
+    now = timezone.now()
+    version = ItemVersion.objects.get(item=world.items["edited"], number=2)
+    Adjudication.objects.create(
+        version=version,
+        adjudicator=world.user("adjudicator"),
+        outcome=hostile("Adjudication.outcome"),
+        rationale="none",
+        decided_at=now,
+    )
+    Item.objects.filter(pk=world.items["gold"]).update(gold_defect=hostile("Item.gold_defect"))
+    claim = Claim.objects.get(token=world.token)
+    Draft.objects.create(
+        version=claim.version,
+        user=claim.user,
+        body={"comment": [hostile("Draft.body")], "option": [hostile("Draft.body")]},
+        saved_at=now,
+    )
+    review = Review.objects.get(claim__version__item=world.items["disputed"], decision="reject")
+    ReviewReason.objects.create(review=review, code=hostile("ReviewReason.code"))
+    extra = Claim.objects.create(
+        version=review.claim.version,
+        user=world.user("other"),
+        slot=7,
+        claimed_at=now,
+        expires_at=now,
+        submitted_at=now,
+    )
+    blind = review.claim.blind
+    blind.pk, blind.claim = None, extra
+    blind.save(force_insert=True)
+    Review.objects.create(
+        claim=extra,
+        decision="reject",
+        verdicts={"1": hostile("Review.verdicts")},
+        submitted_at=now,
+    )
+    Asset.objects.filter(pk=world.picture).update(presets={hostile("Asset.presets"): [40, 80]})
+    event = {name: hostile(f"Event.{name}") for name in ("actor", "kind", "object", "body")}
+    body = {event["body"]: event["body"]}
+    kind, actor = event["kind"], event["actor"]
+    record(now, Entry(actor=actor, kind=kind, object=event["object"], body=body))
+    about = f"item:{world.items['disputed']}"
+    record(now, Entry(actor=actor, kind=kind, object=about, body=body))
+    danger = {"reasons": [event["body"]], "note": event["body"]}
+    about = f"item:{world.items['quarantined']}"
+    record(now, Entry(actor=actor, kind="item.danger_seen", object=about, body=danger))

@@ -1,0 +1,244 @@
+"""A queue that holds one item of every kind, and a person of every role; made once, then copied."""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from django.contrib.auth.hashers import make_password
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from stage.drawings import phantom, png
+
+from medrcube.review import comments, decisions, gold
+from medrcube.review.answers import Answer, Ruling
+from medrcube.review.assets import store
+from medrcube.review.decisions import Edit
+from medrcube.review.models import Item, ItemVersion, Project, User
+from medrcube.review.policy import Policy
+from medrcube.review.questionnaire import CHECKLIST, VERSION
+from medrcube.review.queue import answer_blind, claim_next, submit
+
+PASSWORD = "correct horse battery staple"  # noqa: S105
+ANONYMOUS = "anonymous"
+PEOPLE = (ANONYMOUS, "reviewer", "other", "adjudicator", "manager", "administrator")
+"""``reviewer`` holds an item and has judged another; ``other`` has neither."""
+ROLES = {"other": "reviewer", "first": "reviewer", "second": "reviewer"}
+SIZE = (480, 512)
+"""Of the picture that the reviewer holds; no other item has it."""
+QUESTION = "Which abnormality does this axial MRI slice of the brain show?"
+TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")
+WHY = {"strategy": "knowledge", "grade": "A", "passed": [1, 5], "similarity": 0.4}
+
+
+@dataclass(frozen=True)
+class World:
+    """Names of what is there.
+
+    Attributes:
+        people: name -> key of the account.
+        items: kind -> id; ``open`` is in the hands of the reviewer.
+        token: of the claim that the reviewer holds, not answered yet.
+        stored: of a review that the reviewer has sent.
+        picture: without its mark, of the item that the reviewer holds.
+        overlay: the same with its mark.
+        foreign: a picture of no item that the reviewer ever had.
+    """
+
+    people: dict[str, int]
+    items: dict[str, str]
+    token: str
+    stored: str
+    picture: str
+    overlay: str
+    foreign: str
+
+    def user(self, name):
+        return User.objects.get(pk=self.people[name])
+
+    def client(self, name, **how):
+        """A client with a session, or without one for ``anonymous``."""
+        made = Client(SERVER_NAME="localhost", **how)
+        if name != ANONYMOUS:
+            made.force_login(self.user(name))
+        return made
+
+    def address(self, route):
+        """Where a named page of this world is."""
+        items = {"item-gold": "accepted", "quarantine-decide": "quarantined"}
+        values = {
+            "token": self.token,
+            "asset": self.picture,
+            "item": self.items[items.get(route, "disputed")],
+            "user": self.people["other"],
+        }
+        return reverse(route, kwargs={name: values[name] for name in NEEDS.get(route, ())})
+
+
+NEEDS = {
+    **dict.fromkeys(
+        ("review", "review-blind", "review-submit", "review-draft", "review-give-back"), ("token",)
+    ),
+    "picture": ("asset",),
+    **dict.fromkeys(
+        ("item", "item-edit", "item-gold", "adjudicate", "quarantine-decide"), ("item",)
+    ),
+    "person": ("user",),
+}
+"""Route -> what its address names."""
+
+
+def stocked(place, kept, word=None):
+    """Fill a clean database; the second time from the copy that was kept.
+
+    Args:
+        place: of the database that is in use.
+        kept: folder for the copy.
+        word: gives what stands in a column, such as ``Review.comment``, in place of the usual.
+    """
+    folder = Path(place.folder)
+    if not (kept / "world.json").exists():
+        made = _build(word or (lambda _column, usual: usual))
+        connection = connections["default"]
+        connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        shutil.copyfile(place.database, kept / "world.sqlite3")
+        shutil.copytree(folder, kept / "folder")
+        (kept / "world.json").write_text(json.dumps(asdict(made)))
+        return made
+    connections["default"].close()
+    for old in Path(place.database).parent.glob("*.sqlite3*"):
+        old.unlink()
+    shutil.copyfile(kept / "world.sqlite3", place.database)
+    shutil.copytree(kept / "folder", folder, dirs_exist_ok=True)
+    return World(**json.loads((kept / "world.json").read_text()))
+
+
+def add_item(name, *, picture=None, **fields):
+    """A queued item with everything that readers may learn of it later; gives its version."""
+    row = {
+        "id": sha256(name.encode()).hexdigest()[:32],
+        "source": "toy",
+        "task": "Abnormality Diagnosis",
+        "anatomy": "Brain",
+        "modality": "MRI",
+        "stratum": "MRI | Abnormality Diagnosis | knowledge",
+        "state": "queued",
+        "lot": Item.objects.count(),
+    }
+    version = {
+        "number": 1,
+        "question": QUESTION,
+        "options": [{"text": text, "concept": text, **WHY} for text in TEXTS],
+        "key": 0,
+        "picture": picture or store(png(phantom())),
+        "overlay": None if picture else store(png(phantom(mark=True))),
+        "provenance": {"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
+        "warnings": ["longest-is-key"],
+        "content_sha256": sha256(name.encode()).hexdigest(),
+        "created_at": timezone.now(),
+    }
+    item = Item.objects.create(**{**row, **{n: v for n, v in fields.items() if n in row}})
+    return ItemVersion.objects.create(
+        item=item, **{**version, **{n: v for n, v in fields.items() if n not in row}}
+    )
+
+
+def review(user, decision="accept", *, option=0, reasons=None, comment=""):
+    """Take what is next and judge it; gives the claim."""
+    claim = claim_next(user)
+    assert claim is not None, "nothing is left for this reader"
+    said = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
+    answer_blind(claim.token, user, Answer(option=option, **said))
+    if reasons is None:
+        reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
+    ruling = Ruling(
+        decision=decision,
+        reasons=tuple(reasons),
+        comment=comment,
+        checklist={line.name: decision == "accept" for line in CHECKLIST},
+        verdicts={} if decision == "accept" else {"1": "also_correct"},
+    )
+    submit(claim.token, user, ruling)
+    return claim
+
+
+def _build(word):
+    policy = Policy(gold_rate=0.0).to_json()
+    Project.objects.create(name="Test", policy=policy, questionnaire=VERSION)
+    password = make_password(PASSWORD)
+    people = {
+        name: User.objects.create(
+            email=word("User.email", "") + f"{name}@example.org",
+            pseudonym=word("User.pseudonym", "reader-") + name,
+            role=ROLES.get(name, name),
+            password=password,
+            keymap=word("User.keymap", {}),
+            specialties=word("User.specialties", []),
+        )
+        for name in (*PEOPLE[1:], "first", "second")
+    }
+    first, second, manager = (people[name] for name in ("first", "second", "manager"))
+    remark = word("Review.comment", "Option B fits as well.")
+
+    def add(name, **fields):
+        names = ("source", "task", "anatomy", "modality", "stratum")
+        told = {it: value for it in names if (value := word(f"Item.{it}", None))}
+        names = ("question", "options", "provenance", "warnings", "note")
+        told |= {it: value for it in names if (value := word(f"ItemVersion.{it}", None))}
+        identity = {"id": word("Item.id", "") + name} if word("Item.id", "") else {}
+        return add_item(name, **told, **identity, **fields)
+
+    disputed = add("disputed")
+    review(first)
+    review(second, "reject", option=1, comment=remark)
+    quarantined = add("quarantined")
+    review(first, "reject", reasons=[("PHI", None)], comment=remark)
+    accepted = add("accepted")
+    review(first)
+    stored = review(people["reviewer"], comment=remark)
+    texts = tuple(option["text"] for option in accepted.options)
+    released = add("released", picture=store(png(phantom((96, 64)))))
+    review(first)
+    review(second)
+    decisions.freeze(word("Release.name", "v1"), [released.pk], "0" * 64)
+    edited = add("edited")
+    change = Edit(
+        question="Which abnormality is marked in this MRI slice of the brain?",
+        options=texts,
+        key=0,
+        note=word("ItemVersion.note", "says what is marked"),
+    )
+    decisions.edit(edited.item_id, 1, manager, change)
+    text = word("Comment.text", "Is the term in RadLex?")
+    comments.add(edited.item_id, 2, manager, text)
+    review(first, "revise")
+    review(second, "revise")
+    said = {"outcome": "revise", "rationale": word("Adjudication.rationale", "Name the sequence.")}
+    decisions.adjudicate(edited.item_id, 2, people["adjudicator"], **said)
+    moved = Edit(question=accepted.question, options=texts, key=2, note="the key is moved")
+    marked = gold.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
+    own = {"picture": store(png(phantom(SIZE))), "overlay": store(png(phantom(SIZE, mark=True)))}
+    open_one = add("open", **own)
+    held = claim_next(people["reviewer"])
+    assert held.version_id == open_one.pk
+    made = {
+        "disputed": disputed,
+        "quarantined": quarantined,
+        "accepted": accepted,
+        "released": released,
+        "edited": edited,
+        "open": open_one,
+    }
+    return World(
+        people={name: user.pk for name, user in people.items()},
+        items={**{name: version.item_id for name, version in made.items()}, "gold": marked.pk},
+        token=str(held.token),
+        stored=str(stored.token),
+        picture=str(open_one.picture_id),
+        overlay=str(open_one.overlay_id),
+        foreign=str(released.picture_id),
+    )
