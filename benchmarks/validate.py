@@ -45,6 +45,7 @@ def main() -> None:
         workspace, find_sources(), folder / "release", name="full", allow_unreviewed=True
     )
     released = time.perf_counter()
+    busy = _busy()
     found = validate(report.out, Reporter(quiet=True), workers=usable_cores())
     ended = time.perf_counter()
     if found.findings or (found.items, found.pictures) != (items, pictures):
@@ -57,11 +58,18 @@ def main() -> None:
         "workers": usable_cores(),
         "release": released - started,
         "validate": ended - released,
+        "validate_cpu": _busy() - busy,
         "idle": idle,
         "peak": timing.peak_memory(),
         "worker": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
     }
     print(json.dumps(line))
+
+
+def _busy() -> float:
+    """Seconds of processor time of this process and of its workers that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(it.ru_utime + it.ru_stime for it in used)
 
 
 def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -> None:

@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from medrcube.build.balance import balance
 from medrcube.build.blocks import Member, shelves
 from medrcube.build.derive import Query
 from medrcube.build.items import Item
+from medrcube.build.profile import Profile
+from medrcube.build.profile_choice import Made, Plan, build_toward
 from medrcube.build.ready import Ready, prepare, request_of
 from medrcube.build.sampling import QUOTA, select
 from medrcube.build.writing import Writer, Written
@@ -30,10 +33,14 @@ __all__ = ["Composed", "compose", "place_keys", "request_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composed:
-    """Items in a fixed order, and ``task: reason`` -> number of queries that became none."""
+    """Items in a fixed order, and ``task: reason`` -> number of queries that became none.
+
+    ``plan`` says what a profile led to, where there is one.
+    """
 
     items: tuple[Item, ...]
     dropped: Counter[str]
+    plan: Plan | None = None
 
 
 def compose(
@@ -47,6 +54,7 @@ def compose(
     sources: Sequence[CandidateSource] = SOURCES,
     knowledge: Knowledge = Silent(),  # noqa: B008 -- frozen and without state
     per_cell: int | None = None,
+    profile: Profile | None = None,
     difficulty: Difficulty | None = None,
     words: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Composed:
@@ -62,6 +70,7 @@ def compose(
         sources: where wrong options come from, in order of trust.
         knowledge: what the user's ontologies say; nothing without an index.
         per_cell: most items of each source and task; ``None`` for all.
+        profile: what to aim at in place of ``per_cell``; its items come balanced.
         difficulty: of the wrong options to prefer; ``None`` takes them as balance asks.
         words: source -> concept -> the data set's own word, kept with every option.
 
@@ -73,23 +82,26 @@ def compose(
         raise ValueError(f"options={options}: an item needs at least two")
     rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge)
     prepared = prepare(queries, rules, sources, seed)
+    writer = Writer(rules, seed=seed, words=words or {})
+
+    def write(ready: Sequence[Ready]) -> _Batch:
+        return _write(ready, writer, rules, options=options, seed=seed, wanted=difficulty)
+
+    def make(ready: Sequence[Ready]) -> Made:
+        batch = write(ready)
+        balanced = balance(place_keys(batch.items, seed), seed)
+        dropped = batch.dropped + balanced.dropped
+        return Made(written=batch.items, kept=balanced.items, dropped=dropped)
+
+    if profile is not None:
+        plan = build_toward(profile, prepared.ready, make)
+        items = place_keys(plan.items, seed)
+        return Composed(items=items, dropped=prepared.dropped + plan.dropped, plan=plan)
     ready = select(prepared.ready, per_cell=per_cell)
-    batch = _Batch(writer=Writer(rules, seed=seed, words=words or {}))
+    batch = write(ready)
     batch.dropped.update(prepared.dropped)
     kept = {one.identity for one in ready}
     batch.drop((one, QUOTA) for one in prepared.ready if one.identity not in kept)
-    left: list[Ready] = []
-    for shelf in shelves(ready, rules, options=options, seed=seed, wanted=difficulty):
-        while block := shelf.take():
-            shelf.put_back(batch.keep_whole(block))
-        left += shelf.rest()
-    alone = _Alone(rules, options=options, seed=seed, wanted=difficulty)
-    alone.count(ready, batch.items)
-    for one in sorted(left, key=lambda one: (one.lot, one.identity)):
-        batch.keep(batch.writer.block((alone.member(one),)))
-    for one in ready:
-        if one.against is None:
-            batch.keep(batch.writer.boxes(one))
     return Composed(items=place_keys(batch.items, seed), dropped=batch.dropped)
 
 
@@ -110,6 +122,32 @@ def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
         for number, item in enumerate(members):
             placed[item.id] = _with_key_at(item, (start + number) % count, seed)
     return tuple(sorted(placed.values(), key=lambda item: (item.source, item.task, item.id)))
+
+
+def _write(
+    ready: Sequence[Ready],
+    writer: Writer,
+    rules: Rules,
+    *,
+    options: int,
+    seed: int,
+    wanted: Difficulty | None,
+) -> _Batch:
+    """Items of all questions that are asked: in blocks, then alone, then about boxes."""
+    batch = _Batch(writer=writer)
+    left: list[Ready] = []
+    for shelf in shelves(ready, rules, options=options, seed=seed, wanted=wanted):
+        while block := shelf.take():
+            shelf.put_back(batch.keep_whole(block))
+        left += shelf.rest()
+    alone = _Alone(rules, options=options, seed=seed, wanted=wanted)
+    alone.count(ready, batch.items)
+    for one in sorted(left, key=lambda one: (one.lot, one.identity)):
+        batch.keep(batch.writer.block((alone.member(one),)))
+    for one in ready:
+        if one.against is None:
+            batch.keep(batch.writer.boxes(one))
+    return batch
 
 
 def _with_key_at(item: Item, position: int, seed: int) -> Item:

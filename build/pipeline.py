@@ -26,7 +26,7 @@ import pandas as pd
 from medrcube.build.audit import audit
 from medrcube.build.balance import balance
 from medrcube.build.cache import BuildCache
-from medrcube.build.compose import compose, place_keys
+from medrcube.build.compose import Composed, compose, place_keys
 from medrcube.build.derive import Query
 from medrcube.build.editions import editions_used
 from medrcube.build.engine import Engine
@@ -34,6 +34,8 @@ from medrcube.build.gathering import Stages, Workshop, gather, remember
 from medrcube.build.items import Item, items_to_frame
 from medrcube.build.memory import dump, hash_of, load
 from medrcube.build.overlap import shared_images
+from medrcube.build.profile import OFF, Profile, ProfileError, load_profile, require_sources
+from medrcube.build.profile_report import ProfileReport, report_on
 from medrcube.build.proposing import LlmReport, propose, require_index
 from medrcube.build.repeats import bar_repeats
 from medrcube.build.samples import Sample, samples_to_frame
@@ -93,6 +95,7 @@ class BuildReport:
         failures: what stops a release.
         seconds: wall time.
         llm: what a language model cost and gave, where the workspace names one.
+        profile: how far the items are from a profile, where the workspace names one.
     """
 
     sources: tuple[SourceReport, ...]
@@ -103,6 +106,7 @@ class BuildReport:
     failures: tuple[str, ...]
     seconds: float
     llm: LlmReport | None = None
+    profile: ProfileReport | None = None
 
 
 def build(
@@ -111,8 +115,8 @@ def build(
     """Build samples and items of every source that the workspace names.
 
     Raises:
-        MedrcubeError: no source is named, or a raw tree is not what its card says; nothing that
-            an earlier build wrote is changed then.
+        MedrcubeError: no source is named, the profile is wrong, or a raw tree is not what its
+            card says; nothing that an earlier build wrote is changed then.
     """
     started = time.monotonic()
     if not workspace.sources:
@@ -120,7 +124,9 @@ def build(
             f"{workspace.root}: no source to build; name one in medrcube.toml or with  "
             "--source ID=ROOT"
         )
-    outside = _outside(workspace)
+    known = [source.card for source in sources.values()]
+    profile = _profile(workspace, sources)
+    outside = _outside(workspace, profile, known)
     with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
         if workspace.llm is not None:
             require_index(knowledge)
@@ -143,12 +149,16 @@ def build(
         samples = [sample for part in gathered.parts for sample in part.samples]
         problems = [it for part in gathered.parts for it in (*part.set_aside, *part.problems)]
         queries = bar_repeats([query for part in gathered.parts for query in part.queries])
-        items, dropped, llm = _compose(workspace, cards, queries, knowledge)
+        composed, dropped, llm = _compose(workspace, profile, cards, queries, knowledge)
+        items = composed.items
         absent = {part.source: part.absent for part in gathered.parts}
         verdict = audit(samples, items, problems, absent)
         reports = _reports(gathered.parts, items)
         failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
         shared = shared_images(cards, samples)
+        aimed = None
+        if profile is not None and composed.plan is not None:
+            aimed = report_on(profile, composed.plan, items, known, named=workspace.sources)
         verdict = {
             **verdict,
             "dropped": dropped,
@@ -156,6 +166,7 @@ def build(
             "shared_images": [asdict(pair) for pair in shared],
             "ontologies": editions_used(workspace.ontology_index),
             **({"llm": llm.stated()} if llm is not None else {}),
+            **({"profile": aimed.stated()} if aimed is not None else {}),
         }
         recipes = "".join(part.recipes for part in gathered.parts)
         outcome = _Outcome(
@@ -171,6 +182,7 @@ def build(
             failures=tuple(failures),
             seconds=time.monotonic() - started,
             llm=llm,
+            profile=aimed,
         )
         if keys is not None and not (llm and (llm.sent or llm.left)):
             unread = tuple(it for part in gathered.parts for it in part.unread)
@@ -231,12 +243,24 @@ def _recall(
     return replace(earlier.report, rendered=again, reused=cases - again)
 
 
-def _outside(workspace: Workspace) -> str:
+def _profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | None:
+    settings = workspace.settings
+    if not settings.profile:
+        if settings.switched_on:
+            raise ProfileError(f"--switch-on {settings.switched_on[0]} needs  --profile")
+        return None
+    profile = load_profile(settings.profile)
+    require_sources(profile, sources)
+    return profile.switch_on(settings.switched_on)
+
+
+def _outside(workspace: Workspace, profile: Profile | None, known: Sequence[Card]) -> str:
     """Hash of what a build depends on beside its sources; taken before any of it is read."""
     names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
     files = (workspace.ontology_index, workspace.proposals)
     states = [state_of(path) for path in files if path is not None]
-    return hash_of([(name, getattr(workspace, name)) for name in names], states)
+    aim = profile and (profile.fingerprint, [card.fingerprint for card in known])
+    return hash_of([(name, getattr(workspace, name)) for name in names], states, aim)
 
 
 def _tables(workspace: Workspace) -> tuple[Path, ...]:
@@ -251,11 +275,17 @@ def _tables(workspace: Workspace) -> tuple[Path, ...]:
 
 def _compose(
     workspace: Workspace,
+    profile: Profile | None,
     cards: Sequence[Card],
     queries: Sequence[Query],
     knowledge: Knowledge,
-) -> tuple[Sequence[Item], Mapping[str, int], LlmReport | None]:
+) -> tuple[Composed, Mapping[str, int], LlmReport | None]:
     settings = workspace.settings
+    off: Counter[str] = Counter()
+    if profile is not None:
+        settings = replace(settings, options=profile.options or settings.options)
+        off.update(f"{it.task.value}: {OFF}" for it in queries if it.sample.source in profile.off)
+        queries = [query for query in queries if query.sample.source not in profile.off]
     proposed = propose(
         queries,
         Rules(evidence=settings.evidence, knowledge=knowledge),
@@ -277,13 +307,15 @@ def _compose(
         sources=proposed.sources,
         knowledge=knowledge,
         per_cell=settings.items_per_cell or None,
+        profile=profile,
         difficulty=None if settings.difficulty is Wanted.MIXED else Difficulty(settings.difficulty),
         words=own_words(cards),
     )
     balanced = balance(composed.items, settings.seed)
     items = place_keys(balanced.items, settings.seed)
     report = proposed.report.counted(items) if proposed.report is not None else None
-    return items, dict(sorted((composed.dropped + balanced.dropped).items())), report
+    dropped = dict(sorted((composed.dropped + balanced.dropped + off).items()))
+    return replace(composed, items=items), dropped, report
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 ``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), an option key only
 for options that exist, because the published prompt prints every key that is there. Beside it
 lies what makes each picture again: ``recipes.jsonl``, with every input's digest and the pixel
-hash. Pictures that may not be passed on are left out unless the release stays private.
+hash. Pictures that may not be passed on are left out unless the release stays private; the two
+editions differ in these pictures and in the mark of the private one (``publish.marking``).
 
 What clinicians have said comes from the two files that the review queue writes (``reviewed``);
 the queue itself is not needed.
@@ -21,16 +22,19 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube import __version__
 from medrcube.build.items import Item, items_from_frame, items_to_frame
 from medrcube.build.pipeline import write_parquet
+from medrcube.build.publish.contract_record import write_contracts
+from medrcube.build.publish.facts import day_of, gather_facts
+from medrcube.build.publish.licences import write_licences
+from medrcube.build.publish.marking import mark_private, write_sums
+from medrcube.build.publish.release_audit import write_audit
+from medrcube.build.publish.standards import write_standards
 from medrcube.build.reviewed import LET_THROUGH, Chosen, Reviewed, choose, load_reviewed
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.files import sha256_of
 from medrcube.sources.contract import Source
 from medrcube.taxonomy import Task
-from medrcube.templates import render_card
 from medrcube.workspace import Workspace
 
 LETTERS = "ABCD"
@@ -81,8 +85,8 @@ def release(
         private: keep pictures that may not be passed on, and mark the tree.
 
     Raises:
-        ReleaseError: the audit failed, ``out`` exists, no item may be released, or a picture is
-            missing.
+        ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, no item may
+            be released, or a picture is missing.
         WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
             ``out`` cannot be written.
     """
@@ -116,10 +120,18 @@ def release(
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
             _write_sources(workspace, tree, chosen, pictures, kept)
-            _write_proofs(workspace, tree, taken, pictures, audit)
-            card = _card(sources, report, chosen, audit, name=name, private=private)
-            (tree / "README.md").write_text(card, encoding="utf-8")
-            _write_sums(tree)
+            _write_proofs(workspace, tree, taken, pictures)
+            write_audit(tree, audit, chosen, samples, workspace.root)
+            write_licences(tree, chosen, pictures, sources)
+            write_contracts(tree, chosen, pictures.values())
+            places = {_place(sample): sample for sample in pictures.values()}
+            day = day_of(name, workspace.items)
+            facts = gather_facts(sources, chosen, places, audit, name=name, day=day)
+            write_standards(tree, facts, report)
+            restricted = _restricted(workspace, pictures)
+            if private and restricted:
+                mark_private(tree)
+            write_sums(tree, restricted)
             tree.rename(out)
     except OSError as error:
         raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
@@ -195,15 +207,22 @@ def _write_sources(
         text = json.dumps(records, indent=2, ensure_ascii=False)
         (folder / "test.json").write_text(text + "\n", encoding="utf-8")
     for sample in pictures.values():
+        made = workspace.root / sample.image
+        if not made.is_file():
+            raise ReleaseError(
+                f"{made}: the picture is gone; build again:  medrcube build {workspace.root}"
+            )
         if sample.id in kept:
-            target = tree / dataset_name(sample.source) / _picture_path(sample)
-            try:
-                shutil.copyfile(workspace.root / sample.image, target)
-            except FileNotFoundError:
-                raise ReleaseError(
-                    f"{workspace.root / sample.image}: the picture is gone; build again:  "
-                    f"medrcube build {workspace.root}"
-                ) from None
+            shutil.copyfile(made, tree / _place(sample))
+
+
+def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:
+    """Pictures that may not be passed on: path in a private release -> file."""
+    return {
+        _place(sample): workspace.root / sample.image
+        for sample in pictures.values()
+        if not sample.redistribute
+    }
 
 
 def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
@@ -231,57 +250,26 @@ def _picture_path(sample: Sample) -> str:
     return f"pictures/{Path(sample.image).name}"
 
 
+def _place(sample: Sample) -> str:
+    """Path of a picture in a release."""
+    return f"{dataset_name(sample.source)}/{_picture_path(sample)}"
+
+
 def _write_proofs(
     workspace: Workspace,
     tree: Path,
     taken: Chosen,
     pictures: Mapping[str, Sample],
-    audit: Mapping[str, Any],
 ) -> None:
     with (tree / "recipes.jsonl").open("w", encoding="utf-8") as file:
         for line in workspace.recipes.read_text(encoding="utf-8").splitlines():
             recipe = json.loads(line)
             sample = pictures.get(recipe["sample"])
             if sample is not None:
-                place = f"{dataset_name(sample.source)}/{_picture_path(sample)}"
                 restricted = not sample.redistribute
-                row = {**recipe, "image": place, "restricted": restricted}
+                row = {**recipe, "image": _place(sample), "restricted": restricted}
                 file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")
     frame = items_to_frame(taken.items)
     frame["version"] = [taken.versions.get(name, 0) for name in frame["id"]]
     frame["readers"] = [taken.readers.get(name, 0) for name in frame["id"]]
     write_parquet(tree / "items.parquet", frame)
-    text = json.dumps(audit, indent=2, sort_keys=True, ensure_ascii=False)
-    (tree / "audit.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _card(
-    sources: Mapping[str, Source],
-    report: ReleaseReport,
-    items: Sequence[Item],
-    audit: Mapping[str, Any],
-    *,
-    name: str,
-    private: bool,
-) -> str:
-    counts: dict[str, int] = {}
-    for item in items:
-        counts[item.source] = counts.get(item.source, 0) + 1
-    used = [sources[source].card for source in sorted(counts)]
-    return render_card(
-        "dataset.md",
-        name=name,
-        version=__version__,
-        report=report,
-        cards=used,
-        counts=counts,
-        private=private,
-        editions=audit["ontologies"]["editions"],
-        review=audit["review"],
-    )
-
-
-def _write_sums(tree: Path) -> None:
-    files = sorted(path for path in tree.rglob("*") if path.is_file())
-    lines = [f"{sha256_of(path)}  {path.relative_to(tree).as_posix()}\n" for path in files]
-    (tree / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from medrcube.build.samples import Sample
 from medrcube.build.scan import Scan
 from medrcube.records import Case, Problem
 from medrcube.sources.card import Card
+from medrcube.sources.contract import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +80,12 @@ def build_source(
     recipes: list[str] = []
     queries: list[Query] = []
     grounds = Grounds(card=card)
+    origin = origin_of(found.source, found.layout.layout)
     problems: list[Problem] = []
     for case in found.cases:
         made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
         samples.extend(sample for sample, _ in made)
-        recipes.extend(_line(sample, recipe) for sample, recipe in made)
+        recipes.extend(_line(sample, recipe, origin) for sample, recipe in made)
         problems.extend(results[case.key].problems)
         shown = [sample for sample, _ in made]
         queries.extend(derive(card, case, shown, grounds=grounds))
@@ -101,6 +103,17 @@ def build_source(
     )
 
 
+def origin_of(source: Source, layout: str) -> dict[str, Any]:
+    """What of a source decides its pictures, beside its raw files; stands in every recipe."""
+    adapter = (source.folder / "adapter.py").read_bytes()
+    return {
+        "layout": layout,
+        "card": source.card.fingerprint[:16],
+        "adapter": hashlib.sha256(adapter).hexdigest()[:16],
+        "policy": asdict(source.card.pixels),
+    }
+
+
 def still_unread(unread: Sequence[Unread], engine: Engine, images: Path) -> bool:
     """Try cases again that could not be read; whether each fails as it did."""
     before = {(it.job.source, it.job.case.key): it.rendered for it in unread}
@@ -108,8 +121,8 @@ def still_unread(unread: Sequence[Unread], engine: Engine, images: Path) -> bool
     return all(rendered == before[job.source, job.case.key] for job, rendered in again)
 
 
-def _line(sample: Sample, recipe: Mapping[str, Any]) -> str:
-    entry = {"sample": sample.id, "image": sample.image, **recipe}
+def _line(sample: Sample, recipe: Mapping[str, Any], origin: Mapping[str, Any]) -> str:
+    entry = {"sample": sample.id, "image": sample.image, "origin": origin, **recipe}
     return json.dumps(entry, sort_keys=True) + "\n"
 
 

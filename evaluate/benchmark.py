@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.images import UnusablePictureError, read_picture
-from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+from medrcube.release_rows import LETTERS, BadRowError, read_row
+from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
+from medrcube.strict_json import BadJsonError, read_list
+from medrcube.taxonomy import Anatomy, Modality, Task
 
-LETTERS = "ABCD"
-"""Letters that a release has options for."""
+__all__ = ["LETTERS", "Benchmark", "Item", "item_from_json", "item_to_json", "load_benchmark"]
 
 SHOWN_PROBLEMS = 10
 """So many problems are listed when a release is refused."""
+
+MOST_PROBLEMS = 1000
+"""After so many problems no further row is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,36 +110,24 @@ class Benchmark:
             return None
 
 
-def load_benchmark(root: Path) -> Benchmark:
+def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     """Read and check every ``<SOURCE>/test.json`` directly below ``root``.
 
-    Links are followed, because download caches keep files behind links; a path may still not
-    climb out of its folder.
+    A link may lead to another place in the release, or, in a download of the Hugging Face hub,
+    to the store where the hub keeps files; nothing else outside the release is ever opened.
+
+    Args:
+        root: folder of the release.
+        pictures: refuse a release with a picture that must not be opened, because a link leads
+            out of the release or it is no plain file. Whoever opens none need not ask.
 
     Raises:
         ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
     """
-    tables = sorted(root.glob("*/test.json"))
-    if not tables:
-        raise ReleaseError(
-            f"{root}: no <SOURCE>/test.json in it; expected the folder of a release, "
-            "the one that holds a sub-folder for each source"
-        )
-    problems: list[str] = []
-    items: list[Item] = []
-    seen: set[tuple[str, str]] = set()
-    for table in tables:
-        for index, row in enumerate(_rows(table, problems)):
-            where = f"{table.parent.name}/test.json item {index}"
-            try:
-                item = _item(row, folder=table.parent.name)
-            except _RowError as error:
-                problems.append(f"{where}: {error}")
-                continue
-            if (item.dataset, item.id) in seen:
-                problems.append(f"{where}: id {item.id!r} is used twice in {item.dataset}")
-            seen.add((item.dataset, item.id))
-            items.append(item)
+    loader = _Loader(root, pictures=pictures)
+    for table in tables_of(root):
+        loader.read(table)
+    problems = loader.problems
     if problems:
         shown = "\n".join(f"  {problem}" for problem in problems[:SHOWN_PROBLEMS])
         more = len(problems) - SHOWN_PROBLEMS
@@ -142,7 +135,7 @@ def load_benchmark(root: Path) -> Benchmark:
         raise ReleaseError(
             f"{root}: {len(problems)} problem(s) in the release, no model is asked:\n{shown}{tail}"
         )
-    return Benchmark(root=root, items=tuple(items))
+    return Benchmark(root=root, items=tuple(loader.items))
 
 
 def item_to_json(item: Item) -> dict[str, Any]:
@@ -179,106 +172,68 @@ def item_from_json(row: Mapping[str, Any]) -> Item:
     )
 
 
-class _RowError(Exception):
-    """One row of a release breaks a rule."""
+class _Loader:
+    """Reads tables, and collects their items and what is wrong with them."""
 
+    def __init__(self, root: Path, *, pictures: bool) -> None:
+        self.items: list[Item] = []
+        self.problems: list[str] = []
+        self._root = root
+        self._checks_pictures = pictures
+        self._names: set[tuple[str, str]] = set()
+        self._pictures: dict[str, str | None] = {}
 
-def _rows(table: Path, problems: list[str]) -> Iterator[Mapping[str, Any]]:
-    name = f"{table.parent.name}/test.json"
-    try:
-        rows = json.loads(table.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
-        problems.append(f"{name}: cannot be read as JSON: {error}")
-        return
-    if not isinstance(rows, list):
-        problems.append(f"{name}: holds one {type(rows).__name__}; expected a list of items")
-        return
-    yield from rows
+    def read(self, table: Path) -> None:
+        name = table.relative_to(self._root).as_posix()
+        try:
+            with opened(self._root, table) as file:
+                for index, row in enumerate(read_list(file)):
+                    if len(self.problems) >= MOST_PROBLEMS:
+                        return
+                    self._take(row, table.parent.name, f"{name} item {index}")
+        except BadJsonError as error:
+            self.problems.append(f"{name}: cannot be read as JSON: {error}")
+        except ReleaseError as error:
+            self.problems.append(str(error))
 
-
-_Axis = TypeVar("_Axis", Task, Modality, Anatomy)
-
-
-def _item(row: Any, *, folder: str) -> Item:
-    if not isinstance(row, dict):
-        raise _RowError(f"is a {type(row).__name__}; expected an object")
-    options = _options(row)
-    restricted = row.get("restricted")
-    if restricted not in (None, True, False):
-        raise _RowError(f"restricted is {restricted!r}; expected true or false")
-    return Item(
-        id=_identifier(row),
-        dataset=_text(row, "dataset"),
-        question=_text(row, "question"),
-        options=options,
-        key=_key(row, options),
-        task=_member(row, "task", Task),
-        modality=_member(row, "modality", Modality),
-        parts=_member(row, "parts", Anatomy),
-        image=_image(row, folder),
-        original_task=_optional_text(row, "original_task"),
-        restricted=bool(restricted),
-    )
-
-
-def _text(row: Mapping[str, Any], field: str) -> str:
-    value = row.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise _RowError(f"{field} is {value!r}; expected a text")
-    return value
-
-
-def _optional_text(row: Mapping[str, Any], field: str) -> str | None:
-    return None if row.get(field) in (None, "") else _text(row, field)
-
-
-def _identifier(row: Mapping[str, Any]) -> str:
-    value = row.get("id")
-    return str(value) if type(value) is int else _text(row, "id")
-
-
-def _member(row: Mapping[str, Any], field: str, axis: type[_Axis]) -> _Axis:
-    try:
-        return axis.parse(_text(row, field))
-    except UnknownNameError as error:
-        raise _RowError(f"{field}: {error}") from error
-
-
-def _options(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    options = []
-    for letter in LETTERS:
-        text = _optional_text(row, f"option_{letter}")
-        if text is not None:
-            options.append((letter, text))
-    if len(options) < 2:
-        raise _RowError(f"has {len(options)} option(s); expected two to four")
-    folded = [" ".join(text.split()).casefold() for _, text in options]
-    if len(set(folded)) < len(folded):
-        raise _RowError(f"two options have one text: {[text for _, text in options]}")
-    return tuple(options)
-
-
-def _key(row: Mapping[str, Any], options: tuple[tuple[str, str], ...]) -> str:
-    answer = _text(row, "gt_answer")
-    keys = [letter for letter, text in options if text.strip() == answer.strip()]
-    if len(keys) != 1:
-        raise _RowError(
-            f"gt_answer {answer!r} is none of the options {[text for _, text in options]}"
+    def _take(self, row: Any, folder: str, where: str) -> None:
+        try:
+            found = read_row(row)
+        except BadRowError as error:
+            self.problems.append(f"{where}: {error}")
+            return
+        if (found.dataset, found.id) in self._names:
+            self.problems.append(f"{where}: id {found.id!r} is used twice in {found.dataset}")
+        self._names.add((found.dataset, found.id))
+        image = None if found.image is None else f"{folder}/{found.image}"
+        problem = self._problem_of(image) if image and self._checks_pictures else None
+        if problem is not None:
+            self.problems.append(f"{where}: {problem}")
+        self.items.append(
+            Item(
+                id=found.id,
+                dataset=found.dataset,
+                question=found.question,
+                options=found.options,
+                key=found.key,
+                task=found.task,
+                modality=found.modality,
+                parts=found.parts,
+                image=image,
+                original_task=found.original_task,
+                restricted=found.restricted,
+            )
         )
-    index = row.get("correct_index")
-    if index is not None and (type(index) is not int or index != LETTERS.index(keys[0])):
-        raise _RowError(
-            f"correct_index is {index!r}, but gt_answer is option {keys[0]} "
-            f"(index {LETTERS.index(keys[0])}, counted from 0)"
-        )
-    return keys[0]
 
-
-def _image(row: Mapping[str, Any], folder: str) -> str | None:
-    value = _optional_text(row, "image_path")
-    if value is None:
-        return None
-    path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts or "\\" in value or ":" in value or "\0" in value:
-        raise _RowError(f"image_path {value!r} leaves its folder; expected pictures/<name>")
-    return str(folder / path)
+    def _problem_of(self, image: str) -> str | None:
+        """Why a picture must not be opened; one that is absent is no problem here."""
+        if image not in self._pictures:
+            self._pictures[image] = None
+            try:
+                state = state_of(self._root, self._root / image)
+            except ReleaseError as error:
+                self._pictures[image] = str(error)
+            else:
+                if state is not None and state.st_size > LARGEST_PICTURE:
+                    self._pictures[image] = f"{image}: has {state.st_size:,} bytes; expected less"
+        return self._pictures[image]

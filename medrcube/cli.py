@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medrcube.cli_ontologies import ontologies_app
-from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers
+from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers, pairs
+from medrcube.cli_reconstruct import reconstruct
+from medrcube.cli_review import review_app
 from medrcube.cli_sources import sources_app
+from medrcube.cli_validate import validate
 from medrcube.errors import MedrcubeError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -30,18 +32,22 @@ app = typer.Typer(
 )
 app.add_typer(sources_app, name="sources")
 app.add_typer(ontologies_app, name="ontologies")
+app.add_typer(review_app, name="review")
 
 EXTRA_OF = {
     **dict.fromkeys(
         (
             *("av", "deflate", "h5py", "nibabel", "numpy", "openpyxl", "pandas", "PIL"),
-            *("pyarrow", "pydicom", "SimpleITK", "xlrd"),
+            *("pyarrow", "pydicom", "scipy", "SimpleITK", "xlrd"),
         ),
         "build",
     ),
     "distributed": "dask",
     **dict.fromkeys(("oxrdflib", "pronto", "pyoxigraph", "rdflib"), "ontologies"),
     "openai": "evaluate",
+    **dict.fromkeys(("argon2", "csp", "django", "waitress", "whitenoise"), "review"),
+    "psycopg": "postgresql",
+    "great_expectations": "validate",
     "torch": "local",
     "transformers": "local",
 }
@@ -101,6 +107,14 @@ def build(
     ] = None,
     workers: Workers = 0,
     seed: Annotated[int | None, typer.Option(help="Replaces the seed of the workspace.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Counts to aim at: medrcube, or FILE.toml of your own."),
+    ] = None,
+    switch_on: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Source that the profile leaves out; may be repeated."),
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Turn raw data into pictures and items; the same command again goes on or does nothing."""
@@ -113,13 +127,19 @@ def build(
 
     reporter = Reporter(json_output=json_output)
     where = _engine(engine, scheduler, workers)
-    roots = {name: Path(root).absolute() for name, root in _pairs(source).items()}
+    roots = {name: Path(root).absolute() for name, root in pairs(source).items()}
     if roots and not (directory / CONFIG).exists():
         init_workspace(directory, roots)
         reporter.note(f"made {directory / CONFIG}")
     workspace = open_workspace(directory).with_sources(roots)
-    if seed is not None:
-        workspace = replace(workspace, settings=replace(workspace.settings, seed=seed))
+    settings = workspace.settings
+    settings = replace(
+        settings,
+        seed=settings.seed if seed is None else seed,
+        profile=profile or settings.profile,
+        switched_on=tuple(switch_on or settings.switched_on),
+    )
+    workspace = replace(workspace, settings=settings)
     report = run_build(workspace, find_sources(extra or ()), where, reporter)
     _show_build(report, workspace.root, reporter)
     reporter.data(asdict(report))
@@ -161,7 +181,17 @@ def release(
         f"{report.items:,} items, {report.pictures:,} pictures, {report.withheld:,} withheld, "
         f"{report.unreviewed:,} unreviewed: {report.out}"
     )
+    if report.held:
+        reporter.result(f"{report.held:,} items left out: clinicians have spoken against them")
+    if report.changed:
+        reporter.result(
+            f"{report.changed:,} items were built anew after they were judged: import them again"
+        )
     reporter.data({**asdict(report), "out": str(report.out)})
+
+
+app.command()(reconstruct)
+app.command()(validate)
 
 
 @app.command()
@@ -249,18 +279,6 @@ def _engine(name: str, scheduler: str | None, workers: int) -> Engine:
     return DaskEngine(scheduler, workers or usable_cores())
 
 
-def _pairs(values: list[str] | None) -> Mapping[str, str]:
-    pairs: dict[str, str] = {}
-    for value in values or ():
-        name, equals, root = value.partition("=")
-        if not (name and equals and root):
-            raise MedrcubeError(f"--source {value}: expected ID=ROOT, such as busi=/data/BUSI")
-        if name in pairs:
-            raise MedrcubeError(f"--source {name} is given twice; name each source once")
-        pairs[name] = root
-    return pairs
-
-
 def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
     from medrcube.build.audit import describe_rules
 
@@ -280,6 +298,10 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
     )
     for pair in report.shared:
         reporter.note(f"not independent: {pair}")
+    if report.profile is not None:
+        reporter.table(*report.profile.table())
+        for line in report.profile.lines():
+            reporter.result(line)
     for line in describe_rules(json.loads((root / "audit.json").read_text(encoding="utf-8"))):
         reporter.result(line)
     if report.llm is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+
+from medrcube.errors import MedrcubeError
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object for programs.")]
 Extra = Annotated[
@@ -18,3 +21,20 @@ Roots = Annotated[
 ]
 EngineName = Literal["local", "dask"]
 Workers = Annotated[int, typer.Option(help="Processes; 0 takes every core.", min=0)]
+
+
+def pairs(values: list[str] | None) -> Mapping[str, str]:
+    """What ``--source ID=ROOT`` names.
+
+    Raises:
+        MedrcubeError: one has another form, or two name one source.
+    """
+    named: dict[str, str] = {}
+    for value in values or ():
+        name, equals, root = value.partition("=")
+        if not (name and equals and root):
+            raise MedrcubeError(f"--source {value}: expected ID=ROOT, such as busi=/data/BUSI")
+        if name in named:
+            raise MedrcubeError(f"--source {name} is given twice; name each source once")
+        named[name] = root
+    return named

@@ -30,6 +30,8 @@ evidence = "B"           # weakest evidence that a wrong option is wrong: A read
                          # B implied absent, C only not mentioned (not recommended)
 difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed takes any
 items_per_cell = 100     # at most so many items for each source and task; 0 means all
+# profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
+# switched_on = []       # sources that the profile switches off and you want
 quarantine_gate = 0.05   # the build reports failure when a larger share of cases fails
 
 # [ontologies]           # your own index of HPO, RadLex and ICD-11
@@ -63,6 +65,8 @@ class BuildSettings:
     evidence: Grade = Grade.B
     difficulty: Wanted = Wanted.MIXED
     items_per_cell: int = 100
+    profile: str = ""
+    switched_on: tuple[str, ...] = ()
     quarantine_gate: float = 0.05
 
 
@@ -182,7 +186,7 @@ def open_workspace(root: Path) -> Workspace:
     sources = table.mapping("sources", default={})
     workspace = Workspace(
         root=root,
-        settings=_settings(build),
+        settings=_settings(build, root),
         sources={name: (root / path).resolve() for name, path in sources.items()},
         llm=_llm(table.table("llm")) if "llm" in data else None,
         ontology_index=_index(root, table.table("ontologies", optional=True)),
@@ -211,14 +215,17 @@ def patient_key(workspace: Workspace) -> bytes:
         raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _settings(table: TomlTable) -> BuildSettings:
+def _settings(table: TomlTable, root: Path) -> BuildSettings:
     default = BuildSettings()
+    profile = table.text("profile", default=default.profile)
     settings = BuildSettings(
         seed=table.integer("seed", default=default.seed),
         options=table.integer("options", default=default.options),
         evidence=table.choice("evidence", Grade, default=default.evidence),
         difficulty=table.choice("difficulty", Wanted, default=default.difficulty),
         items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
+        profile=str((root / profile).resolve()) if profile.endswith(".toml") else profile,
+        switched_on=table.texts("switched_on", default=default.switched_on),
         quarantine_gate=table.number("quarantine_gate", default=default.quarantine_gate),
     )
     if not 2 <= settings.options <= 4:

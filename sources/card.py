@@ -16,6 +16,7 @@ from pathlib import Path
 
 from medrcube.errors import CardError
 from medrcube.records import Absence, FactKind, Grade, Scope
+from medrcube.sources.adoption import Adoption, adoption
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
@@ -191,7 +192,8 @@ class Card:
 
     ``roi`` is the least and the most of a picture that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
-    cases whose adapter says otherwise.
+    cases whose adapter says otherwise. ``adopt`` holds the ways from folders of the published
+    release to cases, where one is known.
     """
 
     id: str
@@ -213,6 +215,7 @@ class Card:
     fields: Mapping[str, Field]
     quirks: tuple[Quirk, ...]
     overlaps: tuple[Overlap, ...]
+    adopt: tuple[Adoption, ...]
     fingerprint: str
 
     @property
@@ -270,6 +273,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         fields={entry.name: entry for entry in fields},
         quirks=tuple(_quirk(entry) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
+        adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
         fingerprint=fingerprint,
     )
     table.unique("layout", [layout.name for layout in card.layouts])

@@ -45,6 +45,8 @@ _NAMES = {
     "evidence": "Evidence of the label",
     "licence": "Licence",
 }
+_FOR_PROGRAMS = frozenset({"fingerprint"})
+"""What tells a later import whether the item has changed, and a reader nothing."""
 _RULES = {rule.id: rule.asks for rule in RULES}
 
 
@@ -62,7 +64,7 @@ def provenance(version: ItemVersion) -> list[Fact]:
     return [
         Fact(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)
         for name, value in known.items()
-        if (text := _plain(value))
+        if name not in _FOR_PROGRAMS and (text := _plain(value))
     ]
 
 

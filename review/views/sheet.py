@@ -176,7 +176,7 @@ def open_sheet(claim: Claim, values: Values) -> dict[str, object]:
     version, mine = claim.version, claim.blind.option
     wrong = [place for place in range(len(version.options)) if place != version.key]
     return {
-        "pane": Pane(picture=version.picture, overlay=version.overlay, marked=False),
+        "pane": Pane(picture=version.picture, overlay=version.overlay, marked=version.asks_mark),
         "options": [
             OptionSheet(
                 letter=_letter(place),

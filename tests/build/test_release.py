@@ -84,8 +84,7 @@ def test_the_published_loader_takes_every_item(write):
 
 def test_every_file_is_in_the_sums_and_every_sum_holds(write):
     out = write().out
-    lines = (out / "SHA256SUMS").read_text().splitlines()
-    sums = dict(reversed(line.split("  ", 1)) for line in lines)
+    sums = _sums(out / "SHA256SUMS")
     files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     assert set(sums) == files - {"SHA256SUMS"}
     for name, digest in sums.items():
@@ -109,6 +108,7 @@ def test_restricted_pictures_are_withheld_and_their_recipes_stay(write, toy, bui
     assert all(item["restricted"] for item in _items(report.out))
     assert (report.out / "recipes.jsonl").read_text()
     assert "left out because their licences" in (report.out / "README.md").read_text()
+    assert not (report.out / "PRIVATE.md").exists()
 
 
 def test_a_private_release_keeps_them_and_says_so(write, toy, built, quiet):
@@ -116,7 +116,43 @@ def test_a_private_release_keeps_them_and_says_so(write, toy, built, quiet):
     report = write(private=True)
     assert report.withheld == 0
     assert list(report.out.rglob("*.png"))
-    assert "Private: do not share" in (report.out / "README.md").read_text()
+    assert "Private: do not share" in (report.out / "PRIVATE.md").read_text()
+
+
+def test_every_file_of_a_private_release_is_in_one_of_two_lists_of_sums(write, toy, built, quiet):
+    _restrict(toy, built, quiet)
+    out = write(private=True).out
+    sums = [_sums(out / name) for name in ("SHA256SUMS", "SHA256SUMS.restricted")]
+    files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    assert sums[0].keys() | sums[1].keys() == files - {"SHA256SUMS"}
+    assert not sums[0].keys() & sums[1].keys()
+    for name, digest in (*sums[0].items(), *sums[1].items()):
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+
+
+def test_editions_differ_in_restricted_pictures_and_their_mark_alone(write, toy, built, quiet):
+    _restrict(toy, built, quiet)
+    public, private = write("public").out, write("private", private=True).out
+    for path in public.rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (private / path.relative_to(public)).read_bytes()
+    names = [{p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+             for out in (private, public)]  # fmt: skip
+    assert names[0] - names[1] == _sums(public / "SHA256SUMS.restricted").keys()
+
+
+def test_without_a_restricted_picture_there_is_no_mark(write):
+    out = write(private=True).out
+    assert not (out / "PRIVATE.md").exists()
+    assert not (out / "SHA256SUMS.restricted").exists()
+    assert "PRIVATE.md" not in (out / "README.md").read_text()
+
+
+def test_a_withheld_picture_that_is_lost_stops_a_public_release_too(write, toy, built, quiet):
+    _restrict(toy, built, quiet)
+    next(built.images.rglob("*.png")).unlink()
+    with pytest.raises(ReleaseError, match="build again"):
+        write()
 
 
 def test_without_reviews_nothing_is_released_unless_asked_and_the_card_says_it(write):
@@ -164,3 +200,7 @@ def test_two_releases_of_one_build_are_equal(write):
     for path in one.rglob("*"):
         if path.is_file():
             assert path.read_bytes() == (two / path.relative_to(one)).read_bytes()
+
+
+def _sums(path):
+    return dict(reversed(line.split("  ", 1)) for line in path.read_text().splitlines())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -51,6 +52,9 @@ def test_published_spellings_are_read(load, row):
         ({"parts": None}, "parts is None"),
         ({"question": "  "}, "question is"),
         ({"id": None}, "id is None"),
+        ({"question": "\ud800"}, "question holds half of a character"),
+        ({"question": "why " * 10_000}, "question has 40,000 characters"),
+        ({"restricted": 1}, "restricted is 1"),
         ({"restricted": "yes"}, "restricted is 'yes'"),
     ],
 )
@@ -86,10 +90,10 @@ def test_all_problems_are_counted_and_the_first_are_shown(load, row):
     assert "and 2 more" in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["{}", "[1]", "not json"])
-def test_a_malformed_table_is_refused(tmp_path, text):
+@pytest.mark.parametrize("data", [b"{}", b"[1]", b"not json", b"[" * 10**5, b'["\xff"]', b""])
+def test_a_malformed_table_is_refused(tmp_path, data):
     (tmp_path / "ALPHA").mkdir()
-    (tmp_path / "ALPHA/test.json").write_text(text)
+    (tmp_path / "ALPHA/test.json").write_bytes(data)
     with pytest.raises(ReleaseError, match=r"ALPHA/test\.json"):
         load_benchmark(tmp_path)
 
@@ -122,13 +126,69 @@ def test_the_digest_changes_with_a_question(tmp_path, row, write_release):
     assert one != two
 
 
-def test_pictures_behind_links_are_read(tmp_path, row, write_release):
-    root = write_release(tmp_path / "r", [row(0)])
-    picture = root / "ALPHA/pictures/p0.png"
-    blob = tmp_path / "blob"
-    picture.rename(blob)
-    picture.symlink_to(blob)
+def test_a_download_of_the_hub_is_read_through_its_links(tmp_path, row, write_release):
+    """huggingface_hub keeps ``snapshots/<revision>/FILE`` as a link to ``blobs/<digest>``."""
+    root = write_release(tmp_path / "cache/snapshots/main", [row(0)])
+    (tmp_path / "cache/blobs").mkdir()
+    for number, file in enumerate(sorted(root.rglob("*.*"))):
+        blob = tmp_path / f"cache/blobs/{number}"
+        file.rename(blob)
+        file.symlink_to(os.path.relpath(blob, file.parent))
     assert load_benchmark(root).image_digests["ALPHA/pictures/p0.png"] is not None
+
+
+def test_a_link_to_another_place_in_the_release_is_followed(release):
+    picture = release / "ALPHA/pictures/p0.png"
+    picture.rename(release / "ALPHA/other.png")
+    picture.symlink_to("../other.png")
+    assert load_benchmark(release).image_digests["ALPHA/pictures/p0.png"] is not None
+
+
+@pytest.mark.parametrize("what", ["ALPHA/pictures/p0.png", "ALPHA/pictures", "ALPHA/test.json"])
+def test_a_link_that_leads_out_is_refused(what, release, tmp_path):
+    (release / what).rename(tmp_path / "elsewhere")
+    (release / what).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ReleaseError, match="a link leads out of the release"):
+        load_benchmark(release)
+
+
+def test_a_store_of_the_hub_that_is_itself_a_link_is_not_trusted(tmp_path, row, write_release):
+    root = write_release(tmp_path / "cache/snapshots/main", [row(0)])
+    (tmp_path / "private").mkdir()
+    (root / "ALPHA/pictures/p0.png").rename(tmp_path / "private/secret.png")
+    (tmp_path / "cache/blobs").symlink_to(tmp_path / "private")
+    (root / "ALPHA/pictures/p0.png").symlink_to(tmp_path / "cache/blobs/secret.png")
+    with pytest.raises(ReleaseError, match="a link leads out of the release"):
+        load_benchmark(root)
+
+
+@pytest.mark.parametrize("what", ["ALPHA/pictures/p0.png", "ALPHA/test.json"])
+def test_a_named_pipe_is_refused_and_never_opened(what, release):
+    (release / what).unlink()
+    os.mkfifo(release / what)
+    with pytest.raises(ReleaseError, match="is a named pipe; expected a plain file"):
+        load_benchmark(release)
+
+
+def test_a_table_that_is_a_folder_is_refused(release):
+    (release / "ALPHA/test.json").unlink()
+    (release / "ALPHA/test.json").mkdir()
+    with pytest.raises(ReleaseError, match="is a folder; expected a plain file"):
+        load_benchmark(release)
+
+
+def test_a_table_behind_a_broken_link_is_not_passed_over(release):
+    (release / "BETA").mkdir()
+    (release / "BETA/test.json").symlink_to("nowhere")
+    with pytest.raises(ReleaseError, match=r"BETA/test\.json: is missing"):
+        load_benchmark(release)
+
+
+def test_after_a_thousand_problems_no_further_row_is_read(tmp_path):
+    (tmp_path / "ALPHA").mkdir()
+    (tmp_path / "ALPHA/test.json").write_text("[" + "[]," * 5000 + "broken")
+    with pytest.raises(ReleaseError, match=r"1000 problem\(s\)"):
+        load_benchmark(tmp_path)
 
 
 def test_a_file_that_is_no_picture_has_no_digest(tmp_path, row, write_release):

@@ -7,8 +7,8 @@ imported at the top of a test file.
 - ``database``: clean tables, no rows; the ``Place`` of this test (folder, address).
 - ``project``: the same with a project; ``project(gold_rate=0.5)`` changes its policy.
 - ``person("reviewer")``, ``add_items(3)``: rows to work with. Password of everybody: ``PASSWORD``.
-- ``add_shown()``, ``signed_in("manager")``, ``taken()``: an item with pictures and evidence, a client
-  with a session, a reviewer who has taken such an item.
+- ``add_shown()``, ``signed_in("manager")``, ``taken()``: an item with pictures and evidence, a
+  client with a session, a reviewer who has taken such an item.
 - ``postgresql``: as ``database``, on a PostgreSQL server of its own; ``any_database``: both.
 """
 

@@ -26,6 +26,7 @@ function keep() {
   let active = false;
 
   restore();
+  if (!changed && isTouched()) note(); // typed while this script was on its way
 
   form.addEventListener("input", note);
   form.addEventListener("change", note);
@@ -142,6 +143,14 @@ function keep() {
     data.delete("csrfmiddlewaretoken");
     data.delete("milliseconds");
     return [...data.entries()];
+  }
+
+  function isTouched() {
+    return [...form.elements].some((element) =>
+      element.type === "radio" || element.type === "checkbox"
+        ? element.checked !== element.defaultChecked
+        : element.tagName === "TEXTAREA" && element.value !== element.defaultValue,
+    );
   }
 
   // What the browser still holds is what the server never got.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medrcube.build.audit import audit
 from medrcube.build.encode import encode_png, pixel_hash
 from medrcube.build.items import Item, Option, items_to_frame
 from medrcube.build.release import release
@@ -22,6 +23,7 @@ from medrcube.sources.contract import load_source
 from medrcube.workspace import BuildSettings, Workspace
 
 TEXTS = ("glioma", "meningioma", "abscess", "infarct")
+NO_INDEX = {"digest": None, "editions": []}
 
 
 class Bench:
@@ -96,7 +98,7 @@ class Bench:
                 "redistribute": True,
                 "frames": "3",
                 "reason": "the largest",
-                "recipe": "r" * 16,
+                "recipe": "0" * 16,
                 **changes,
             }
         )
@@ -110,13 +112,28 @@ class Bench:
         root = self.workspace.root
         samples_to_frame(self.samples.values()).to_parquet(self.workspace.samples)
         items_to_frame(self.items.values()).to_parquet(self.workspace.items)
-        lines = [
-            json.dumps({"sample": it.id, "image": it.image}) + "\n" for it in self.samples.values()
-        ]
+        lines = [json.dumps(_recipe(it)) + "\n" for it in self.samples.values()]
         (root / "recipes.jsonl").write_text("".join(lines))
-        editions = {"digest": None, "editions": []}
-        (root / "audit.json").write_text(json.dumps({"failures": [], "ontologies": editions}))
+        found = audit(list(self.samples.values()), list(self.items.values()), (), {})
+        rest = {"failures": [], "dropped": {}, "shared_images": [], "ontologies": NO_INDEX}
+        (root / "audit.json").write_text(json.dumps({**found, **rest}))
         return self.workspace
+
+
+def _recipe(sample):
+    return {
+        "sample": sample.id,
+        "image": sample.image,
+        "source": sample.source,
+        "case": sample.case,
+        "pixel_sha256": sample.pixel_sha256,
+        "files": {"raw.png": "0" * 64},
+        "images": [{"files": ["raw.png"], "member": ""}],
+        "origin": {"layout": "flat", "card": "0" * 64, "adapter": "0" * 64, "pixels": {}},
+        "mark": {"kind": sample.artefact},
+        "epoch": 1,
+        "encoder": "none",
+    }
 
 
 def _option(text, place):

@@ -72,7 +72,8 @@ def test_unreviewed_items_are_said_loudly(three, readers, back, write_release):
     back()
     made = write_release(allow_unreviewed=True)
     card = (made.out / "README.md").read_text()
-    first = card.split("\n\n")[1]
+    title, first = card.split("\n# ", 1)[1].split("\n\n")[:2]
+    assert title.startswith("v1")
     assert "**Not reviewed: 3 of 3 items" in first
     assert "3 are not reviewed" in card
     assert told(made)["unreviewed"] == 3
@@ -149,7 +150,7 @@ def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(
 ):
     review()
     back()
-    three.change("a", key=1)
+    three.change("a", question="Which diagnosis fits this MRI image best?")
     three.write()
     made = write_release()
     assert (set(published(made)), made.changed) == ({"b", "c"}, 1)

@@ -152,7 +152,7 @@ def walked(project, monkeypatch):
     def make(variant, *parts):
         with transaction.atomic():
             users = [
-                User.objects.create(email=email, pseudonym=name, password="!")
+                User.objects.create(email=email, pseudonym=name)
                 for email, name in (
                     ("me@example.org", "reader-me"),
                     ("zqother@example.org", "reader-zqother"),

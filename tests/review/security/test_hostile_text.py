@@ -99,7 +99,9 @@ def test_what_is_stored_comes_back_as_text_on_every_page(ill):
     blind.post(ill.address("review-blind"), SAID)
     said += clean(blind.get(ill.address("review")))
     assert [name for name in PLANTED if sign(name) not in said and PLANTED[name]] == []
-    assert [name for name, how in PLANTED.items() if how == "whole" and hostile(name) not in said] == []
+    assert [
+        name for name, how in PLANTED.items() if how == "whole" and hostile(name) not in said
+    ] == []
 
 
 SAID = {"option": "1", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}

@@ -45,8 +45,9 @@ UP = (
     "./../secret.key", "x/../../secret.key",
 )  # fmt: skip
 ABSOLUTE = (
-    "/etc/passwd", "%2fetc%2fpasswd", "//etc/passwd", "file:///etc/passwd", "c:%5cwindows%5cwin.ini",
-    "C:/windows/win.ini", "%5c%5cserver%5cshare%5cx.png", "\\\\server\\share\\x.png",
+    "/etc/passwd", "%2fetc%2fpasswd", "//etc/passwd", "file:///etc/passwd",
+    "c:%5cwindows%5cwin.ini", "C:/windows/win.ini", "%5c%5cserver%5cshare%5cx.png",
+    "\\\\server\\share\\x.png",
 )  # fmt: skip
 SIBLING = ("../assets2/x.png", "%2e%2e%2fassets2%2fx.png", "assets2/x.png", "2/x.png")
 DEVICES = ("con", "CON", "nul", "NUL.png", "aux", "prn.png", "com1", "COM1.png", "lpt1", "con.%20")

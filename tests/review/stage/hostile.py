@@ -1,5 +1,8 @@
 """Text that tries to be more than text, for every column that text comes into from outside."""
 
+from django.utils import timezone
+from stage.world import TEXTS, WHY
+
 from medrcube.review.audit import Entry, record
 from medrcube.review.models import (
     Adjudication,
@@ -11,8 +14,6 @@ from medrcube.review.models import (
     Review,
     ReviewReason,
 )
-from django.utils import timezone
-from stage.world import TEXTS, WHY
 
 ATTACK = (
     """ "><script>alert(1)</script><img src=x onerror=alert(1)> ' onmouseover='alert(1)' x='"""

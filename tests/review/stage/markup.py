@@ -31,17 +31,11 @@ class Markup(HTMLParser):
         if tag in FORBIDDEN or (tag == "meta" and "http-equiv" in known):
             self._fault(tag, "stands in the page")
         for name, value in attrs:
-            if name.startswith("on") or name in ("style", "srcdoc", "srcset", "ping"):
-                self._fault(tag, name)
-            if name in LOADS and not is_ours(value or ""):
-                self._fault(tag, f"{name}={value}")
-            if name in ("value", "title", "aria-label", "alt", "placeholder", "content"):
-                self._texts.append(value or "")
-        if tag in ("script", "link") and not known.get("src", known.get("href", "")).startswith(
-            "/static/review/"
-        ):
-            self._fault(tag, "is not ours")
-        if tag == "img" and not (known.get("src") or "").startswith("/pictures/"):
+            self._attribute(tag, name, value or "")
+        home = {"script": "/static/review/", "link": "/static/review/", "img": "/pictures/"}.get(
+            tag
+        )
+        if home and not (known.get("src") or known.get("href") or "").startswith(home):
             self._fault(tag, "is not ours")
         if tag == "a":
             self.links.append(known["href"])
@@ -49,6 +43,14 @@ class Markup(HTMLParser):
                 self._fault(tag, "opens a window that knows us")
         self._form(tag, known)
         self._inside.append(tag)
+
+    def _attribute(self, tag, name, value):
+        if name.startswith("on") or name in ("style", "srcdoc", "srcset", "ping"):
+            self._fault(tag, name)
+        if name in LOADS and not is_ours(value):
+            self._fault(tag, f"{name}={value}")
+        if name in ("value", "title", "aria-label", "alt", "placeholder", "content"):
+            self._texts.append(value)
 
     def _form(self, tag, known):
         if tag == "form":

@@ -1,0 +1,100 @@
+"""Small linear programs in whole or real numbers, put together row by row and solved by HiGHS.
+
+HiGHS (Huangfu and Hall 2018) comes with SciPy, which is loaded on first use: most builds need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Rows:
+    """Bounds on sums of variables: ``low <= sum of factor x variable <= high``.
+
+    Args:
+        columns: number of variables.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+        self._entries: list[tuple[int, int, float]] = []
+        self._bounds: list[tuple[float, float]] = []
+
+    def add(self, entries: Iterable[tuple[int, float]], low: float, high: float) -> None:
+        """Bound the sum of (variable, factor) pairs."""
+        row = len(self._bounds)
+        self._entries += [(row, column, factor) for column, factor in entries]
+        self._bounds.append((low, high))
+
+    def widen(self, columns: int) -> int:
+        """Add variables; returns the place of the first."""
+        self.columns += columns
+        return self.columns - columns
+
+    def copy(self) -> Rows:
+        """The same rows, to be added to."""
+        rows = Rows(self.columns)
+        rows._entries, rows._bounds = [*self._entries], [*self._bounds]
+        return rows
+
+    def constraint(self) -> Any:
+        """The rows as SciPy takes them."""
+        row, column, factor = zip(*self._entries, strict=True)
+        low, high = zip(*self._bounds, strict=True)
+        matrix = import_module("scipy.sparse").coo_array(
+            (factor, (row, column)), shape=(len(self._bounds), self.columns)
+        )
+        return import_module("scipy.optimize").LinearConstraint(matrix.tocsr(), low, high)
+
+
+def least(
+    objective: Floats,
+    rows: Rows,
+    *,
+    low: Floats | float = 0.0,
+    high: Floats | float = np.inf,
+    integral: Floats | None = None,
+) -> Floats | None:
+    """Variables at the least objective, proven; ``None`` where nothing satisfies the rows.
+
+    Args:
+        objective: cost of each variable, (variables,).
+        rows: bounds on sums.
+        low: least value of each variable.
+        high: greatest value of each variable.
+        integral: 1 for variables that take whole numbers, else 0; all real by default.
+    """
+    optimize = import_module("scipy.optimize")
+    found = optimize.milp(
+        objective,
+        constraints=rows.constraint(),
+        bounds=optimize.Bounds(low, high),
+        integrality=integral,
+        options={"mip_rel_gap": 0.0},
+    )
+    return None if found.x is None else np.asarray(found.x, dtype=np.float64)
+
+
+def nearest(point: Floats, rows: Rows, *, low: Floats, high: Floats) -> Floats | None:
+    """The whole point within the bounds whose distances to ``point`` sum to least, if any."""
+    count = len(point)
+    wide = rows.copy()
+    first = wide.widen(2 * count)  # of each variable the part below the point and the one above
+    for n in range(count):
+        parts = [(n, 1.0), (first + n, 1.0), (first + count + n, -1.0)]
+        wide.add(parts, float(point[n]), float(point[n]))
+    found = least(
+        np.concatenate([np.zeros(count), np.ones(2 * count)]),
+        wide,
+        low=np.concatenate([low, np.zeros(2 * count)]),
+        high=np.concatenate([high, np.full(2 * count, np.inf)]),
+        integral=np.concatenate([np.ones(count), np.zeros(2 * count)]),
+    )
+    return None if found is None else np.round(found[:count])

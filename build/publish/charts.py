@@ -1,0 +1,130 @@
+"""What the pictures of the audit page are drawn from: the cube, and scores with their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+STEPS = (1, 3, 10, 30, 100, 300)
+"""Fewest items of each shade of the cube."""
+
+FEW = 10
+"""Cells with fewer items are hatched, as on the page of an evaluation."""
+
+Name = tuple[str, str, str]
+"""Anatomy, modality and task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell of the cube.
+
+    Attributes:
+        name: anatomy, modality and task.
+        items: how many there are.
+        planned: how many the profile had planned; ``None`` without a profile.
+        shade: 1 (few) to 6 (many); 0 for none.
+        anchor: of its contact sheet.
+    """
+
+    name: Name
+    items: int
+    planned: int | None
+    shade: int
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """Score of a trick in one task, with what luck may do.
+
+    Attributes:
+        name: the task.
+        n: how many items were counted.
+        score: share of right answers, or ``None`` where it could not be measured.
+        low: two standard errors below, not under 0.
+        high: two standard errors above, not over 1.
+        chance: of guessing.
+        least: bound below, 0 where there is none.
+        most: bound above.
+        within: whether the score lies within the bounds.
+    """
+
+    name: str
+    n: int
+    score: float | None
+    low: float
+    high: float
+    chance: float
+    least: float
+    most: float
+    within: bool | None
+
+
+def cube(
+    counts: Mapping[str, int], profile: Mapping[str, Any] | None
+) -> list[tuple[Modality, list[tuple[Task, list[Cell | None]]]]]:
+    """For each modality its rows of tasks, a cell or nothing for each anatomy.
+
+    Args:
+        counts: ``by_voxel`` of an audit.
+        profile: ``profile`` of an audit, or ``None``.
+    """
+    planned = {name: row["planned"] for name, row in profile["cells"].items()} if profile else None
+    return [
+        (
+            modality,
+            [
+                (task, [_cell((anatomy, modality, task), counts, planned) for anatomy in Anatomy])
+                for task in Task
+            ],
+        )
+        for modality in Modality
+    ]
+
+
+def filled(counts: Mapping[str, int]) -> int:
+    """How many cells have items."""
+    return sum(count > 0 for count in counts.values())
+
+
+def anchor(cell: Name) -> str:
+    """Name of the place of a cell on the page."""
+    return "-".join(cell).lower().replace(" ", "-")
+
+
+def bands(rows: Sequence[Mapping[str, Any]]) -> list[Band]:
+    """Rows of figures of a batch rule that states scores; an empty list for other rules."""
+    return [_band(row) for row in rows if "accuracy" in row]
+
+
+def _band(row: Mapping[str, Any]) -> Band:
+    score, error = row["accuracy"], row["se"] or 0.0
+    return Band(
+        name=row["task"],
+        n=row["n"],
+        score=score,
+        low=max(0.0, (score or 0.0) - 2 * error),
+        high=min(1.0, (score or 0.0) + 2 * error),
+        chance=row["chance"],
+        least=row.get("least") or 0.0,
+        most=min(1.0, row["threshold"] or 0.0),
+        within=row["within"],
+    )
+
+
+def _cell(name: Name, counts: Mapping[str, int], planned: Mapping[str, int] | None) -> Cell | None:
+    key = " / ".join(name)
+    items, aim = counts.get(key, 0), planned.get(key, 0) if planned is not None else None
+    if not items and not aim:
+        return None
+    return Cell(
+        name=name,
+        items=items,
+        planned=aim,
+        shade=sum(items >= step for step in STEPS),
+        anchor=anchor(name),
+    )

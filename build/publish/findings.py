@@ -1,0 +1,192 @@
+"""What can be wrong with a release, what to do about each, and how often it was found.
+
+Of every kind of fault the first examples are kept and the rest is counted, so that a tree with a
+million faults gives a page and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Level = Literal["error", "warning"]
+
+EXAMPLES = 3
+"""So many examples of a fault are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One kind of fault.
+
+    Attributes:
+        title: what is wrong.
+        advice: what to do.
+        level: its weight in a release that medrcube made.
+        foreign: its weight in one that has no proofs, such as the published one.
+    """
+
+    title: str
+    advice: str
+    level: Level = "error"
+    foreign: Level = "error"
+
+
+@dataclass(slots=True, kw_only=True)
+class Finding:
+    """One kind of fault that was found.
+
+    Attributes:
+        check: its name.
+        level: its weight here.
+        title: what is wrong.
+        advice: what to do.
+        count: how often.
+        examples: the first of them.
+    """
+
+    check: str
+    level: Level
+    title: str
+    advice: str
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+class Findings:
+    """Collects faults, by kind."""
+
+    def __init__(self, *, foreign: bool) -> None:
+        self._foreign = foreign
+        self._found: dict[str, Finding] = {}
+
+    def add(self, check: str, example: str, *, count: int = 1) -> None:
+        """Note a fault; ``check`` is a key of ``CHECKS``."""
+        known = CHECKS[check]
+        level = known.foreign if self._foreign else known.level
+        finding = self._found.get(check) or Finding(
+            check=check, level=level, title=known.title, advice=known.advice
+        )
+        self._note(finding, [example], count)
+
+    def add_contract(
+        self, rule: str, level: Level, message: str, examples: list[str], *, count: int
+    ) -> None:
+        """Note a rule of the contracts that does not hold."""
+        title, _, advice = message.partition("; ")
+        finding = Finding(check=f"contract {rule}", level=level, title=title, advice=advice)
+        self._note(finding, examples, count)
+
+    def sorted(self) -> tuple[Finding, ...]:
+        """Errors first, then by name."""
+        return tuple(sorted(self._found.values(), key=lambda it: (it.level != "error", it.check)))
+
+    def _note(self, finding: Finding, examples: list[str], count: int) -> None:
+        self._found[finding.check] = finding
+        finding.count += count
+        finding.examples += examples[: max(EXAMPLES - len(finding.examples), 0)]
+
+
+_AGAIN = "release again, or get the tree again from where it came"
+_WARN: Level = "warning"
+
+CHECKS: dict[str, Check] = {
+    # The tree
+    "link": Check(title="a link lies in the tree", advice="put the file itself there"),
+    "special": Check(title="what lies there is no plain file", advice="remove it"),
+    "file-name": Check(
+        title="a file name holds characters that cannot be shown", advice="rename or remove it"
+    ),
+    "too-many-files": Check(title="the tree is too large to be a release", advice=_AGAIN),
+    # SHA256SUMS
+    "sums": Check(title="a list of digests cannot be read", advice=_AGAIN),
+    "digest": Check(title="a file is not the one that was released", advice=_AGAIN),
+    "file-missing": Check(title="a listed file is missing", advice=_AGAIN),
+    "file-extra": Check(
+        title="a file is in no list of digests", advice="remove it, or release again"
+    ),
+    "restricted-missing": Check(
+        title="restricted pictures are not in this private tree",
+        advice="make them from your own copies:  medrcube reconstruct",
+        level=_WARN,
+        foreign=_WARN,
+    ),
+    # Tables
+    "table": Check(title="a test.json cannot be read", advice=_AGAIN),
+    "row": Check(title="a row is no item", advice="remove it from its test.json"),
+    "field": Check(title="a field does not hold what it should", advice="mend the field"),
+    "fields": Check(
+        title="an item does not have exactly the published fields",
+        advice="add what lacks and remove what is too much",
+        foreign=_WARN,
+    ),
+    "task": Check(title="a task is not known", advice="use the published spelling"),
+    "modality": Check(title="a modality is not known", advice="use the published spelling"),
+    "parts": Check(title="a region is not known", advice="use the published spelling"),
+    "spelling": Check(
+        title="a word of the taxonomy is spelt in another way",
+        advice="use the published spelling, which other tools compare with",
+        foreign=_WARN,
+    ),
+    "options": Check(
+        title="the options are not two to four different texts", advice="mend or remove the item"
+    ),
+    "empty-option": Check(
+        title="an option is there and empty", advice="leave the field out", foreign=_WARN
+    ),
+    "key": Check(title="the key is not exactly one option", advice="mend or remove the item"),
+    "key-text": Check(
+        title="the key and its option differ in white space",
+        advice="make them equal: the published evaluator compares them as they are",
+    ),
+    "image-path": Check(title="image_path leads out of the folder", advice="write pictures/<name>"),
+    "folder": Check(
+        title="dataset is not the name of the folder", advice="rename one", foreign=_WARN
+    ),
+    # Pictures
+    "picture-missing": Check(title="the picture of an unrestricted item is missing", advice=_AGAIN),
+    "restricted-picture": Check(
+        title="a picture that may not be passed on lies in a public tree",
+        advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
+    ),
+    "picture-damaged": Check(title="a picture cannot be decoded", advice=_AGAIN),
+    "picture-format": Check(
+        title="a picture is no 8-bit grey or colour PNG",
+        advice="write 8-bit PNG: other tools clip or lose what lies beyond",
+    ),
+    "picture-extras": Check(
+        title="a picture holds more than its pixels",
+        advice="write it again without metadata, which can say who a patient is",
+        foreign=_WARN,
+    ),
+    "picture-text": Check(
+        title="a picture holds text or EXIF",
+        advice="write it again without metadata, which can say who a patient is",
+    ),
+    "picture-size": Check(title="a picture is too large to be one", advice="look at the source"),
+    "pixel-hash": Check(title="the pixels are not those of the recipe", advice=_AGAIN),
+    # Proofs
+    "proof-missing": Check(title="a file that proves the release is missing", advice=_AGAIN),
+    "recipes": Check(title="recipes.jsonl cannot be read", advice=_AGAIN),
+    "recipe-missing": Check(title="no recipe says how a picture was made", advice=_AGAIN),
+    "recipe-unused": Check(title="a recipe is about no picture of an item", advice=_AGAIN),
+    "restricted-flag": Check(
+        title="the files disagree on whether a picture may be passed on", advice=_AGAIN
+    ),
+    "items-table": Check(title="items.parquet cannot be read", advice=_AGAIN),
+    "items-differ": Check(title="items.parquet and test.json disagree", advice=_AGAIN),
+    "audit": Check(title="audit.json cannot be read", advice=_AGAIN),
+    "audit-failed": Check(title="the audit failed", advice="mend the items, and release again"),
+    "audit-count": Check(title="audit.json and the items disagree", advice=_AGAIN),
+    "licence-table": Check(
+        title="licences.csv does not say of every item what its licence is", advice=_AGAIN
+    ),
+    # The Parquet edition
+    "edition": Check(title="a file of the Parquet edition cannot be read", advice=_AGAIN),
+    "edition-differs": Check(title="the Parquet edition and test.json disagree", advice=_AGAIN),
+    # Engines
+    "gx-disagrees": Check(
+        title="Great Expectations and the contracts disagree", advice="please report it"
+    ),
+}
+"""Every kind of fault but the contracts, by name."""

@@ -1,0 +1,87 @@
+"""All pairs of 64-bit hashes that differ in few bits, without comparing every pair.
+
+The bits are dealt into ``distance + 3`` bands. Two hashes that differ in at most ``distance`` bits
+differ in at most so many bands, so that they agree in three bands at least (the pigeonhole
+principle); one table for every three bands, sorted by their bits, brings all such pairs together.
+This is the scheme of Manku, Jain and Sarma, "Detecting near-duplicates for web crawling", 2007
+(doi 10.1145/1242572.1242592). Three bands, not one, because medical pictures look alike: their
+low bits repeat, and a key of few bits would put a large part of them into one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+BITS = 64
+_AGREE = 3
+_AT_ONCE = 1 << 20
+"""Most candidates that are looked at together, 16 MB."""
+
+Hashes = NDArray[np.uint64]
+Pairs = NDArray[np.int64]
+
+
+def pairs_within(hashes: Hashes, distance: int) -> Iterator[Pairs]:
+    """Every pair of hashes that differ in at most ``distance`` bits, each once.
+
+    Args:
+        hashes: (n,).
+        distance: largest number of bits, 0 to 20.
+
+    Yields:
+        (k, 3): place of the one, place of the other, which is larger, and the distance. Pieces
+        come as they are found, in an order that the hashes decide.
+
+    Raises:
+        ValueError: the distance is out of range.
+    """
+    if not 0 <= distance <= 20:
+        raise ValueError(f"distance {distance}, expected 0 to 20 of {BITS} bits")
+    masks = _bands(distance + _AGREE)
+    for chosen in combinations(range(len(masks)), _AGREE):
+        key = hashes & np.bitwise_or.reduce(masks[list(chosen)])
+        for first, second in _alike(key):
+            differing = hashes[first] ^ hashes[second]
+            bits = np.bitwise_count(differing)
+            near = bits <= distance
+            # Found in several tables: told of in the first of them alone.
+            for band in range(chosen[-1]):
+                if band not in chosen:
+                    near &= (differing & masks[band]) != 0
+            if near.any():
+                pair = np.sort(np.stack([first[near], second[near]], axis=1), axis=1)
+                yield np.column_stack([pair, bits[near].astype(np.int64)])
+
+
+def _bands(number: int) -> Hashes:
+    """Masks that share out all bits; neighbours go to different bands, as they say much alike."""
+    return np.array(
+        [sum(1 << bit for bit in range(band, BITS, number)) for band in range(number)], np.uint64
+    )
+
+
+def _alike(keys: Hashes) -> Iterator[tuple[Pairs, Pairs]]:
+    """Places of all pairs of equal keys, a piece at a time."""
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], np.True_)) + 1
+    end = np.repeat(ends, np.diff(ends, prepend=0))
+    left = np.flatnonzero(end - np.arange(len(keys)) > 1)
+    waiting: list[tuple[Pairs, Pairs]] = []
+    size = step = 0
+    while len(left):
+        step += 1
+        left = left[left + step < end[left]]
+        waiting.append((order[left], order[left + step]))
+        size += len(left)
+        if size >= _AT_ONCE or not len(left):
+            yield _joined(waiting)
+            waiting, size = [], 0
+
+
+def _joined(parts: list[tuple[Pairs, Pairs]]) -> tuple[Pairs, Pairs]:
+    return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])

@@ -1,0 +1,162 @@
+"""What became of each picture that a release lacks, for people and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """What became of a picture."""
+
+    ALREADY_THERE = "already-there"
+    REBUILT = "rebuilt"
+    RAW_FILE_MISSING = "raw-file-missing"
+    RAW_FILE_DIFFERS = "raw-file-differs"
+    RAW_TREE_REFUSED = "raw-tree-refused"
+    CASE_MISSING = "case-missing"
+    NOT_RENDERED = "not-rendered"
+    HASH_DIFFERS = "hash-differs"
+    SOURCE_NOT_GIVEN = "source-not-given"
+    UNKNOWN_SOURCE = "unknown-source"
+    NO_RECIPE = "no-recipe"
+
+    THERE_UNPROVED = "there-unproved"
+    PLACED_BY_NAME = "placed-by-name"
+    MATCHED_BY_NAME = "matched-by-name"
+    NAME_NOT_UNDERSTOOD = "name-not-understood"
+    NO_PICTURE_NAMED = "no-picture-named"
+    NO_RULE = "no-rule"
+
+
+THERE = frozenset(
+    {Status.ALREADY_THERE, Status.REBUILT, Status.THERE_UNPROVED, Status.PLACED_BY_NAME}
+)
+"""The picture lies in the tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawFile:
+    """A raw file that is not the one that the release was made of.
+
+    Attributes:
+        name: relative to the raw root, as the release recorded it.
+        recorded: its SHA-256 there; ``None`` for one that the release was not made of.
+        found: SHA-256 of the file in this copy; ``None`` where there is none.
+        found_name: what that file is called here, where that is something else.
+    """
+
+    name: str
+    recorded: str | None
+    found: str | None = None
+    found_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one picture.
+
+    Attributes:
+        image: its path in the release; for an item without one, the id of the item.
+        status: what became of it.
+        case: key of its case, as far as it is known.
+        stage: for ``hash-differs``, the first stage at which the rendering differs.
+        detail: why, in words.
+        raw: raw files that are missing or others than those recorded.
+    """
+
+    image: str
+    status: Status
+    case: str = ""
+    stage: str = ""
+    detail: str = ""
+    raw: tuple[RawFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOutcome:
+    """What became of the pictures of one source.
+
+    Attributes:
+        source: its id; where no source is known, the name of the folder in the release.
+        pictures: one outcome for each picture, in order of path.
+        notes: what holds for all of them.
+    """
+
+    source: str
+    pictures: tuple[Outcome, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Mapping[Status, int]:
+        """How many pictures have each status, in the order of ``Status``."""
+        found = Counter(outcome.status for outcome in self.pictures)
+        return {status: found[status] for status in Status if found[status]}
+
+    @property
+    def short(self) -> int:
+        """How many pictures are not in the tree."""
+        return sum(outcome.status not in THERE for outcome in self.pictures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconstruction:
+    """What became of the pictures of a release, source by source."""
+
+    sources: tuple[SourceOutcome, ...]
+
+    @property
+    def short(self) -> int:
+        """How many pictures are not in the tree."""
+        return sum(source.short for source in self.sources)
+
+    def stated(self) -> dict[str, Any]:
+        """The report for programs; what is empty is left out."""
+        return {
+            "short": self.short,
+            "sources": {
+                source.source: {
+                    "counts": {str(status): count for status, count in source.counts.items()},
+                    "notes": list(source.notes),
+                    "pictures": [_stated(outcome) for outcome in source.pictures],
+                }
+                for source in self.sources
+            },
+        }
+
+    def reasons(self, most: int) -> Iterator[str]:
+        """Why pictures are short, a line for each reason, at most so many of a status."""
+        for source in self.sources:
+            for status in source.counts:
+                if status not in THERE:
+                    yield from _reasons(source, status, most)
+
+
+def _reasons(source: SourceOutcome, status: Status, most: int) -> Iterator[str]:
+    alike: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in source.pictures:
+        if outcome.status is status:
+            alike.setdefault((outcome.stage, outcome.detail), []).append(outcome)
+    for (stage, detail), outcomes in list(alike.items())[:most]:
+        at = f" at {stage}" if stage else ""
+        more = f" (and {len(outcomes) - 1:,} more)" if len(outcomes) > 1 else ""
+        yield f"{status}{at}  {outcomes[0].image}{more}: {detail}"
+    rest = sum(len(outcomes) for outcomes in list(alike.values())[most:])
+    if rest:
+        yield f"{status}  {rest:,} more of {source.source}; --report FILE names them all"
+
+
+def _stated(outcome: Outcome) -> dict[str, Any]:
+    return {
+        name: [_filled(asdict(file)) for file in value] if name == "raw" else value
+        for name, value in _filled(
+            {name: getattr(outcome, name) for name in Outcome.__dataclass_fields__}
+        ).items()
+    }
+
+
+def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value not in ("", None, ())}

@@ -1,0 +1,156 @@
+"""How a release tree is opened, by whoever reads one: nothing in it is trusted.
+
+A tree may come from a stranger. Nothing outside it is read, whatever its links and paths say; a
+file that is no plain file is never opened, for reading from a named pipe never ends; and JSON is
+read one row at a time, so that no table takes more memory than its longest row.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from medrcube.errors import ReleaseError
+
+TABLE = "test.json"
+"""Table of one source, in the folder of the source."""
+
+LARGEST_PICTURE = 256 * 2**20
+"""Bytes of the largest picture file that is opened."""
+
+_SHOWN = 100
+
+
+def tables_of(root: Path) -> list[Path]:
+    """Every ``<SOURCE>/test.json`` directly below ``root``, sorted; also those that are no files.
+
+    Raises:
+        ReleaseError: ``root`` is no folder that can be read, or there is none.
+    """
+    try:
+        with os.scandir(root) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError as error:
+        raise ReleaseError(
+            f"{root}: cannot be read ({error.strerror}); expected the folder of a release"
+        ) from None
+    tables = [root / name / TABLE for name in names if os.path.lexists(root / name / TABLE)]
+    if not tables:
+        raise ReleaseError(
+            f"{root}: no <SOURCE>/test.json in it; expected the folder of a release, "
+            "the one that holds a sub-folder for each source"
+        )
+    return tables
+
+
+def state_of(root: Path, path: Path) -> os.stat_result | None:
+    """State of the plain file that ``path`` leads to; ``None`` where nothing is there.
+
+    Raises:
+        ReleaseError: it is no plain file, or a link leads out of the tree.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        state = real.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{_name(root, path)}: cannot be read ({error})") from None
+    if not any(real.is_relative_to(place) for place in _places(root)):
+        raise ReleaseError(
+            f"{_name(root, path)}: a link leads out of the release; put the file itself there"
+        )
+    if not stat.S_ISREG(state.st_mode):
+        raise ReleaseError(f"{_name(root, path)}: is {kind_of(state)}; expected a plain file")
+    return state
+
+
+@contextmanager
+def opened(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io.BufferedReader]:
+    """Open a plain file of a tree for reading.
+
+    Args:
+        root: folder of the release.
+        path: the file.
+        largest: most bytes that it may have.
+
+    Raises:
+        ReleaseError: it is missing, no plain file, too large or unreadable, or a link leads out.
+    """
+    if state_of(root, path) is None:
+        raise ReleaseError(f"{_name(root, path)}: is missing")
+    # What was a plain file a moment ago may be a pipe by now: never wait, look again.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        file = os.fdopen(os.open(path, flags), "rb")
+    except OSError as error:
+        raise ReleaseError(f"{_name(root, path)}: cannot be read ({error.strerror})") from None
+    with file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            raise ReleaseError(f"{_name(root, path)}: is {kind_of(state)}; expected a plain file")
+        if largest is not None and state.st_size > largest:
+            raise ReleaseError(
+                f"{_name(root, path)}: has {state.st_size:,} bytes; expected at most {largest:,}"
+            )
+        yield file
+
+
+def kind_of(state: os.stat_result) -> str:
+    """What lies at a path, in words."""
+    names = {
+        stat.S_IFREG: "a plain file",
+        stat.S_IFDIR: "a folder",
+        stat.S_IFLNK: "a link",
+        stat.S_IFIFO: "a named pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    return names.get(stat.S_IFMT(state.st_mode), "a device")
+
+
+def leaves(value: str) -> bool:
+    """Whether a path, written with ``/``, could lead out of the folder that it is relative to."""
+    return (
+        not value
+        or value.startswith("/")
+        or ".." in PurePosixPath(value).parts
+        or "\\" in value
+        or re.match(r"[A-Za-z]:", value) is not None
+        or not value.isprintable()
+    )
+
+
+def stored_in_cache(root: Path, path: Path) -> bool:
+    """Whether a link is one of a download of the Hugging Face hub, which keeps files elsewhere."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(place) for place in _places(root)[1:])
+
+
+def shown(value: object) -> str:
+    """A value from a stranger's file as it may stand in a message: short, without controls."""
+    text = repr(value[: 2 * _SHOWN] if isinstance(value, (str, list)) else value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
+
+
+def _name(root: Path, path: Path) -> str:
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    return name if name.isprintable() else shown(name)
+
+
+def _places(root: Path) -> list[Path]:
+    """Where the files of a release may lie: in its folder, and in the store of a hub download.
+
+    ``huggingface_hub`` keeps ``<repository>/snapshots/<revision>/FILE`` as a link to
+    ``<repository>/blobs/<digest>``. A store that is itself a link holds no file by its real path.
+    """
+    real = root.resolve()
+    for folder in (real, *real.parents):
+        store = folder.parent.parent / "blobs"
+        if folder.parent.name == "snapshots" and store.is_dir():
+            return [real, store]
+    return [real]

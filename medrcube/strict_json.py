@@ -1,0 +1,193 @@
+"""JSON of strangers: strict, and bounded in memory whatever it holds.
+
+Stricter than ``json``: no ``NaN`` or infinity, no key twice in an object, UTF-8 only. A list is
+read one element at a time and an element may have a mebibyte, so ten million brackets or half a
+gigabyte of empty lists cost no more than a good table does.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+LONGEST_ROW = 2**20
+"""Characters of the longest element of a list."""
+
+LONGEST_LINE = 2**24
+"""Bytes of the longest line of a JSON Lines file: a series names each of its files."""
+
+MOST_PARTS = 2_000_000
+"""Most values in a document that is read as a whole."""
+
+_CHUNK = 2**16
+_NEAR = 16
+"""So near the end of what has been read, an error or the end of a value may be none."""
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class BadJsonError(ValueError):
+    """A file is not the JSON that was expected; the message says where and why."""
+
+
+def read_list(file: BinaryIO) -> Iterator[Any]:
+    """Elements of a JSON list, one at a time.
+
+    Raises:
+        BadJsonError: the file is no JSON list of reasonable elements in UTF-8.
+    """
+    window = _Window(file)
+    first = window.next_character()
+    if first != "[":
+        kind = {"{": "an object", "": "nothing", '"': "a text"}.get(first, "no list")
+        raise BadJsonError(f"holds {kind}; expected a list of items")
+    window.at += 1
+    number = 0
+    if window.next_character() == "]":
+        window.at += 1
+    else:
+        while True:
+            yield window.element(number)
+            number += 1
+            mark = window.next_character()
+            window.at += 1
+            if mark == "]":
+                break
+            if mark != ",":
+                found = "the file ends" if not mark else f"{mark!r} stands"
+                raise BadJsonError(f"after item {number - 1} {found}; expected ',' or ']'")
+            window.next_character()
+    if window.next_character():
+        raise BadJsonError("something stands behind the list; expected the end of the file")
+
+
+def read_lines(file: BinaryIO) -> Iterator[Any]:
+    """Values of a JSON Lines file, one at a time; empty lines are left out.
+
+    Raises:
+        BadJsonError: a line is no JSON in UTF-8, or far too long.
+    """
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise BadJsonError(f"line {number} has more than {LONGEST_LINE:,} bytes")
+        if line.strip():
+            try:
+                yield read_document(line)
+            except BadJsonError as error:
+                raise BadJsonError(f"line {number}: {error}") from None
+
+
+def read_document(data: bytes) -> Any:
+    """A whole JSON document.
+
+    Raises:
+        BadJsonError: it is no JSON in UTF-8, is nested too deep or holds too many values.
+    """
+    if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_PARTS:
+        raise BadJsonError(f"holds more than {MOST_PARTS:,} values")
+    try:
+        text = data.decode("utf-8-sig")
+        value, end = _DECODER.raw_decode(text, _space(text, 0))
+    except RecursionError:
+        raise BadJsonError("is nested too deep") from None
+    except UnicodeDecodeError as error:
+        raise BadJsonError(_not_utf8(error)) from None
+    except json.JSONDecodeError as error:
+        raise BadJsonError(f"is no JSON: {error.msg} at character {error.pos}") from None
+    except ValueError as error:
+        raise BadJsonError(str(error)) from None
+    if _space(text, end) < len(text):
+        raise BadJsonError(f"something stands behind the value, at character {end}")
+    return value
+
+
+class _Window:
+    """The part of a text that is being looked at."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.at = 0
+        self._text = ""
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+
+    def next_character(self) -> str:
+        """The next character that is no white space, which is skipped; empty at the end."""
+        while True:
+            self.at = _space(self._text, self.at)
+            if self.at < len(self._text):
+                return self._text[self.at]
+            if not self._more():
+                return ""
+
+    def element(self, number: int) -> Any:
+        """The value that begins here."""
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self.at)
+            except RecursionError:
+                raise BadJsonError(f"item {number} is nested too deep") from None
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _NEAR
+                known = len(self._text) - self.at
+                if cut and known > LONGEST_ROW:
+                    raise BadJsonError(
+                        f"item {number} has more than {LONGEST_ROW:,} characters"
+                    ) from None
+                if not (cut and self._more()):
+                    raise BadJsonError(f"item {number} is no JSON: {error.msg}") from None
+            except ValueError as error:
+                raise BadJsonError(f"item {number}: {error}") from None
+            else:
+                # A number near the end of what has been read may go on, such as 12 in "12.".
+                if end < len(self._text) - _NEAR or not self._more():
+                    self.at = end
+                    return value
+
+    def _more(self) -> bool:
+        rest = self._text[self.at :]
+        # As much again: an element that spans many chunks is not parsed for each of them.
+        data = self._file.read(max(_CHUNK, len(rest)))
+        try:
+            found = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise BadJsonError(_not_utf8(error)) from None
+        if data:  # at the end of the file all places stay what they are
+            self._text, self.at = rest + found, 0
+        return bool(data)
+
+
+def _space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON; expected a number")
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"is not UTF-8: {error.reason}"
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_number
+)

@@ -1,0 +1,103 @@
+"""Releases of a toy source of which some pictures may not be passed on."""
+
+import json
+
+import pytest
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.publish.validate import validate
+from medrcube.build.release import release
+from medrcube.console import Reporter
+from medrcube.sources.contract import load_source
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+BARRED = 'patient="CANARY-" + path.stem, redistribute=letter != "m",'
+
+
+@pytest.fixture
+def released(toy, workspace, tmp_path, quiet):
+    """Write a release of the built workspace: ``released("name", private=True)``."""
+    adapter = toy.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace('patient="CANARY-" + path.stem,', BARRED))
+    sources = {"toy": load_source(toy.folder)}
+    build(workspace, sources, LocalEngine(1), quiet)
+
+    def write(name="release", **options):
+        return release(
+            workspace, sources, tmp_path / name, name="x", allow_unreviewed=True, **options
+        ).out
+
+    return write
+
+
+@pytest.fixture
+def public(released):
+    return released()
+
+
+@pytest.fixture
+def check(quiet):
+    """Validate a tree in this process: ``check(tree)``."""
+
+    def run(tree, **options):
+        return validate(tree, quiet, **{"workers": 1, **options})
+
+    return run
+
+
+@pytest.fixture
+def faults(check):
+    """Names of the checks that found something, as errors or as warnings."""
+
+    def run(tree, level="error"):
+        return {it.check for it in check(tree).findings if it.level == level}
+
+    return run
+
+
+@pytest.fixture
+def edit():
+    """Change the rows of the toy source: ``edit(tree, lambda rows: ...)``."""
+
+    def change(tree, work):
+        path = tree / "TOY/test.json"
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps(work(rows) or rows))
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def editions(tmp_path_factory):
+    """Both editions of a release of two sources, one of them barred: ``(public, private)``."""
+    root = tmp_path_factory.mktemp("editions")
+    found = find_sources()
+    sources = {name: found[name] for name in ("busi", "vindr-cxr")}
+    roots = {name: root / name for name in sources}
+    for name, source in sources.items():
+        source.build_fixture(roots[name], source.card.layouts[0].name)
+    workspace = Workspace(root=root / "workspace", settings=BuildSettings(), sources=roots)
+    build(workspace, sources, LocalEngine(1), Reporter(quiet=True))
+    for private, name in ((False, "public"), (True, "private")):
+        release(
+            workspace, sources, root / name, name="v1.2", allow_unreviewed=True, private=private
+        )
+    return root / "public", root / "private"
+
+
+@pytest.fixture
+def release_all(toy, workspace, tmp_path, quiet):
+    """Release the toy source with all pictures or none of them: ``release_all(barred=True)``."""
+
+    def write(*, barred):
+        adapter = toy.folder / "adapter.py"
+        label = f'patient="p" + path.stem, redistribute={not barred},'
+        text = adapter.read_text().replace('patient="CANARY-" + path.stem,', label)
+        adapter.write_text(text)
+        sources = {"toy": load_source(toy.folder)}
+        build(workspace, sources, LocalEngine(1), quiet)
+        return release(workspace, sources, tmp_path / "all", name="x", allow_unreviewed=True).out
+
+    return write

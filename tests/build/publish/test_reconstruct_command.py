@@ -1,0 +1,159 @@
+"""``medrcube reconstruct``: statuses, reports, and a kill at any moment."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from medrcube import cli
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process: ``run("build", ...)`` -> (status, out, err)."""
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return stopped.value.code or 0, out, err
+
+    return run_command
+
+
+@pytest.fixture
+def public(run, tmp_path):
+    """Both editions of a release of CAMUS, whose pictures may not be passed on, and of BUSI."""
+    named = []
+    for name in ("camus", "busi"):
+        assert run("sources", "fixture", name, tmp_path / name)[0] == 0
+        named += ["--source", f"{name}={tmp_path / name}"]
+    assert run("build", tmp_path / "w", "--workers", 1, *named)[0] == 0
+    for edition in ((), ("--private",)):
+        out = tmp_path / ("private" if edition else "public")
+        assert run("release", tmp_path / "w", out, "--allow-unreviewed", *edition)[0] == 0
+    return tmp_path / "public"
+
+
+def test_status_0_says_that_all_pictures_are_there(run, public, tmp_path):
+    status, out, _ = run("reconstruct", public, "--source", f"camus={tmp_path / 'camus'}")
+    assert status == 0
+    assert "rebuilt" in out
+    assert _files(public) == _files(tmp_path / "private")
+
+
+def test_status_1_says_what_is_short_and_how_to_get_it(run, public):
+    before = _files(public)
+    status, out, _ = run("reconstruct", public)
+    assert status == 1
+    assert "source-not-given" in out
+    assert "1. Open https://humanheart-project.creatis.insa-lyon.fr/database/" in out
+    assert _files(public) == before
+
+
+def test_status_2_says_what_is_wrong(run, public, tmp_path):
+    for arguments, told in (
+        ((tmp_path / "nowhere",), "nowhere"),
+        ((public, "--source", "camus"), "expected ID=ROOT"),
+        ((public, "--source", "camsu=x"), "did you mean 'camus'"),
+        ((public, "--source", f"camus={tmp_path / 'none'}"), "does not exist"),
+        ((public, "--by-name"), "--adopt"),
+        ((public, "--adopt"), "leave out --adopt"),
+        ((public, "--report", public / "report.json"), "lies in the release"),
+    ):
+        status, _, err = run("reconstruct", *arguments)
+        assert (status, told in err) == (2, True), err
+
+
+def test_programs_get_one_object_with_every_picture(run, public, tmp_path):
+    report = tmp_path / "report.json"
+    status, out, _ = run("reconstruct", public, "--json", "--report", report)
+    assert status == 1
+    told = json.loads(out)
+    assert told == json.loads(report.read_text())
+    camus = told["sources"]["camus"]
+    assert camus["counts"] == {"source-not-given": told["short"]}
+    assert len(camus["pictures"]) == told["short"]
+    assert set(camus["pictures"][0]) == {"image", "status", "case", "detail"}
+    assert set(told["sources"]["busi"]["counts"]) == {"already-there"}
+
+
+# Children are forked off a process that has loaded everything: a kill lands in the work.
+NURSERY = """
+import os, random, signal, sys, time
+from pathlib import Path
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.publish.reconstruct import reconstruct
+from medrcube.console import Reporter
+from medrcube.sources.registry import find_sources
+import medrcube.build.readers.nifti
+
+tree, raw, kills = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+sources = find_sources()
+moments = random.Random(7)
+
+
+def start():
+    child = os.fork()
+    if child == 0:
+        try:
+            reconstruct(tree, {"camus": raw}, sources, LocalEngine(1), Reporter(quiet=True))
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+killed = 0
+partway = 0
+pictures = tree / "CAMUS" / "pictures"
+while killed < kills:
+    child = start()
+    before = len(list(pictures.glob("*.png")))
+    wanted = before + moments.randint(1, 12)
+    deadline = time.monotonic() + 20
+    while len(list(pictures.glob("*.png"))) < wanted and time.monotonic() < deadline:
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            break
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    killed += 1
+    partway += len(list(pictures.glob("*.png"))) > before
+_, status = os.waitpid(start(), 0)
+print(partway)
+sys.exit(status)
+"""
+
+
+def test_a_kill_at_any_moment_costs_only_what_was_in_flight(public, tmp_path):
+    script = tmp_path / "nursery.py"
+    script.write_text(NURSERY)
+    arguments = [sys.executable, script, public, tmp_path / "camus", "6"]
+    environment = {**os.environ, "TMPDIR": str(_folder(tmp_path / "temporary"))}
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 3
+    assert _files(public) == _files(tmp_path / "private")
+    shutil.rmtree(tmp_path / "temporary")
+
+
+def _folder(path):
+    path.mkdir()
+    return path
+
+
+def _files(tree):
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in tree.rglob("*")
+        if path.is_file()
+    }

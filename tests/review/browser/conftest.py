@@ -1,0 +1,155 @@
+"""Headless Chromium before the real server. Nothing but the server may be asked for anything."""
+
+import shutil
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import sync_playwright
+from stage.hostile import plant_the_rest, word
+from stage.servers import Server, serving
+from stage.world import ANONYMOUS, PASSWORD, stocked
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+# Whatever a page asks for is seen and refused by the fixtures below; this keeps the browser's own
+# services, which no page knows of, from asking.
+FLAGS = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """A running Chromium; one for all tests of this folder."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as driver:
+        # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        made = driver.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def new_page(browser):
+    """Open a page in a session of its own: ``new_page(color_scheme="dark")``.
+
+    The test fails when a page asks another host, breaks the content security policy, opens an
+    alert, or when a script of ours ends with an error.
+    """
+    contexts, outside, faults = [], [], []
+
+    def make(**options):
+        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        contexts.append(context)
+        context.route(is_outside, lambda route: route.abort())
+        context.on("request", lambda made: is_outside(made.url) and outside.append(made.url))
+        context.on("weberror", lambda error: faults.append(str(error.error)))
+        context.on("console", lambda said: is_fault(said) and faults.append(said.text))
+        context.on("dialog", answer_dialog)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        return page
+
+    def answer_dialog(dialog):
+        if dialog.type != "beforeunload":  # "leave the page?" is the browser's own
+            faults.append(f"{dialog.type}: {dialog.message}")
+        dialog.accept()
+
+    make.outside, make.faults = outside, faults
+    yield make
+    for context in contexts:
+        context.close()
+    assert outside == []
+    assert faults == []
+
+
+@pytest.fixture
+def page(new_page):
+    """One such page."""
+    return new_page()
+
+
+@pytest.fixture
+def site(browser, database):
+    """The application in this process; ``site.address``."""
+    with serving() as address:
+        yield SimpleNamespace(address=address)
+
+
+@pytest.fixture
+def server(browser, database):
+    """The application in a process that can be killed."""
+    made = Server(database)
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def sign_in():
+    """Sign in by the form: ``sign_in(page, site, email)``."""
+
+    def make(page, at, email, typed=PASSWORD):
+        page.goto(f"{at.address}/sign-in/")
+        page.get_by_label("E-mail address").fill(email)
+        page.get_by_label("Password").fill(typed)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Sign out").wait_for()
+        return page
+
+    return make
+
+
+@pytest.fixture
+def enter(site, new_page):
+    """Open a page as somebody of a world: ``enter(world, "manager")``."""
+
+    def make(world, who, **options):
+        page = new_page(**options)
+        if who != ANONYMOUS:
+            cookies = world.client(who).cookies
+            made = [
+                {"name": name, "value": it.value, "url": site.address}
+                for name, it in cookies.items()
+            ]
+            page.context.add_cookies(made)
+        return page
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """Where the first world is kept for the next tests."""
+    return tmp_path_factory.mktemp("world")
+
+
+@pytest.fixture
+def world(database, kept):
+    """A queue with one item of every kind and a person of every role."""
+    return stocked(database, kept)
+
+
+@pytest.fixture(scope="session")
+def kept_hostile(tmp_path_factory):
+    """Where the first hostile world is kept."""
+    return tmp_path_factory.mktemp("hostile")
+
+
+@pytest.fixture
+def ill(database, kept_hostile):
+    """The same with hostile text in every column."""
+    made = stocked(database, kept_hostile, word)
+    plant_the_rest(made)
+    return made
+
+
+def is_outside(address):
+    """Whether an address is not that of a server of ours."""
+    parts = urlsplit(address)
+    return parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1"
+
+
+def is_fault(said):
+    """Whether the console complains of more than a status such as 409, which pages handle."""
+    return said.type == "error" and not said.text.startswith("Failed to load resource")

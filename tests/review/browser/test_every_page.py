@@ -1,0 +1,187 @@
+"""Every page as the roles that see it: accessible in both colour schemes, narrow, harmless."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
+from stage.routes import every_route
+from stage.world import ANONYMOUS
+
+from medrcube.review.models import Claim
+
+ANSWER = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
+STRATUM = "?stratum=MRI+%7C+Abnormality+Diagnosis+%7C+knowledge"
+PAGES = {
+    ANONYMOUS: ["sign-in", "/me/"],
+    "reviewer": ["queue", "review", "me", "keys", "/nothing/", "STORED"],
+    "other": ["queue", "/review/?empty"],
+    "adjudicator": [
+        "home",
+        "items",
+        "item",
+        "item-edit",
+        "adjudication",
+        "adjudicate",
+        "me",
+        "EDITED",
+    ],
+    "manager": [
+        "home",
+        "items",
+        "item",
+        "item-edit",
+        "item-gold",
+        "quarantine",
+        "dashboard",
+        "agreement",
+        "me",
+        "/items/?state=adjudication",
+        "/items/?state=draft",
+        f"/dashboard/agreement/{STRATUM}",
+        "EDITED",
+        "GOLD",
+        "RELEASED",
+    ],
+    "administrator": ["home", "people", "person", "trail", "me", "keys"],
+}
+"""Routes by name, addresses, and items by kind, for each person."""
+NO_PAGE = {
+    "health", "sign-out", "review-blind", "review-submit", "review-draft", "review-give-back",
+    "picture", "quarantine-decide",
+}  # fmt: skip
+"""Routes that answer with no page of their own, or only when something is wrong with a form."""
+NARROW = 360
+SMALL = """() => [...document.querySelectorAll("main button, .choice, summary, .top a, main .button")]
+    .filter(part => part.getClientRects().length && part.getBoundingClientRect().height < 43.5)
+    .map(part => part.outerHTML)"""
+
+
+def address_of(world, name):
+    if name == "STORED":
+        return reverse("review", kwargs={"token": world.stored})
+    if name.isupper():
+        return reverse("item", kwargs={"item": world.items[name.lower()]})
+    return name if name.startswith("/") else world.address(name)
+
+
+def assert_accessible(page, what):
+    """By every rule of axe, in the light scheme and, for what depends on it, in the dark one."""
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
+    found = Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    contrast = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+    found += Axe().run(page, options=contrast).response["violations"]
+    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == [], what
+
+
+def test_every_page_is_looked_at():
+    named = {name for names in PAGES.values() for name in names}
+    assert set(every_route()) - NO_PAGE <= named
+
+
+@pytest.mark.parametrize("who", PAGES)
+def test_every_page_is_accessible(world, site, enter, who):
+    page = enter(world, who)
+    for name in PAGES[who]:
+        page.goto(site.address + address_of(world, name))
+        assert_accessible(page, name)
+
+
+@pytest.mark.parametrize("who", PAGES)
+def test_every_page_fits_a_phone(world, site, enter, who):
+    page = enter(world, who, viewport={"width": NARROW, "height": 740}, has_touch=True)
+    for name in PAGES[who]:
+        page.goto(site.address + address_of(world, name))
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW, name
+        assert page.evaluate(SMALL) == [], name
+
+
+def test_the_second_step_and_what_goes_wrong_in_it_are_accessible(world, site, enter):
+    world.client("reviewer").post(world.address("review-blind"), ANSWER)
+    page = enter(world, "reviewer")
+    page.goto(site.address + world.address("review"))
+    assert_accessible(page, "step two")
+    page.set_viewport_size({"width": NARROW, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keys").wait_for()
+    assert_accessible(page, "help")
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Send and stop").click()
+    page.get_by_role("alert").wait_for()
+    assert_accessible(page, "incomplete")
+    Claim.objects.filter(token=world.token).update(expires_at="2020-01-01T00:00:00Z")
+    page.get_by_role("button", name="Send and stop").click()
+    page.get_by_role("heading", name="This item is not before you any more").wait_for()
+    assert_accessible(page, "too late")
+    page.get_by_role("button", name="Take the next item").click()
+    page.context.clear_cookies()
+    page.get_by_role("textbox", name="Comment").fill("typed after the session was lost")
+    page.get_by_role("dialog", name="Sign in again").wait_for()
+    assert_accessible(page, "sign in again")
+
+
+def test_refused_forms_are_accessible(world, site, enter):
+    page = enter(world, ANONYMOUS)
+    page.goto(f"{site.address}/sign-in/")
+    page.get_by_label("E-mail address").fill("nobody@example.org")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("alert").wait_for()
+    assert_accessible(page, "sign-in")
+    page = enter(world, "adjudicator")
+    page.goto(site.address + world.address("item-edit"))
+    page.get_by_label("Why you change it").fill("no reason")
+    page.get_by_role("button", name="Make the new version").click()
+    page.get_by_role("alert").wait_for()
+    assert_accessible(page, "edit")
+    page = enter(world, "manager")
+    page.goto(site.address + world.address("item-gold"))
+    page.get_by_label("The defect").select_option("KEY_WRONG")
+    page.get_by_role("button", name="Make the gold item").click()
+    page.get_by_role("alert").wait_for()
+    assert_accessible(page, "gold")
+    page = enter(world, "administrator")
+    page.goto(f"{site.address}/trail/")
+    page.get_by_role("button", name="Check every event").click()
+    page.get_by_text("The record is whole").wait_for()
+    assert_accessible(page, "trail")
+    page.goto(f"{site.address}/people/")
+    page.get_by_label("E-mail address").fill("new@example.org")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_text("It is shown this once").wait_for()
+    assert_accessible(page, "password")
+
+
+def test_hostile_text_does_nothing_in_a_browser(ill, site, enter):
+    """``enter`` fails the test on an alert, a refused script or a request to another host."""
+    ours = re.compile(r"^/static/review/\w+\.js$")
+    for who, names in PAGES.items():
+        page = enter(ill, who)
+        for name in names:
+            page.goto(site.address + address_of(ill, name))
+            scripts = page.evaluate("[...document.scripts].map(it => new URL(it.src).pathname)")
+            assert all(ours.match(script) for script in scripts), name
+            handlers = "[...document.querySelectorAll('*')].flatMap(it => it.getAttributeNames())"
+            assert not [it for it in page.evaluate(handlers) if it.startswith("on")], name
+            foreign = "[...document.images].filter(it => !it.src.includes('/pictures/')).length"
+            assert page.evaluate(foreign) == 0, name
+            assert "evil.example" not in page.evaluate("[...document.links].map(it => it.host)")
+
+
+def test_the_guards_of_these_tests_hold(new_page, site):
+    page = new_page()
+    page.goto(f"{site.address}/sign-in/")
+    page.evaluate("document.body.append(Object.assign(new Image(), {src: '//example.org/x'}))")
+    page.evaluate("document.body.setAttribute('onclick', 'window.ran = true')")
+    page.locator("body").click(position={"x": 5, "y": 400})
+    page.evaluate("alert('seen')")
+    assert page.evaluate("window.ran") is None
+    assert new_page.outside == ["http://example.org/x"]
+    assert [fault for fault in new_page.faults if "Content Security Policy" in fault]
+    assert "alert: seen" in new_page.faults
+    new_page.outside.clear()
+    new_page.faults.clear()

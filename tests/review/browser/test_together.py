@@ -1,0 +1,221 @@
+"""Several people at once, each in a browser of their own, and what comes after the reviews."""
+
+import pytest
+from django.urls import reverse
+from stage.world import add_item
+
+from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, Review, User
+
+
+def judge(page, *, decision="accept", option="0", reason=""):
+    """Both steps of the item in the page, by mouse."""
+    page.get_by_text("Step 1 of 2").wait_for()
+    answers = (
+        ("option", option),
+        ("confidence", "3"),
+        ("needs_image", "yes"),
+        ("image_adequate", "yes"),
+    )
+    for name, value in answers:
+        page.check(f'input[name="{name}"][value="{value}"]')
+    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_text("Step 2 of 2").wait_for()
+    page.get_by_role("button", name="Nothing is wrong").click()
+    page.check(f'input[name="decision"][value="{decision}"]')
+    if reason:
+        page.check(f'input[name="reason"][value="{reason}"]')
+
+
+def send(page, name="Send and take the next"):
+    page.get_by_role("button", name=name).click()
+    page.get_by_text("Your review is stored.").wait_for()
+
+
+def take(page):
+    page.get_by_role("button", name="Take the next item").click()
+
+
+def test_two_reviewers_at_once_bring_every_item_to_accepted(
+    site, new_page, person, project, sign_in
+):
+    project(gold_rate=0.0)
+    for number in range(3):
+        add_item(f"shared {number}")
+    pages = [sign_in(new_page(), site, person("reviewer").email) for _ in range(2)]
+    for page in pages:
+        take(page)
+    for _ in range(3):
+        for page in pages:
+            judge(page)  # both hold an item in step two before either sends
+        assert Claim.objects.filter(submitted_at=None, released_at=None).count() == 2
+        for page in pages:
+            send(page)
+    for page in pages:
+        page.get_by_text("Nothing is left for you").wait_for()
+    assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
+    pairs = set(Review.objects.values_list("claim__version__item", "claim__user"))
+    assert len(pairs) == Review.objects.count() == 6
+
+
+def test_the_second_reader_of_an_item_sees_nothing_of_the_first(
+    site, new_page, person, project, sign_in
+):
+    project(gold_rate=0.0)
+    add_item("shared")
+    first, second = (sign_in(new_page(), site, person("reviewer").email) for _ in range(2))
+    take(first)
+    take(second)
+    judge(first, decision="reject", reason="AMBIGUOUS_STEM")
+    first.get_by_role("textbox", name="Comment").fill("what the first one thinks")
+    send(first)
+    judge(second)
+    assert "what the first one thinks" not in second.content()
+    assert second.locator('input[name="reason"]:checked').count() == 0
+    send(second)
+    assert Item.objects.get().state == "adjudication"
+
+
+def test_an_item_is_adjudicated_by_mouse(world, site, enter):
+    page = enter(world, "adjudicator")
+    page.goto(site.address)
+    page.get_by_role("link", name="Decide").click()
+    page.get_by_role("link", name=world.items["disputed"][:16]).click()
+    page.get_by_text("Option B fits as well.").wait_for()
+    assert page.locator(".said").count() == 2
+    page.get_by_label("Accept: it is good as it is").check()
+    page.get_by_label("Why").fill("Option B does not fit: nothing is bright.")
+    page.get_by_role("button", name="Store the decision").click()
+    page.get_by_text("Nothing waits for your decision.").wait_for()
+    stored = Adjudication.objects.get(version__item=world.items["disputed"])
+    assert (stored.outcome, stored.version.item.state) == ("accept", "accepted")
+    assert stored.rationale == "Option B does not fit: nothing is bright."
+
+
+def test_an_item_is_adjudicated_by_keyboard_alone_and_without_scripts(world, site, enter):
+    page = enter(world, "adjudicator", java_script_enabled=False)
+    page.goto(site.address + world.address("adjudicate"))
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.locator(":focus").get_attribute("name") == "outcome":
+            break
+    for key in ("ArrowDown", "ArrowDown", "Tab"):
+        page.keyboard.press(key)
+    page.keyboard.type("Option B is also right.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{site.address}/adjudication/")
+    stored = Adjudication.objects.get(version__item=world.items["disputed"])
+    assert (stored.outcome, stored.rationale) == ("reject", "Option B is also right.")
+
+
+def test_a_new_wording_goes_round_again(world, site, enter):
+    page = enter(world, "adjudicator")
+    page.goto(site.address + world.address("adjudicate"))
+    page.get_by_role("link", name="Edit it instead").click()
+    wording = "Which abnormality does this sagittal MRI slice of the brain show?"
+    page.get_by_label("Question").fill(wording)
+    page.get_by_label("Why you change it").fill("it is sagittal")
+    page.get_by_role("button", name="Make the new version").click()
+    page.get_by_text("The new version is in the queue").wait_for()
+    assert page.locator("ins", has_text="sagittal").count() == 1
+    assert page.locator("del", has_text="axial").count() == 1
+    reader = enter(world, "other")
+    reader.goto(f"{site.address}/review/")
+    for _ in range(3):
+        take(reader)
+        if reader.get_by_role("heading", name=wording).count():
+            break
+        reader.get_by_role("button", name="Not my field").click()
+        reader.get_by_text("You gave the item back").wait_for()
+    judge(reader)
+    send(reader)
+    version = ItemVersion.objects.get(question=wording)
+    assert (version.number, version.item.version, version.item.reviews) == (2, 2, 1)
+
+
+def test_one_vote_takes_an_item_out_and_a_manager_puts_it_back(world, site, enter):
+    reader = enter(world, "reviewer")
+    reader.goto(site.address + world.address("review"))
+    judge(reader, decision="reject", reason="PHI")
+    send(reader, "Send and stop")
+    item = world.items["open"]
+    assert Item.objects.get(pk=item).state == "quarantined"
+    page = enter(world, "manager")
+    page.goto(f"{site.address}/quarantine/")
+    card = page.locator("section.card", has=page.get_by_role("link", name=item[:16]))
+    card.get_by_label("What you found").fill("A scale, and no name.")
+    card.get_by_role("button", name="Put it back").click()
+    page.get_by_text(f"Item {item} is back in the queue.").wait_for()
+    assert Item.objects.get(pk=item).state == "queued"
+
+
+def test_a_person_is_let_in_and_out(world, site, enter, new_page, sign_in):
+    page = enter(world, "administrator")
+    page.goto(f"{site.address}/people/")
+    page.get_by_label("E-mail address").fill("new@example.org")
+    page.get_by_label("Brain").check()
+    page.get_by_role("button", name="Add").click()
+    password = page.locator(".secret code").inner_text()
+    page.get_by_role("link", name="I have noted it").click()
+    reader = sign_in(new_page(), site, "new@example.org", password)
+    take(reader)
+    reader.get_by_text("Step 1 of 2").wait_for()
+    page.get_by_role("link", name="new@example.org").click()
+    page.get_by_role("button", name="Close the account").click()
+    page.get_by_text("The account is closed.").wait_for()
+    reader.check('input[name="confidence"][value="2"]')
+    reader.get_by_role("dialog", name="Sign in again").wait_for()
+    reader.goto(f"{site.address}/review/")
+    reader.wait_for_url(f"{site.address}/sign-in/**")
+    assert User.objects.get(email="new@example.org").specialties == ["Brain"]
+    assert not Claim.objects.filter(user__email="new@example.org", released_at=None).exists()
+
+
+def test_a_paused_reader_gets_nothing_and_is_let_in_again_without_scripts(world, site, enter):
+    user = world.user("other")
+    page = enter(world, "manager", java_script_enabled=False)
+    reader = enter(world, "other")
+
+    def switch(button):
+        page.goto(f"{site.address}/dashboard/")
+        row = page.locator("tr", has_text=user.pseudonym)
+        row.locator("summary").click()
+        row.locator("textarea").fill("on leave")
+        row.get_by_role("button", name=button).click()
+        page.get_by_text("The reader gets").wait_for()
+
+    switch("Pause")
+    reader.goto(f"{site.address}/review/")
+    reader.get_by_text("a manager has paused your account").wait_for()
+    switch("Let in again")
+    reader.goto(f"{site.address}/review/")
+    take(reader)
+    reader.get_by_text("Step 1 of 2").wait_for()
+
+
+def test_who_loses_an_item_while_typing_keeps_the_text(world, site, enter):
+    reader = enter(world, "reviewer")
+    reader.goto(site.address + world.address("review"))
+    judge(reader, decision="revise", reason="AMBIGUOUS_STEM")
+    page = enter(world, "adjudicator")
+    page.goto(site.address + reverse("item-edit", kwargs={"item": world.items["open"]}))
+    page.get_by_label("Question").fill("Which abnormality does this MRI slice show?")
+    page.get_by_label("Why you change it").fill("shorter")
+    page.get_by_role("button", name="Make the new version").click()
+    page.get_by_text("The new version is in the queue").wait_for()
+    reader.get_by_role("textbox", name="Comment").fill("Name the sequence.")
+    reader.get_by_role("button", name="Send and stop").click()
+    reader.get_by_role("heading", name="This item is not before you any more").wait_for()
+    assert reader.get_by_label("What you had typed").input_value() == "Name the sequence."
+    assert not Review.objects.filter(claim__token=world.token).exists()
+
+
+@pytest.mark.parametrize("who", ["reviewer", "manager"])
+def test_signing_out_by_mouse_ends_every_page_of_the_session(world, site, enter, who):
+    page = enter(world, who)
+    page.goto(f"{site.address}/me/")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(f"{site.address}/sign-in/")
+    page.go_back()
+    page.reload()
+    page.wait_for_url(f"{site.address}/sign-in/**")
