@@ -132,7 +132,7 @@ if ORIGIN:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True
-    SESSION_COOKIE_NAME = "session"
+    SESSION_COOKIE_NAME = "__Host-session"
     CSRF_COOKIE_SECURE = True
     CSRF_COOKIE_NAME = "__Host-csrf"
 else:

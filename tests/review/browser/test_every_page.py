@@ -52,8 +52,9 @@ NO_PAGE = {
 }  # fmt: skip
 """Routes that answer with no page of their own, or only when something is wrong with a form."""
 NARROW = 360
-SMALL = """() => [...document.querySelectorAll("main button, .choice, summary, .top a, main .button")]
-    .filter(part => part.getClientRects().length && part.getBoundingClientRect().height < 43.5)
+SMALL = """() => [
+        ...document.querySelectorAll("main button, .choice, summary, .top a, main .button")
+    ].filter(part => part.getClientRects().length && part.getBoundingClientRect().height < 43.5)
     .map(part => part.outerHTML)"""
 
 
