@@ -2,6 +2,7 @@
 
 import functools
 import shutil
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from medrcube.build import pipeline
+from medrcube.build.balance import Balanced
 from medrcube.build.engine import LocalEngine
 from medrcube.build.ground import ground_of
 from medrcube.build.items import items_from_frame
@@ -228,7 +231,12 @@ def _build_tree(source_id, raw, folder):
     workspace = Workspace(root=folder, settings=settings, sources={source_id: raw})
     workspace.cache.parent.mkdir()
     (workspace.cache.parent / "patient.key").write_bytes(KEY)
-    build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
+    # A trap is about what one case may be asked; which questions a batch keeps is no fact of it.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            pipeline, "balance", lambda items, _: Balanced(items=items, dropped=Counter())
+        )
+        build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
     return Built(
         root=folder,
         samples=samples_from_frame(pd.read_parquet(workspace.samples)),
