@@ -19,7 +19,7 @@ from medrcube.review.models import User
 def change_password(
     user: User, *, old: str, new: str, again: str, now: datetime | None = None
 ) -> None:
-    """Set a new password; every other session of the account ends with it.
+    """Set a new password; the account is signed out everywhere else.
 
     Raises:
         InvalidAnswerError: the old one is wrong, or the new one is weak or mistyped.

@@ -75,7 +75,7 @@ def _password(request: HttpRequest, user: User) -> None:
     )
     throttle.forget(user.email, address)
     update_session_auth_hash(request, user)
-    messages.success(request, "Your password is changed. Other sessions of yours have ended.")
+    messages.success(request, "Your password is changed. You are signed out everywhere else.")
 
 
 def _page(request: HttpRequest, user: User, form: str = "", error: str = "") -> HttpResponse:

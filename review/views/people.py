@@ -68,7 +68,7 @@ def person(request: HttpRequest, user: int) -> HttpResponse:
             accounts.reset_password(actor, user, password)
             if made_here:
                 return _once(request, found, password)
-            done = "The password is changed; other sessions of the account have ended."
+            done = "The password is changed; the account is signed out everywhere else."
         elif form == "role":
             role, specialties = posted(request, "role"), request.POST.getlist("specialties")
             accounts.change(actor, user, role=role, specialties=specialties)
