@@ -138,9 +138,6 @@ if ORIGIN:
 else:
     ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
-}
+# Python itself prints warnings to stderr; Django's configuration would first close the handlers
+# that other packages of the process have made.
+LOGGING_CONFIG = None
