@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.run_folder import Asked
 
 
 class Outcome(StrEnum):
@@ -22,18 +23,28 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One scored item.
+    """One scored presentation of an item.
 
     Attributes:
-        item: the item.
+        asked: what was asked.
         outcome: how it ended.
-        answer: letter that the reply gives, or ``None``.
+        answer: letter that the reply gives, in the order of the options that was shown.
         rule: which rule found the letter, or why there is none.
         reply: text of the reply, or ``None`` when there is none.
     """
 
-    item: Item
+    asked: Asked
     outcome: Outcome
     answer: str | None
     rule: str
     reply: str | None
+
+    @property
+    def item(self) -> Item:
+        """The item, its options and key in the order that was shown."""
+        return self.asked.item
+
+    @property
+    def choice(self) -> str | None:
+        """Text of the chosen option, which does not depend on the order that was shown."""
+        return None if self.answer is None else dict(self.item.options)[self.answer]

@@ -7,7 +7,6 @@ policy forbids scripts and requests.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +21,11 @@ from medrcube.evaluate.colours import Shade, shade
 from medrcube.evaluate.images import UnusablePictureError, read_picture
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.run_folder import (
-    METRICS,
-    RESULTS,
     now,
-    read_asked,
     read_manifest,
 )
 from medrcube.evaluate.runner import FAILURE_GATE
+from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -122,29 +119,14 @@ def write_report(runs: Sequence[Path], out: Path, benchmark: Path | None = None)
 
 def _load(run: Path) -> Run:
     manifest = read_manifest(run)
-    try:
-        metrics = json.loads((run / METRICS).read_text(encoding="utf-8"))
-        lines = (run / RESULTS).read_text(encoding="utf-8").split("\n")
-        rows = [json.loads(line) for line in lines if line]
-    except (OSError, ValueError) as error:
-        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
-    asked = {a.item.name: a for a in read_asked(run)}
-    results = [
-        Result(
-            item=asked[f"{row['dataset']}/{row['id']}"].item,
-            outcome=Outcome(row["outcome"]),
-            answer=row["answer"],
-            rule=row["rule"],
-            reply=row["reply"],
-        )
-        for row in rows
-    ]
+    results = main_results(read_results(run))
+    metrics = read_metrics(run)
     return Run(
         label=str(manifest["model"]["name"]),
         manifest=manifest,
         metrics=metrics,
         results=results,
-        digests={name: a.image_sha256 for name, a in asked.items()},
+        digests={result.item.name: result.asked.image_sha256 for result in results},
     )
 
 

@@ -1,4 +1,4 @@
-"""The folder of a run: what it was begun with, which items it asks, and its derived files."""
+"""The folder of a run: what it was begun with, what it asks, and its derived files."""
 
 from __future__ import annotations
 
@@ -14,57 +14,85 @@ import medrcube
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.attempts import FILE as ATTEMPTS
 from medrcube.evaluate.benchmark import Benchmark, Item, item_from_json, item_to_json
+from medrcube.evaluate.conditions import Condition, Presentation, presentations, rotate
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.prompts import DEFAULT_PROMPT, prompt_version, render_prompt
 from medrcube.files import write_text
 
-MANIFEST, ITEMS, RESULTS, METRICS = "manifest.json", "items.jsonl", "results.jsonl", "metrics.json"
+MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
+OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One item as a run asks it.
+    """One presentation of an item as a run asks it.
 
     Attributes:
-        item: the item.
-        image_sha256: digest of its picture; ``None`` when there is no usable one.
-        key: digest of everything that may change the reply; ``None`` without a picture.
+        presentation: the item as it is shown, and the picture beside it.
+        subject: digest of the item's own picture, under which its questions belong together;
+            ``None`` when there is no usable one.
+        image_sha256: digest of the picture that is shown; ``None`` when none is, or no usable one.
+        key: digest of everything that may change the reply. ``None`` when a picture is wanted and
+            there is no usable one: such a question is never asked.
     """
 
-    item: Item
+    presentation: Presentation
+    subject: str | None
     image_sha256: str | None
     key: str | None
 
+    @property
+    def item(self) -> Item:
+        """The item, its options and key in the order that is shown."""
+        return self.presentation.item
+
 
 def begin_run(
-    out: Path, benchmark: Benchmark, model: Model, *, limit: int | None
+    out: Path,
+    benchmark: Benchmark,
+    model: Model,
+    *,
+    limit: int | None = None,
+    conditions: Iterable[Condition] = (Condition.FULL,),
+    epochs: int = 1,
 ) -> tuple[Asked, ...]:
     """Start a run in ``out``, or go on with the one that is there.
 
+    Conditions and epochs that an earlier session asked stay part of the run.
+
     Returns:
-        The items to ask, those of one picture back to back.
+        What to ask, presentations of one picture back to back.
 
     Raises:
         WorkspaceError: the folder holds something else, or a run of another benchmark, model,
             parameters or prompt.
     """
+    if epochs < 1:
+        raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
     identity: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
         "model": dict(model.identity),
         "prompt": {"name": DEFAULT_PROMPT, "version": prompt_version()},
     }
     identity = json.loads(json.dumps(identity))
+    wanted = set(conditions)
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)
         _same_run(out, manifest, identity)
+        wanted |= {Condition(name) for name in manifest["conditions"]}
+        epochs = max(epochs, manifest["epochs"])
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
     else:
         manifest = {"started": now(), **identity, "medrcube": medrcube.__version__}
-    asked = tuple(_asked(item, benchmark, model) for item in _select(benchmark.items, limit))
+    items = _select(benchmark.items, limit)
+    keys = _Keys(benchmark, model)
+    asked = tuple(keys.asked(one) for one in presentations(items, wanted, epochs=epochs))
+    plan = {"limit": limit, "conditions": [c for c in Condition if c in wanted], "epochs": epochs}
     out.mkdir(parents=True, exist_ok=True)
-    write_manifest(out, {**manifest, "limit": limit, "ended": None})
-    write_lines(out / ITEMS, ({**item_to_json(a.item), **_extra(a)} for a in asked))
+    write_manifest(out, {**manifest, **plan, "ended": None})
+    write_lines(out / ITEMS, ({**item_to_json(i), "image_sha256": keys.image(i)} for i in items))
+    write_lines(out / ASKED, map(_row, asked))
     return asked
 
 
@@ -91,22 +119,31 @@ def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_asked(run: Path) -> tuple[Asked, ...]:
-    """The items that a run asks.
+    """What a run asks, as ``begin_run`` returned it.
 
     Raises:
-        WorkspaceError: the list is missing or malformed.
+        WorkspaceError: a list is missing or malformed.
     """
-    path = run / ITEMS
     try:
-        # Not splitlines(): a question may hold U+2028, which JSON does not escape.
-        lines = path.read_text(encoding="utf-8").split("\n")
-        rows = [json.loads(line) for line in lines if line]
+        rows = {f"{row['dataset']}/{row['id']}": row for row in _read_lines(run / ITEMS)}
+        items = {name: item_from_json(row) for name, row in rows.items()}
         return tuple(
-            Asked(item=item_from_json(row), image_sha256=row["image_sha256"], key=row["key_sha256"])
-            for row in rows
+            Asked(
+                presentation=Presentation(
+                    item=rotate(items[row["item"]], row["turn"]),
+                    condition=Condition(row["condition"]),
+                    turn=row["turn"],
+                    epoch=row["epoch"],
+                    image=row["image"],
+                ),
+                subject=rows[row["item"]]["image_sha256"],
+                image_sha256=row["image_sha256"],
+                key=row["key_sha256"],
+            )
+            for row in _read_lines(run / ASKED)
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WorkspaceError(f"{path}: no list of asked items: {error!r}") from error
+        raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
 
 
 def attempts_path(run: Path) -> Path:
@@ -152,19 +189,51 @@ def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:
     return [item for group in pictures.values() for item in group]
 
 
-def _asked(item: Item, benchmark: Benchmark, model: Model) -> Asked:
-    image = None if item.image is None else benchmark.image_digests[item.image]
-    if image is None:
-        return Asked(item=item, image_sha256=None, key=None)
-    request = {
-        "item": item.name,
-        "model": dict(model.identity),
-        "prompt": render_prompt(item),
-        "image_sha256": image,
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Names each question by everything that may change its reply."""
+
+    benchmark: Benchmark
+    model: Model
+
+    def asked(self, presentation: Presentation) -> Asked:
+        shown = presentation.image
+        digest = None if shown is None else self.benchmark.image_digests[shown]
+        usable = digest is not None or not presentation.wants_image
+        return Asked(
+            presentation=presentation,
+            subject=self.image(presentation.item),
+            image_sha256=digest,
+            key=self._key(presentation, digest) if usable else None,
+        )
+
+    def image(self, item: Item) -> str | None:
+        return None if item.image is None else self.benchmark.image_digests[item.image]
+
+    def _key(self, presentation: Presentation, image_sha256: str | None) -> str:
+        # Neither the item nor the condition is in it: one question in two conditions is one.
+        request = {
+            "model": dict(self.model.identity),
+            "prompt": render_prompt(presentation.item),
+            "image_sha256": image_sha256,
+            "epoch": presentation.epoch,
+        }
+        return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+
+def _row(asked: Asked) -> dict[str, Json]:
+    shown = asked.presentation
+    return {
+        "item": shown.item.name,
+        "condition": shown.condition.value,
+        "turn": shown.turn,
+        "epoch": shown.epoch,
+        "image": shown.image,
+        "image_sha256": asked.image_sha256,
+        "key_sha256": asked.key,
     }
-    key = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-    return Asked(item=item, image_sha256=image, key=key)
 
 
-def _extra(asked: Asked) -> dict[str, Json]:
-    return {"image_sha256": asked.image_sha256, "key_sha256": asked.key}
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    # Not splitlines(): a question may hold U+2028, which JSON does not escape.
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medrcube.errors import MedrcubeError, ModelError, ReleaseError
 from medrcube.evaluate.attempts import AttemptLog, open_log, read_attempts
 from medrcube.evaluate.benchmark import Benchmark
-from medrcube.evaluate.images import UnusablePictureError, read_picture
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
 from medrcube.evaluate.models.contract import (
     AnswerError,
     Model,
@@ -134,6 +135,8 @@ def run_evaluation(
     *,
     max_connections: int = 8,
     limit: int | None = None,
+    conditions: Iterable[Condition] = (Condition.FULL,),
+    epochs: int = 1,
     retry: RetryPolicy | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunSummary:
@@ -145,6 +148,8 @@ def run_evaluation(
         out: folder of the run; one that was begun the same way is continued.
         max_connections: questions that are under way at one time.
         limit: ask so many items only, drawn evenly by a hash.
+        conditions: what of a question is shown; see ``conditions``.
+        epochs: how often each question is asked.
         retry: how patiently to repeat.
         on_progress: called at the start and after every change, from the event loop.
 
@@ -156,12 +161,13 @@ def run_evaluation(
     if max_connections < 1:
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
     started = time.monotonic()
-    asked = begin_run(out, benchmark, model, limit=limit)
+    asked = begin_run(out, benchmark, model, limit=limit, conditions=conditions, epochs=epochs)
     with open_log(attempts_path(out)) as log:
         records = read_attempts(attempts_path(out))
         replied = {record["key"] for record in records if record["status"] == "reply"}
         answerable = [a for a in asked if a.key is not None]
-        todo = [a for a in answerable if a.key not in replied]
+        # Two conditions may share a question; it is asked once.
+        todo = list({a.key: a for a in answerable if a.key not in replied}.values())
         session = _Session(
             benchmark=benchmark,
             model=model,
@@ -254,8 +260,17 @@ class _Session:
                 return None
 
     def _request(self, asked: Asked) -> Request:
-        path = self.benchmark.path(asked.item)
-        assert path is not None  # noqa: S101 - items without a picture are never asked
+        return Request(
+            item=asked.item.name,
+            prompt=render_prompt(asked.item),
+            options=asked.item.options,
+            picture=self._picture(asked),
+        )
+
+    def _picture(self, asked: Asked) -> Picture | None:
+        if asked.presentation.image is None:
+            return None
+        path = self.benchmark.root / asked.presentation.image
         try:
             picture = read_picture(path)
         except UnusablePictureError as error:
@@ -265,12 +280,7 @@ class _Session:
                 f"{path}: changed while the run was under way; begin a new run with the release "
                 "as it is now"
             )
-        return Request(
-            item=asked.item.name,
-            prompt=render_prompt(asked.item),
-            options=asked.item.options,
-            picture=picture,
-        )
+        return picture
 
     def _advance(self, *, done: int = 0, failed: int = 0, retries: int = 0, note: str) -> None:
         self.progress = replace(

@@ -7,19 +7,22 @@ apart from what the model did (wrong, unparsed, refused, truncated).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medrcube.errors import WorkspaceError
 from medrcube.evaluate.answers import extract
 from medrcube.evaluate.attempts import read_attempts
-from medrcube.evaluate.benchmark import LETTERS, Item
+from medrcube.evaluate.benchmark import LETTERS
+from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.metrics import accounting, metrics, upstream_metrics
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.phrases import is_refusal
 from medrcube.evaluate.reasoning import strip_reasoning
 from medrcube.evaluate.run_folder import (
     METRICS,
+    OUTCOMES,
     RESULTS,
     Asked,
     attempts_path,
@@ -33,7 +36,10 @@ UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 
 def score(run: Path) -> Mapping[str, Any]:
-    """Write ``results.jsonl``, ``metrics.json`` and upstream's two files anew, each atomically.
+    """Write everything that follows from the replies anew, each file atomically.
+
+    ``outcomes.jsonl`` has a row for each presentation; ``results.jsonl`` one for each item, as
+    ``main_results`` says, and so have ``metrics.json`` and upstream's two files.
 
     Returns:
         What stands in ``metrics.json``.
@@ -44,14 +50,66 @@ def score(run: Path) -> Mapping[str, Any]:
     read_manifest(run)
     attempts = list(read_attempts(attempts_path(run)))
     results = judge_run(read_asked(run), attempts)
-    summary = {**metrics(results), "requests": accounting(attempts)}
-    write_lines(run / RESULTS, map(_row, results))
+    main = main_results(results)
+    summary = {**metrics(main), "requests": accounting(attempts)}
+    write_lines(run / OUTCOMES, map(_outcome_row, results))
+    write_lines(run / RESULTS, map(_row, main))
     _write_json(run / METRICS, summary)
     # Upstream's loader drops an item whose picture is absent, so its files know nothing of it.
-    shown = [result for result in results if result.outcome is not Outcome.MISSING_IMAGE]
+    shown = [result for result in main if result.outcome is not Outcome.MISSING_IMAGE]
     _write_json(run / UPSTREAM_RESULTS, [_upstream_row(result) for result in shown])
     _write_json(run / UPSTREAM_METRICS, upstream_metrics(shown))
     return summary
+
+
+def read_results(run: Path) -> list[Result]:
+    """What ``score`` wrote: one result for each presentation, in the order of asking.
+
+    Raises:
+        WorkspaceError: the run was never scored, or asks something else since then.
+    """
+    path = run / OUTCOMES
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+        rows = [json.loads(line) for line in lines if line]
+        return [
+            Result(
+                asked=asked,
+                outcome=Outcome(row["outcome"]),
+                answer=row["answer"],
+                rule=row["rule"],
+                reply=row["reply"],
+            )
+            for asked, row in zip(read_asked(run), rows, strict=True)
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+
+
+def read_metrics(run: Path) -> dict[str, Any]:
+    """What stands in ``metrics.json``.
+
+    Raises:
+        WorkspaceError: the run was never scored.
+    """
+    try:
+        found: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+    return found
+
+
+def main_results(results: Sequence[Result]) -> list[Result]:
+    """One result an item: those of the first condition that the run asked, of its first epoch."""
+    first = min((r.asked.presentation for r in results), key=_order, default=None)
+    if first is None:
+        return []
+    return [
+        result
+        for result in results
+        if (shown := result.asked.presentation).condition is first.condition
+        and shown.turn == shown.epoch == 0
+    ]
 
 
 def judge_run(asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]) -> list[Result]:
@@ -61,29 +119,47 @@ def judge_run(asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]) -> 
 
 
 def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
-    """The outcome of one item."""
-    item = asked.item
+    """The outcome of one presentation."""
     if asked.key is None:
-        return _none(item, Outcome.MISSING_IMAGE, "no-picture", None)
+        return _none(asked, Outcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
-        return _none(item, Outcome.FAILED, "no-reply", None)
+        return _none(asked, Outcome.FAILED, "no-reply", None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
-        return _none(item, Outcome.TRUNCATED, "finish-reason", text)
+        return _none(asked, Outcome.TRUNCATED, "finish-reason", text)
     if reason in {"content_filter", "refusal"}:
-        return _none(item, Outcome.REFUSED, "finish-reason", text)
+        return _none(asked, Outcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
-        return _none(item, Outcome.TRUNCATED, "unclosed-reasoning", text)
-    letter, rule = extract(text, item.options)
+        return _none(asked, Outcome.TRUNCATED, "unclosed-reasoning", text)
+    letter, rule = extract(text, asked.item.options)
     if letter is None:
         refused = is_refusal(strip_reasoning(text).text)
-        return _none(item, Outcome.REFUSED if refused else Outcome.UNPARSED, rule, text)
-    outcome = Outcome.CORRECT if letter == item.key else Outcome.WRONG
-    return Result(item=item, outcome=outcome, answer=letter, rule=rule, reply=text)
+        return _none(asked, Outcome.REFUSED if refused else Outcome.UNPARSED, rule, text)
+    outcome = Outcome.CORRECT if letter == asked.item.key else Outcome.WRONG
+    return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=text)
 
 
-def _none(item: Item, outcome: Outcome, rule: str, reply: str | None) -> Result:
-    return Result(item=item, outcome=outcome, answer=None, rule=rule, reply=reply)
+def _none(asked: Asked, outcome: Outcome, rule: str, reply: str | None) -> Result:
+    return Result(asked=asked, outcome=outcome, answer=None, rule=rule, reply=reply)
+
+
+def _order(presentation: Presentation) -> int:
+    return list(Condition).index(presentation.condition)
+
+
+def _outcome_row(result: Result) -> dict[str, Any]:
+    shown = result.asked.presentation
+    return {
+        "item": result.item.name,
+        "condition": shown.condition.value,
+        "turn": shown.turn,
+        "epoch": shown.epoch,
+        "outcome": result.outcome.value,
+        "answer": result.answer,
+        "choice": result.choice,
+        "rule": result.rule,
+        "reply": result.reply,
+    }
 
 
 def _row(result: Result) -> dict[str, Any]:

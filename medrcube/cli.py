@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medrcube.cli_evaluate import evaluate, report, score
 from medrcube.cli_ontologies import ontologies_app
 from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers, pairs
 from medrcube.cli_reconstruct import reconstruct
@@ -192,79 +193,9 @@ def release(
 
 app.command()(reconstruct)
 app.command()(validate)
-
-
-@app.command()
-def evaluate(
-    directory: Annotated[Path, typer.Argument(metavar="RELEASE")],
-    model: Annotated[str, typer.Option(metavar="PROVIDER/NAME")],
-    out: Annotated[Path, typer.Option(help="Folder of the run.")],
-    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
-    api_key_env: Annotated[
-        str, typer.Option(help="Environment variable that holds the key.")
-    ] = "OPENAI_API_KEY",
-    max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 10,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Longest reply.")] = 4096,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many items.")] = None,
-    json_output: Json = False,
-) -> None:
-    """Run a model over a release; the same command again resumes."""
-    from dataclasses import asdict
-
-    from medrcube.console import Reporter
-    from medrcube.evaluate.benchmark import load_benchmark
-    from medrcube.evaluate.models.registry import ModelSettings, open_model
-    from medrcube.evaluate.progress import watch
-    from medrcube.evaluate.runner import run_evaluation
-
-    reporter = Reporter(json_output=json_output)
-    settings = ModelSettings(base_url=base_url, api_key_env=api_key_env, max_tokens=max_tokens)
-    benchmark = load_benchmark(directory)
-    with watch(reporter) as on_progress:
-        summary = run_evaluation(
-            benchmark,
-            open_model(model, settings),
-            out,
-            max_connections=max_connections,
-            limit=limit,
-            on_progress=on_progress,
-        )
-    reporter.result(
-        f"{summary.asked:,} items: {summary.reused:,} reused, {summary.answered:,} answered, "
-        f"{summary.failed:,} failed, {summary.missing:,} without a picture, in "
-        f"{summary.seconds:.1f} s: {summary.out}"
-    )
-    if summary.exit_code:
-        reporter.result("INCOMPLETE too many items have no reply; the same command goes on")
-    reporter.data({**asdict(summary), "out": str(summary.out)})
-    raise typer.Exit(summary.exit_code)
-
-
-@app.command()
-def score(run: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
-    """Score the replies of a run again, without a model."""
-    from medrcube.console import Reporter
-    from medrcube.evaluate.run_folder import METRICS
-    from medrcube.evaluate.scoring import score as score_run
-
-    score_run(run)
-    Reporter().result(f"wrote {run / METRICS}")
-
-
-@app.command()
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")],
-    benchmark: Annotated[
-        Path | None, typer.Option("--release", help="Release, for example pictures.")
-    ] = None,
-) -> None:
-    """Write one self-contained HTML page about one or several runs."""
-    from medrcube.console import Reporter
-    from medrcube.evaluate.report import write_report
-
-    write_report(runs, out, benchmark)
-    Reporter().result(f"wrote {out}")
+app.command()(evaluate)
+app.command()(score)
+app.command()(report)
 
 
 def _engine(name: str, scheduler: str | None, workers: int) -> Engine:

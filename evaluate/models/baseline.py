@@ -12,7 +12,7 @@ from medrcube.evaluate.models.contract import Json, Reply, Request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Answers by a fixed rule; the same item always gets the same answer."""
+    """Answers by a fixed rule; the same question always gets the same answer."""
 
     rule: str
     seed: int = 0
@@ -49,8 +49,9 @@ def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
 
 
 def _random(request: Request, seed: int) -> str:
-    # A hash of the item, not a stream: the answer does not depend on the order of asking.
-    digest = hashlib.sha256(f"{seed}:{request.item}".encode()).digest()
+    # A hash of the question, not a stream: the answer does not depend on the order of asking.
+    picture = request.picture.sha256 if request.picture else ""
+    digest = hashlib.sha256(f"{seed}:{picture}:{request.prompt}".encode()).digest()
     return request.options[int.from_bytes(digest[:8]) % len(request.options)][0]
 
 

@@ -7,7 +7,7 @@ work, so that they hold for every model alike.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from medrcube.evaluate.images import Picture
@@ -23,13 +23,13 @@ class Request:
         item: dataset and id, unique within the benchmark.
         prompt: the whole text.
         options: (letter, text) of each option.
-        picture: what the question is about.
+        picture: what the question is about; ``None`` where it is asked blind.
     """
 
     item: str
     prompt: str
     options: tuple[tuple[str, str], ...]
-    picture: Picture
+    picture: Picture | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,7 @@ class Reply:
         text: the visible text, possibly empty.
         finish_reason: why the model stopped: ``stop``, ``length``, ``content_filter``, ``refusal``.
         usage: token counts as the provider reports them.
+        scores: log-probability of each option's letter as the first token, where the model tells.
         model: model as the provider names it, with its build where it tells one.
         latency: seconds from sending to the whole reply.
     """
@@ -47,6 +48,7 @@ class Reply:
     text: str
     finish_reason: str
     usage: Mapping[str, int]
+    scores: Mapping[str, float] = field(default_factory=dict)
     model: str
     latency: float
 

@@ -206,12 +206,12 @@ class OpenAIModel:
 
 
 def _messages(request: Request) -> Any:
-    picture = request.picture
-    data = base64.b64encode(picture.data).decode("ascii")
-    content = [
-        {"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{data}"}},
-        {"type": "text", "text": request.prompt},
-    ]
+    content: list[dict[str, Any]] = []
+    if (picture := request.picture) is not None:
+        data = base64.b64encode(picture.data).decode("ascii")
+        url = f"data:{picture.media_type};base64,{data}"
+        content.append({"type": "image_url", "image_url": {"url": url}})
+    content.append({"type": "text", "text": request.prompt})
     return [{"role": "user", "content": content}]
 
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.metrics import metrics
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.outcomes import Outcome
@@ -20,6 +21,11 @@ from medrcube.evaluate.scoring import judge, score
 @pytest.fixture
 def item(benchmark):
     return benchmark.items[1]  # key B
+
+
+def asked(item, digest, key):
+    shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
+    return Asked(presentation=shown, subject=digest, image_sha256=digest, key=key)
 
 
 def reply(text, reason="stop"):
@@ -42,12 +48,12 @@ def reply(text, reason="stop"):
     ],
 )
 def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
-    result = judge(Asked(item=item, image_sha256="0", key="k"), record)
+    result = judge(asked(item, "0", "k"), record)
     assert (result.outcome, result.answer) == (outcome, answer)
 
 
 def test_an_item_without_picture_is_no_wrong_answer(item):
-    result = judge(Asked(item=item, image_sha256=None, key=None), reply("B"))
+    result = judge(asked(item, None, None), reply("B"))
     assert result.outcome is Outcome.MISSING_IMAGE
 
 
@@ -62,9 +68,7 @@ def results(load, row):
     ]
     texts = ["A", "B", "A", None, "B"]
     return [
-        judge(
-            Asked(item=item, image_sha256="0", key="k"), reply(text) if text is not None else None
-        )
+        judge(asked(item, "0", "k"), reply(text) if text is not None else None)
         for item, text in zip(load(*rows).items, texts, strict=True)
     ]
 
