@@ -132,6 +132,29 @@ def status(directory: Directory = Path(), json_output: Json = False) -> None:
 
 
 @review_app.command()
+def policy(
+    directory: Directory = Path(),
+    change: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="May be repeated.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Show the rules of the project, or change some; the trail keeps every change."""
+    from medrcube.console import Reporter
+
+    open_queue(directory)
+    from medrcube.review.policy import current_policy
+    from medrcube.review.policy_change import change_policy, parse_changes
+    from medrcube.review.serving import console
+
+    changes = parse_changes(change or [])
+    rules = change_policy(console().pseudonym, changes) if changes else current_policy()
+    reporter = Reporter(json_output=json_output)
+    reporter.table(("rule", "value"), list(rules.to_json().items()))
+    reporter.data(rules.to_json())
+
+
+@review_app.command()
 def verify_audit(
     directory: Directory = Path(),
     head: Annotated[str, typer.Option(metavar="N:SHA", help="A head that was noted earlier.")] = "",

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from medrcube.build.items import Item as Built
 from medrcube.build.items import items_from_frame
+from medrcube.build.publish.marking import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.reviewed import LET_THROUGH
 from medrcube.errors import ReleaseError
 from medrcube.files import sha256_of
@@ -23,7 +24,6 @@ from medrcube.review.errors import ConflictError, ReviewError
 from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
 from medrcube.review.states import State
 
-_SUMS = "SHA256SUMS"
 _AT_ONCE = 500
 
 
@@ -91,20 +91,25 @@ def _fields(frozen: Frozen) -> dict[str, Any]:
 
 
 def _checked(tree: Path) -> str:
-    """Digest of the list of sums, once every file in the list was found as it says."""
-    sums = tree / _SUMS
+    """Digest of the list of sums, once every file in the lists was found as they say."""
     try:
-        lines = sums.read_text(encoding="utf-8").split("\n")
-        for line in filter(None, lines):
-            digest, _, name = line.partition("  ")
-            if sha256_of(tree / name) != digest:
-                raise ReleaseError(f"{tree / name}: was changed since the release was made")
-        return sha256_of(sums)
+        _check_sums(tree, SUMS)
+        if (tree / PRIVATE).exists():
+            _check_sums(tree, RESTRICTED_SUMS)
+        return sha256_of(tree / SUMS)
     except OSError as error:
         raise ReleaseError(
             f"{error.filename}: cannot be read ({error.strerror}); expected a folder made by "
             "medrcube release"
         ) from error
+
+
+def _check_sums(tree: Path, sums: str) -> None:
+    lines = (tree / sums).read_text(encoding="utf-8").split("\n")
+    for line in filter(None, lines):
+        digest, _, name = line.partition("  ")
+        if sha256_of(tree / name) != digest:
+            raise ReleaseError(f"{tree / name}: was changed since the release was made")
 
 
 def _check_head(tree: Path, told: dict[str, Any] | None) -> None:

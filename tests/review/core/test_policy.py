@@ -2,8 +2,11 @@
 
 import pytest
 
+from medrcube.review.audit import verify
 from medrcube.review.errors import ReviewError
-from medrcube.review.policy import Policy, lot
+from medrcube.review.models import Event
+from medrcube.review.policy import Policy, current_policy, lot
+from medrcube.review.policy_change import change_policy, parse_changes
 
 
 def test_a_policy_survives_being_stored():
@@ -38,3 +41,40 @@ def test_the_lot_depends_on_the_seed_and_fits_the_column():
     assert len(set(drawn)) == 6
     assert all(0 <= number < 2**63 for number in drawn)
     assert lot(0, "a") == drawn[0]
+
+
+def test_a_changed_rule_holds_at_once_and_stands_in_the_trail(project):
+    project()
+    change_policy("console", {"gold_rate": 0.1})
+    assert current_policy().gold_rate == 0.1
+    last = Event.objects.order_by("-number")[0]
+    assert (last.kind, last.actor) == ("policy.changed", "console")
+    assert '"gold_rate":0.1' in last.body
+    assert not verify().fault
+
+
+def test_a_change_to_the_same_rules_leaves_no_trace(project):
+    project()
+    before = Event.objects.count()
+    change_policy("console", {"reviews": current_policy().reviews})
+    assert Event.objects.count() == before
+
+
+@pytest.mark.parametrize("change", [{"reviews": 3}, {"seed": 9}])
+def test_what_a_finished_item_depends_on_is_fixed_once_items_are_handed_out(taken, change):
+    taken()
+    before = current_policy()
+    with pytest.raises(ReviewError, match="handed out"):
+        change_policy("console", change)
+    assert current_policy() == before
+
+
+def test_other_rules_may_change_while_people_read(taken):
+    taken()
+    assert change_policy("console", {"lease_minutes": 5}).lease_minutes == 5
+
+
+@pytest.mark.parametrize("word", ["reviews", "reviews=", "reviews=three", "=3x"])
+def test_a_change_that_is_no_number_is_refused_with_an_example(word):
+    with pytest.raises(ReviewError, match="reviews=3"):
+        parse_changes([word])

@@ -7,7 +7,9 @@ import sys
 import pandas as pd
 import pytest
 
+from medrcube.build.publish.marking import RESTRICTED_SUMS, mark_private
 from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.files import sha256_of
 from medrcube.review import gold, queue
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import head, verify
@@ -266,6 +268,22 @@ def test_a_release_that_was_changed_is_not_recorded(three, review, back, write_r
     with (made.out / name).open("ab") as file:
         file.write(b" ")
     with pytest.raises(ReleaseError, match="was changed"):
+        freeze_release(made.out)
+
+
+def test_a_private_release_whose_restricted_picture_was_changed_is_not_recorded(
+    three, review, back, write_release
+):
+    review()
+    back()
+    made = write_release()
+    picture = made.out / "TOY/pictures/secret.png"
+    picture.write_bytes(b"rendered")
+    mark_private(made.out)
+    sums = f"{sha256_of(picture)}  TOY/pictures/secret.png\n"
+    (made.out / RESTRICTED_SUMS).write_text(sums)
+    picture.write_bytes(b"something else")
+    with pytest.raises(ReleaseError, match=r"secret\.png: was changed"):
         freeze_release(made.out)
 
 
