@@ -14,10 +14,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from medrcube.build.balance import balance
-from medrcube.build.compose import compose
-from medrcube.build.derive import Query
-from medrcube.build.ready import request_of
+from medrcube.build.questions.balance import balance
+from medrcube.build.questions.compose import compose
+from medrcube.build.questions.derive import Query
+from medrcube.build.questions.ready import request_of
 from medrcube.build.samples import Sample
 from medrcube.ontologies.distractors import Prior, choose
 from medrcube.ontologies.index import Index

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import timing
 
-from medrcube.build.cache import BuildCache
 from medrcube.build.engine import LocalEngine
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.readers import dicom, dicom_series, nifti
-from medrcube.build.trees import look
+from medrcube.build.store.cache import BuildCache
+from medrcube.build.store.trees import look
 from medrcube.records import Case, ImageRef, MaskFile, Region
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.registry import find_sources, get_source

@@ -15,10 +15,10 @@ from typing import TypeVar
 import ours
 import timing
 
-from medrcube.build.encode import encode_png, pixel_hash
+from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.pixels.tiles import open_tiles
 from medrcube.build.readers import raster  # noqa: F401  # loaded before the clock starts
 from medrcube.build.render import render_job
-from medrcube.build.tiles import open_tiles
 from medrcube.files import sha256_of, write_again
 
 Made = TypeVar("Made")

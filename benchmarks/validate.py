@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 import timing
 
-from medrcube.build.audit import audit
-from medrcube.build.encode import ENCODER, encode_png, pixel_hash
+from medrcube.build.audit.batch import audit
 from medrcube.build.engine import usable_cores
-from medrcube.build.items import Item, Option, items_to_frame
+from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.publish.validate import validate
+from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.console import Reporter

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from medrcube.build.cache import BuildCache
 from medrcube.build.engine import Engine
-from medrcube.build.memory import dump, load
 from medrcube.build.plan import Job, plan
 from medrcube.build.render import Rendered
 from medrcube.build.scan import Scan, scan
 from medrcube.build.site import Site
 from medrcube.build.source_build import SourceBuild, Unread, build_source, still_unread
-from medrcube.build.trees import State, look
+from medrcube.build.store.cache import BuildCache
+from medrcube.build.store.memory import dump, load
+from medrcube.build.store.trees import State, look
 from medrcube.files import sweep
 
 

@@ -23,26 +23,26 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.audit import audit
-from medrcube.build.balance import balance
-from medrcube.build.cache import BuildCache
-from medrcube.build.compose import Composed, compose, place_keys
-from medrcube.build.derive import Query
+from medrcube.build.audit.batch import audit
 from medrcube.build.editions import editions_used
 from medrcube.build.engine import Engine
 from medrcube.build.gathering import Stages, Workshop, gather, remember
-from medrcube.build.items import Item, items_to_frame
-from medrcube.build.memory import dump, hash_of, load
 from medrcube.build.overlap import shared_images
-from medrcube.build.profile import OFF, Profile, ProfileError, load_profile, require_sources
-from medrcube.build.profile_report import ProfileReport, report_on
-from medrcube.build.proposing import LlmReport, propose, require_index
+from medrcube.build.profile.report import ProfileReport, report_on
+from medrcube.build.profile.targets import OFF, Profile, ProfileError, load_profile, require_sources
+from medrcube.build.questions.balance import balance
+from medrcube.build.questions.compose import Composed, compose, place_keys
+from medrcube.build.questions.derive import Query
+from medrcube.build.questions.items import Item, items_to_frame
+from medrcube.build.questions.proposing import LlmReport, propose, require_index
+from medrcube.build.questions.wording import own_words
 from medrcube.build.repeats import bar_repeats
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.site import Site, site_of
 from medrcube.build.source_build import SourceBuild, Unread, still_unread
-from medrcube.build.trees import State, state_of
-from medrcube.build.wording import own_words
+from medrcube.build.store.cache import BuildCache
+from medrcube.build.store.memory import dump, hash_of, load
+from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError
 from medrcube.files import replacing, sweep, write_text
 from medrcube.ontologies.difficulty import Difficulty

@@ -22,7 +22,6 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.items import Item, items_from_frame, items_to_frame
 from medrcube.build.pipeline import write_parquet
 from medrcube.build.publish.contract_record import write_contracts
 from medrcube.build.publish.facts import day_of, gather_facts
@@ -30,6 +29,7 @@ from medrcube.build.publish.licences import write_licences
 from medrcube.build.publish.marking import mark_private, write_sums
 from medrcube.build.publish.release_audit import write_audit
 from medrcube.build.publish.standards import write_standards
+from medrcube.build.questions.items import Item, items_from_frame, items_to_frame
 from medrcube.build.reviewed import LET_THROUGH, Chosen, Reviewed, choose, load_reviewed
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError

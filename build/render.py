@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.encode import ENCODER, encode_png, pixel_hash
-from medrcube.build.marks import Drawn, draw
+from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
+from medrcube.build.pixels.marks import Drawn, draw
+from medrcube.build.pixels.slicing import Choice
+from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.build.plan import Artefact, Job
-from medrcube.build.slicing import Choice
-from medrcube.build.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.files import sha256_of, write_again
 from medrcube.records import ImageRef, Problem

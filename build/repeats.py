@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from medrcube.build.derive import Query
+from medrcube.build.questions.derive import Query
 
 REPEAT, CONTRADICTION = "repeated-picture", "contradicting-pictures"
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.items import UNREVIEWED, Item, Option
+from medrcube.build.questions.items import UNREVIEWED, Item, Option
 from medrcube.build.samples import Sample
 from medrcube.errors import WorkspaceError
 

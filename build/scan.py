@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from medrcube.build.memory import Memory, dump, load, scan_key
-from medrcube.build.trees import Tree, look
+from medrcube.build.store.memory import Memory, dump, load, scan_key
+from medrcube.build.store.trees import Tree, look
 from medrcube.errors import SourceError
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.build.encode import ENCODER
-from medrcube.build.memory import hash_of, scan_key
+from medrcube.build.pixels.encode import ENCODER
 from medrcube.build.scan import visit
-from medrcube.build.trees import Tree, look
+from medrcube.build.store.memory import hash_of, scan_key
+from medrcube.build.store.trees import Tree, look
 from medrcube.sources.contract import Source
 
 

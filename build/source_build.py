@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.derive import Grounds, Query, derive
 from medrcube.build.engine import Engine
 from medrcube.build.plan import Job
+from medrcube.build.questions.derive import Grounds, Query, derive
 from medrcube.build.render import Picture, Rendered, recipe_id
 from medrcube.build.samples import Sample
 from medrcube.build.scan import Scan

@@ -10,13 +10,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.images import UnusablePictureError, read_picture
+from medrcube.evaluate.dataset_lock import Seen, is_unchanged, look
 from medrcube.release_rows import LETTERS, BadRowError, read_row
 from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.strict_json import BadJsonError, read_list
@@ -74,24 +74,43 @@ class Benchmark:
     Attributes:
         root: folder of the release.
         items: every item, in the order of the sorted source folders and their files.
+        known: pictures as an earlier session saw them; those that look unchanged are not read
+            again.
     """
 
     root: Path
     items: tuple[Item, ...]
+    known: Mapping[str, Seen] = field(default_factory=dict)
 
     def path(self, item: Item) -> Path | None:
         """File of the item's picture, whether it exists or not."""
         return None if item.image is None else self.root / item.image
 
-    @cached_property
-    def image_digests(self) -> Mapping[str, str | None]:
-        """SHA-256 of every picture by its path in the release; ``None`` where it is unusable.
+    def knowing(self, seen: Mapping[str, Seen]) -> Benchmark:
+        """The same release, of which some pictures need not be read; itself once it has been."""
+        return self if "pictures" in self.__dict__ else replace(self, known=seen)
 
-        Reads every picture once, on first use.
+    @cached_property
+    def pictures(self) -> Mapping[str, Seen | None]:
+        """Every picture by its path in the release; ``None`` where no file is.
+
+        Reads every picture that is not known once, on first use.
         """
         images = sorted({item.image for item in self.items if item.image is not None})
+        found: dict[str, Seen | None] = {
+            image: known
+            for image in images
+            if (known := self.known.get(image)) and is_unchanged(self.root / image, known)
+        }
+        rest = [image for image in images if image not in found]
         with ThreadPoolExecutor() as pool:
-            return dict(zip(images, pool.map(self._digest, images), strict=True))
+            found.update(zip(rest, pool.map(look, [self.root] * len(rest), rest), strict=True))
+        return found
+
+    @cached_property
+    def image_digests(self) -> Mapping[str, str | None]:
+        """SHA-256 of every picture by its path in the release; ``None`` where it is unusable."""
+        return {image: seen and seen.sha256 for image, seen in self.pictures.items()}
 
     @cached_property
     def digest(self) -> str:
@@ -102,12 +121,6 @@ class Benchmark:
             row = {**item_to_json(item), "image_sha256": picture}
             total.update(json.dumps(row, sort_keys=True).encode())
         return total.hexdigest()
-
-    def _digest(self, image: str) -> str | None:
-        try:
-            return read_picture(self.root / image).sha256
-        except UnusablePictureError:
-            return None
 
 
 def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:

@@ -1,4 +1,4 @@
-"""Colours of a heat map: brown below chance, neutral at it, teal above.
+"""Colours of a heat map: brown below chance or zero, neutral at it, teal above.
 
 Brown against teal is told apart with every common colour vision (ColorBrewer's BrBG); each shade
 comes for a light and a dark page, with the text colour that contrasts more.
@@ -28,6 +28,11 @@ def shade(accuracy: float, chance: float) -> Shade:
     light = _mix(_LIGHT, distance)
     dark = _mix(_DARK, distance)
     return Shade(_hex(light), _text_on(light), _hex(dark), _text_on(dark))
+
+
+def signed_shade(value: float, most: float = 1.0) -> Shade:
+    """The shade of a value that may be negative, neutral at 0 and full at ``most``."""
+    return shade(min(1.0, max(0.0, 0.5 + value / (2 * most))), 0.5)
 
 
 _LIGHT: tuple[Rgb, ...] = (

@@ -10,6 +10,9 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.errors import ReleaseError
+from medrcube.release_tree import LARGEST_PICTURE, opened
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
@@ -30,14 +33,26 @@ class UnusablePictureError(Exception):
     """A picture is absent, unreadable or of no known format; the message says which."""
 
 
-def read_picture(path: Path) -> Picture:
+def read_picture(path: Path, *, root: Path | None = None) -> Picture:
     """Read one picture file.
 
+    Args:
+        path: the file.
+        root: folder of the release; nothing outside it is opened. ``None`` for a file that the
+            user named.
+
     Raises:
-        UnusablePictureError: there is no file, it cannot be read, or it is no picture.
+        UnusablePictureError: there is no file, it cannot be read, it is no picture, or it lies
+            outside the release.
     """
     try:
-        data = path.read_bytes()
+        if root is None:
+            data = path.read_bytes()
+        else:
+            with opened(root, path, largest=LARGEST_PICTURE) as file:
+                data = file.read()
+    except ReleaseError as error:
+        raise UnusablePictureError(str(error)) from error
     except OSError as error:
         raise UnusablePictureError(error.strerror or type(error).__name__) from error
     kind = media_type(data)

@@ -6,48 +6,59 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.bootstrap import cluster_of, ratio_interval
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.statistics import chance, mean, ratio, wilson
-from medrcube.taxonomy import Anatomy, Level, Modality, Task
-
-SMALL = 10
-"""A group of fewer items is marked: its accuracy says little."""
-
-OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION})
-"""Tasks that the published table leaves out of its modality and region columns."""
+from medrcube.evaluate.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
+from medrcube.evaluate.statistics import (
+    SMALL,
+    chance,
+    chance_corrected,
+    design_effect,
+    mean,
+    proportion_interval,
+    ratio,
+)
 
 
 def metrics(results: Sequence[Result]) -> dict[str, Any]:
     """Everything that stands in ``metrics.json`` but the accounting of requests.
 
-    Groups without an item are left out. Each group has ``n``; ``correct``; ``accuracy`` of all
-    items, so that a failure counts as wrong; its 95 % Wilson ``interval``;
-    ``accuracy_without_failures``, where failures are dropped; ``accuracy_answered``, of the
-    replies that give a letter; ``chance``; ``outcomes``; and ``small`` for fewer than ``SMALL``.
+    Groups without an item are left out. Each group is as ``group_metrics`` says. ``macro`` has
+    plain means over voxels and over tasks, which weigh every one alike beside the micro
+    ``accuracy``, which weighs every item alike; the means ``_not_small`` leave out groups of
+    fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
     """
     published = [r for r in results if r.item.task not in OUTSIDE_PUBLISHED_MARGINS]
     voxels = [
-        {"task": task, "modality": modality, "parts": parts, **group_metrics(group)}
-        for (task, modality, parts), group in _cells(results)
+        {**dict(zip(COLUMNS["voxel"], key, strict=True)), **group_metrics(group)}
+        for key, group in grouped("voxel", results, _item).items()
     ]
     large = [voxel for voxel in voxels if not voxel["small"]]
+    tasks = _slice(results, "task")
     return {
         "version": 1,
         "global": group_metrics(results),
         "macro": {
+            "n_min": SMALL,
             "voxels": len(voxels),
             "accuracy": mean(voxel["accuracy"] for voxel in voxels),
             "voxels_not_small": len(large),
             "accuracy_not_small": mean(voxel["accuracy"] for voxel in large),
+            "suppressed": len(voxels) - len(large),
+            "tasks_not_small": sum(not task["small"] for task in tasks.values()),
+            "task_accuracy_not_small": mean(
+                task["accuracy"] for task in tasks.values() if not task["small"]
+            ),
         },
         "slices": {
-            "task": _slice(results, _task, [task.value for task in Task]),
-            "level": _slice(results, _level, [level.value for level in Level]),
-            "modality": _slice(results, _modality, [modality.value for modality in Modality]),
-            "parts": _slice(results, _parts, [parts.value for parts in Anatomy]),
-            "dataset": _slice(results, _dataset, sorted({_dataset(r) for r in results})),
-            "modality_as_published": _slice(published, _modality, [m.value for m in Modality]),
-            "parts_as_published": _slice(published, _parts, [parts.value for parts in Anatomy]),
+            "task": tasks,
+            "level": _slice(results, "level"),
+            "modality": _slice(results, "modality"),
+            "parts": _slice(results, "parts"),
+            "dataset": _slice(results, "dataset"),
+            "modality_as_published": _slice(published, "modality"),
+            "parts_as_published": _slice(published, "parts"),
         },
         "voxels": voxels,
         "rules": dict(sorted(Counter(result.rule for result in results).items())),
@@ -55,18 +66,40 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """The numbers of one group of items."""
+    """The numbers of one group of items.
+
+    Returns:
+        ``n``; ``correct``; ``accuracy`` of all items, so that a failure counts as wrong; its
+        95 % ``interval`` and its ``interval_method``, both of which take items as independent;
+        ``clustered_interval``, by a bootstrap of the ``clusters`` pictures, ``None`` for few of
+        them; ``design_effect``; ``accuracy_without_failures``, where failures are dropped;
+        ``bounds``, between which the accuracy lies whatever the failed items would have been;
+        ``accuracy_answered``, of the replies that give a letter; ``chance``;
+        ``chance_corrected``, 0 at chance and 1 at all right; ``small`` for fewer than ``SMALL``
+        items; ``outcomes``.
+    """
     counts = Counter(result.outcome for result in results)
     n, correct = len(results), counts[Outcome.CORRECT]
     failures = counts[Outcome.FAILED] + counts[Outcome.MISSING_IMAGE]
+    interval, method = proportion_interval(correct, n) if n else (None, None)
+    rows = _by_picture(results)
+    clustered = ratio_interval(rows)
+    by_chance = chance([len(result.item.options) for result in results])
+    accuracy = ratio(correct, n)
     return {
         "n": n,
         "correct": correct,
-        "accuracy": ratio(correct, n),
-        "interval": list(wilson(correct, n)) if n else None,
+        "accuracy": accuracy,
+        "interval": None if interval is None else list(interval),
+        "interval_method": method,
+        "clusters": len(rows),
+        "clustered_interval": None if clustered is None else list(clustered),
+        "design_effect": design_effect([(right, size, right) for right, size in rows]),
         "accuracy_without_failures": ratio(correct, n - failures),
+        "bounds": [correct / n, (correct + failures) / n] if n else None,
         "accuracy_answered": ratio(correct, correct + counts[Outcome.WRONG]),
-        "chance": chance([len(result.item.options) for result in results]),
+        "chance": by_chance,
+        "chance_corrected": chance_corrected(accuracy, by_chance),
         "small": n < SMALL,
         "outcomes": {outcome.value: counts[outcome] for outcome in Outcome},
     }
@@ -76,9 +109,9 @@ def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
     """The published evaluator's ``metrics_summary.json``: its keys and its spelling of a task."""
     axes: dict[str, Callable[[Result], str]] = {
         "task": lambda result: result.item.task.release_name,
-        "modality": _modality,
-        "parts": _parts,
-        "dataset": _dataset,
+        "modality": lambda result: result.item.modality.value,
+        "parts": lambda result: result.item.parts.value,
+        "dataset": lambda result: result.item.dataset,
     }
 
     def by(*names: str) -> dict[str, Any]:
@@ -124,42 +157,19 @@ def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
     return {"n": len(results), "correct": correct, "acc": ratio(correct, len(results)) or 0.0}
 
 
-def _slice(
-    results: Sequence[Result], axis: Callable[[Result], str], order: Sequence[str]
-) -> dict[str, Any]:
-    groups: dict[str, list[Result]] = {name: [] for name in order}
+def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
+    groups = grouped(axis, results, _item)
+    return {name: group_metrics(group) for (name,), group in groups.items()}
+
+
+def _by_picture(results: Sequence[Result]) -> list[tuple[int, int]]:
+    """For each picture its right answers and its questions."""
+    sums: dict[str, tuple[int, int]] = {}
     for result in results:
-        groups[axis(result)].append(result)
-    return {name: group_metrics(group) for name, group in groups.items() if group}
+        right, size = sums.get(cluster_of(result), (0, 0))
+        sums[cluster_of(result)] = (right + (result.outcome is Outcome.CORRECT), size + 1)
+    return list(sums.values())
 
 
-def _cells(results: Sequence[Result]) -> list[tuple[tuple[str, str, str], list[Result]]]:
-    cells: dict[tuple[str, str, str], list[Result]] = {
-        (task.value, modality.value, parts.value): []
-        for modality in Modality
-        for task in Task
-        for parts in Anatomy
-    }
-    for result in results:
-        cells[_task(result), _modality(result), _parts(result)].append(result)
-    return [(cell, group) for cell, group in cells.items() if group]
-
-
-def _task(result: Result) -> str:
-    return result.item.task.value
-
-
-def _level(result: Result) -> str:
-    return result.item.task.level.value
-
-
-def _modality(result: Result) -> str:
-    return result.item.modality.value
-
-
-def _parts(result: Result) -> str:
-    return result.item.parts.value
-
-
-def _dataset(result: Result) -> str:
-    return result.item.dataset
+def _item(result: Result) -> Item:
+    return result.item

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import unicodedata
@@ -42,10 +43,16 @@ def lift_fields(text: str) -> Fields:
 
 
 def plain(text: str) -> str:
-    """Straight, unmarked text: compatibility forms folded, markup dropped, case kept."""
+    """Straight, unmarked text: compatibility forms and accents folded, markup dropped, case kept.
+
+    What is struck out is not said. A row of a table becomes a line whose cells end in colons.
+    """
+    text = _STRUCK.sub(" ", html.unescape(text))
+    text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text))
     text = unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
     text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"})
-    text = _TAG.sub(" ", text)
+    text = _COLOUR.sub(" ", _TAG.sub(" ", text))
+    text = _TABLE_ROW.sub(_cells, text)
     previous = None
     while previous != text:
         previous, text = text, _WRAPPER.sub(r"\1", text)
@@ -64,8 +71,17 @@ _TRANSLATION = str.maketrans(
     }
 )  # fmt: skip
 _TAG = re.compile(
-    r"<\|[^|<>]{1,40}\|>|</?s>|</?(?:b|i|u|p|br|em|strong|span|div|li|ul|ol|h\d|code|pre|sub|sup)\b[^<>]*>"
+    r"<\|[^|<>]{1,40}\|>"
+    r"|</?(?:s|eos|bos|pad|image|end_of_turn|start_of_turn|end_of_utterance|end_of_sentence)>"
+    r"|</?(?:b|i|u|p|br|hr|em|strong|span|div|li|ul|ol|h\d|code|pre|sub|sup|html|head|body|main|mark"
+    r"|section|article|font|center|small|big|label|blockquote|table|thead|tbody|tr|td|th|dl|dt|dd)\b"
+    r"[^<>]{0,200}>"
 )
+# A combining mark after a Latin letter only: others are letters of their own.
+_ACCENT = re.compile("([A-Za-z])[\u0300-\u036f]+")
+_STRUCK = re.compile(r"~~[^~\n]{1,500}~~|<(del|strike)>[^<>]{0,500}</\1>")
+_COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}\n]{0,40}\}")
+_TABLE_ROW = re.compile(r"^[ \t]*\|([^\n]*?)\|?[ \t]*$", re.MULTILINE)
 _WRAPPER = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathsf|mathit|mathbb|emph|bm|bf|rm"
     r"|boldsymbol|operatorname)\s*\{([^{}]*)\}"
@@ -77,18 +93,26 @@ _BLANKS = re.compile(r"[ \t\u00a0]+")
 _FIELD_NAMES = frozenset(
     {
         "answer", "finalanswer", "correctanswer", "choice", "finalchoice", "option",
-        "correctoption", "selectedoption", "selectedanswer", "selection", "selected",
+        "correctoption", "selectedoption", "selectedanswer", "selection", "selected", "answers",
         "answerchoice", "answerletter", "answeroption", "letter", "prediction", "response",
+        "predictedanswer", "predictedoption", "chosenoption", "chosenanswer", "correctchoice",
+        "bestanswer", "finaldecision", "optionletter", "selectedchoice", "selectedletter",
     }
 )  # fmt: skip
+_TEXT_NAMES = ("text", "answertext", "optiontext", "choicetext", "answervalue", "content")
 _ELEMENT = re.compile(
-    r"<(?P<name>answer|final_answer|choice|option|response)>(?P<value>.*?)</(?P=name)>"
+    r"<(?P<name>answer|final_answer|finalanswer|conclusion|choice|option|response)>(?P<value>.*?)</(?P=name)>"
     r"|<\|begin_of_box\|>(?P<box>.*?)<\|end_of_box\|>",
     re.IGNORECASE | re.DOTALL,
 )
 _LONGEST_BOX = 500
 _JSON_KEY = re.compile(r'"[^"\n]*"\s*:')
 _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
+
+
+def _cells(row: re.Match[str]) -> str:
+    cells = [cell.strip() for cell in row[1].split("|")]
+    return "" if not any(cell.strip("-: ") for cell in cells) else ": ".join(cells)
 
 
 def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
@@ -109,15 +133,26 @@ def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
 
 
 def _field(value: Any) -> str | None:
+    """The answer that an object holds, with the text beside its letter; ``""`` for an odd one."""
     if not isinstance(value, dict):
         return None
-    for name, content in reversed(value.items()):
-        if re.sub(r"[^a-z]", "", str(name).casefold()) in _FIELD_NAMES:
+    names = {re.sub(r"[^a-z]", "", str(name).casefold()): name for name in value}
+    for plain_name, name in reversed(names.items()):
+        if plain_name in _FIELD_NAMES:
+            content = value[name]
             single = content[0] if isinstance(content, list) and len(content) == 1 else content
             nested = _field(single)
+            if nested is not None:
+                return nested
             # A number may count from 0 or from 1, so it is kept as it is and names nothing.
-            return nested if nested is not None else single if isinstance(single, str) else ""
-    return None
+            text = next((value[names[key]] for key in _TEXT_NAMES if key in names), None)
+            beside = isinstance(single, str) and len(single) == 1 and isinstance(text, str)
+            return f"{single}: {text}" if beside else single if isinstance(single, str) else ""
+    chosen = [name for name, content in value.items() if content is True]
+    if len(chosen) == 1 and all(len(n) == 1 and isinstance(c, bool) for n, c in value.items()):
+        return str(chosen[0])
+    inner = [found for content in value.values() if (found := _field(content)) is not None]
+    return inner[0] if len(inner) == 1 else None
 
 
 def _boxes(text: str) -> list[tuple[int, int, str]]:

@@ -35,4 +35,5 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701
         keep_trailing_newline=True,
+        auto_reload=False,
     )

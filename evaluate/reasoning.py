@@ -22,8 +22,9 @@ def strip_reasoning(reply: str) -> Visible:
     """Take the thinking out, in the spellings of the common model families.
 
     Handles ``<think>``, ``<thinking>``, ``<reasoning>`` and their kin, ``[THINK]``, the ``◁think▷``
-    of Kimi, the channels of gpt-oss, and a lone closing tag, which stands where the chat template
-    has already opened the thinking.
+    of Kimi, the unused tokens of MedGemma, the channels of gpt-oss, with or without their special
+    tokens, and a lone closing tag, which stands where the chat template has already opened the
+    thinking.
     """
     text = reply
     if _CHANNEL.search(text):
@@ -31,6 +32,10 @@ def strip_reasoning(reply: str) -> Visible:
         if not final:
             return Visible("", closed=False)
         text = text[final[-1].end() :]
+    elif _BARE_CHANNEL.match(text):
+        _, marker, text = text.rpartition("assistantfinal")
+        if not marker:
+            return Visible("", closed=False)
     parts: list[str] = []
     position, thinking = 0, False
     for tag in _TAG.finditer(text):
@@ -49,12 +54,15 @@ def strip_reasoning(reply: str) -> Visible:
 
 _NAME = (
     r"(?:think|thinking|thought|thoughts|reason|reasoning|analysis|scratchpad|reflection"
-    r"|seed:think|begin_of_thought|begin_of_thinking)"
+    r"|seed:think|begin_of_thought|begin_of_thinking|inner_monologue|internal_thinking)"
 )
 _TAG = re.compile(
-    rf"(?P<close></\|?{_NAME}\|?>|<\|end_of_(?:thought|thinking)\|>|\[/{_NAME}\]|◁/{_NAME}▷)"
-    rf"|<\|?{_NAME}\|?>|\[{_NAME}\]|◁{_NAME}▷",
+    rf"(?P<close></\|?{_NAME}\|?>|<\|end_of_(?:thought|thinking)\|>|\[/{_NAME}\]|◁/{_NAME}▷"
+    r"|<unused95>)"
+    rf"|<unused94>|<\|?{_NAME}\|?>|\[{_NAME}\]|◁{_NAME}▷",
     re.IGNORECASE,
 )
 _CHANNEL = re.compile(r"<\|channel\|>")
+# The special tokens of gpt-oss, decoded away: what is left of them runs into the text.
+_BARE_CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 _FINAL = re.compile(r"<\|channel\|>\s*final[^<]*<\|message\|>")

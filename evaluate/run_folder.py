@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,11 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.attempts import FILE as ATTEMPTS
 from medrcube.evaluate.benchmark import Benchmark, Item, item_from_json, item_to_json
 from medrcube.evaluate.conditions import Condition, Presentation, presentations, rotate
+from medrcube.evaluate.dataset_lock import FILE as LOCK
+from medrcube.evaluate.dataset_lock import read_lock, write_lock
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.prompts import DEFAULT_PROMPT, prompt_version, render_prompt
-from medrcube.files import write_text
+from medrcube.files import PARTIAL, write_text
 
 MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
 OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
@@ -55,10 +60,20 @@ def begin_run(
     limit: int | None = None,
     conditions: Iterable[Condition] = (Condition.FULL,),
     epochs: int = 1,
+    recheck: bool = False,
 ) -> tuple[Asked, ...]:
     """Start a run in ``out``, or go on with the one that is there.
 
     Conditions and epochs that an earlier session asked stay part of the run.
+
+    Args:
+        out: folder of the run.
+        benchmark: what to ask.
+        model: whom to ask.
+        limit: ask so many items only.
+        conditions: what of a question is shown.
+        epochs: how often each question is asked.
+        recheck: read every picture, also those that look as the last session saw them.
 
     Returns:
         What to ask, presentations of one picture back to back.
@@ -69,6 +84,7 @@ def begin_run(
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
+    benchmark = benchmark.knowing({} if recheck else read_lock(out / LOCK))
     identity: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
         "model": dict(model.identity),
@@ -76,24 +92,41 @@ def begin_run(
     }
     identity = json.loads(json.dumps(identity))
     wanted = set(conditions)
+    manifest: dict[str, Any] = {"started": now(), **identity}
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)
         _same_run(out, manifest, identity)
         wanted |= {Condition(name) for name in manifest["conditions"]}
         epochs = max(epochs, manifest["epochs"])
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif _holds_something_else(out):
         raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
-    else:
-        manifest = {"started": now(), **identity, "medrcube": medrcube.__version__}
     items = _select(benchmark.items, limit)
-    keys = _Keys(benchmark, model)
+    keys = _Keys.of(benchmark, model)
     asked = tuple(keys.asked(one) for one in presentations(items, wanted, epochs=epochs))
     plan = {"limit": limit, "conditions": [c for c in Condition if c in wanted], "epochs": epochs}
-    out.mkdir(parents=True, exist_ok=True)
-    write_manifest(out, {**manifest, **plan, "ended": None})
-    write_lines(out / ITEMS, ({**item_to_json(i), "image_sha256": keys.image(i)} for i in items))
-    write_lines(out / ASKED, map(_row, asked))
+    # The manifest says what the lists hold only once they do, whenever the process is killed.
+    listed = {**plan, "medrcube": medrcube.__version__}
+    if manifest.get("listed") != listed:
+        out.mkdir(parents=True, exist_ok=True)
+        write_manifest(out, {**manifest, **plan, "versions": versions(), "listed": None})
+        write_lines(
+            out / ITEMS, ({**item_to_json(i), "image_sha256": keys.image(i)} for i in items)
+        )
+        write_lines(out / ASKED, map(_row, asked))
+    write_lock(out / LOCK, benchmark.pictures)
+    write_manifest(
+        out, {**manifest, **plan, "versions": versions(), "listed": listed, "ended": None}
+    )
     return asked
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a reply goes through, as far as it is installed."""
+    found = {"python": platform.python_version(), "medrcube": medrcube.__version__}
+    for name in ("openai", "aiohttp", "pillow", "torch", "transformers"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
@@ -189,12 +222,25 @@ def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:
     return [item for group in pictures.values() for item in group]
 
 
+def _holds_something_else(out: Path) -> bool:
+    """Whether a folder may not become a run; what a killed process began to write does not count."""
+    if not out.exists():
+        return False
+    return not out.is_dir() or any(path.suffix != PARTIAL for path in out.iterdir())
+
+
 @dataclass(frozen=True, slots=True)
 class _Keys:
     """Names each question by everything that may change its reply."""
 
     benchmark: Benchmark
-    model: Model
+    model: str
+    prompts: dict[tuple[str, tuple[tuple[str, str], ...]], str]
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, model: Model) -> _Keys:
+        identity = json.dumps(dict(model.identity), sort_keys=True)
+        return cls(benchmark, hashlib.sha256(identity.encode()).hexdigest(), {})
 
     def asked(self, presentation: Presentation) -> Asked:
         shown = presentation.image
@@ -213,12 +259,18 @@ class _Keys:
     def _key(self, presentation: Presentation, image_sha256: str | None) -> str:
         # Neither the item nor the condition is in it: one question in two conditions is one.
         request = {
-            "model": dict(self.model.identity),
-            "prompt": render_prompt(presentation.item),
+            "model": self.model,
+            "prompt": self._prompt(presentation.item),
             "image_sha256": image_sha256,
             "epoch": presentation.epoch,
         }
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+    def _prompt(self, item: Item) -> str:
+        text = (item.question, item.options)
+        if text not in self.prompts:
+            self.prompts[text] = render_prompt(item)
+        return self.prompts[text]
 
 
 def _row(asked: Asked) -> dict[str, Json]:

@@ -16,10 +16,12 @@ from medrcube.evaluate.answers import extract
 from medrcube.evaluate.attempts import read_attempts
 from medrcube.evaluate.benchmark import LETTERS
 from medrcube.evaluate.conditions import Condition, Presentation
+from medrcube.evaluate.contrasts import contrasts, epochs, other_conditions
+from medrcube.evaluate.credibility import credibility
 from medrcube.evaluate.metrics import accounting, metrics, upstream_metrics
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.phrases import is_refusal
 from medrcube.evaluate.reasoning import strip_reasoning
+from medrcube.evaluate.refusals import is_refusal
 from medrcube.evaluate.run_folder import (
     METRICS,
     OUTCOMES,
@@ -51,7 +53,14 @@ def score(run: Path) -> Mapping[str, Any]:
     attempts = list(read_attempts(attempts_path(run)))
     results = judge_run(read_asked(run), attempts)
     main = main_results(results)
-    summary = {**metrics(main), "requests": accounting(attempts)}
+    summary = {
+        **metrics(main),
+        "conditions": other_conditions(results),
+        "contrasts": contrasts(results),
+        "epochs": epochs(results),
+        "credibility": credibility(main),
+        "requests": accounting(attempts),
+    }
     write_lines(run / OUTCOMES, map(_outcome_row, results))
     write_lines(run / RESULTS, map(_row, main))
     _write_json(run / METRICS, summary)

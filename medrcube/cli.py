@@ -211,7 +211,7 @@ def _engine(name: str, scheduler: str | None, workers: int) -> Engine:
 
 
 def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
-    from medrcube.build.audit import describe_rules
+    from medrcube.build.audit.batch import describe_rules
 
     for entry in report.sources:
         reporter.note(entry.layout)

@@ -172,7 +172,7 @@ def page(
     extra: Extra = None,
 ) -> None:
     """Write the reference page of all sources and the picture of the cube."""
-    from medrcube.build.rules_page import rules_page
+    from medrcube.build.audit.rules_page import rules_page
     from medrcube.console import Reporter
     from medrcube.files import write_text
     from medrcube.ontologies.term_page import terms_page

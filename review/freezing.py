@@ -11,9 +11,9 @@ import pandas as pd
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.build.items import Item as Built
-from medrcube.build.items import items_from_frame
 from medrcube.build.publish.marking import PRIVATE, RESTRICTED_SUMS, SUMS
+from medrcube.build.questions.items import Item as Built
+from medrcube.build.questions.items import items_from_frame
 from medrcube.build.reviewed import LET_THROUGH
 from medrcube.errors import ReleaseError
 from medrcube.files import sha256_of

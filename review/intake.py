@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from medrcube.build.items import Item, items_from_frame
+from medrcube.build.questions.items import Item, items_from_frame
 from medrcube.build.reviewed import fingerprint
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import WorkspaceError

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from medrcube.build.items import Item, items_to_frame
 from medrcube.build.publish.contracts import CONTRACTS, hold, record, require
 from medrcube.build.publish.views import item_view, sample_view
+from medrcube.build.questions.items import Item, items_to_frame
 from medrcube.build.samples import Sample, samples_to_frame
 
 

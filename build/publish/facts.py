@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube import __version__
-from medrcube.build.items import Item
+from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 from medrcube.errors import ReleaseError
 from medrcube.sources.card import Card

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.build.items import Item
+from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 from medrcube.errors import ReleaseError
 from medrcube.release_tree import opened, shown

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.audit import duplicate_pictures
+from medrcube.build.audit.batch import duplicate_pictures
 from medrcube.build.publish.hamming import Pairs, pairs_within
 from medrcube.build.publish.perceptual import DISTANCE, LIKENESS, Looks, likeness, look_at
 from medrcube.build.samples import Sample

@@ -31,7 +31,7 @@ from medrcube.build.publish.recipes import Recipe, read_recipes
 from medrcube.build.render import Picture, Rendered
 from medrcube.build.scan import Scan, scan, visit
 from medrcube.build.source_build import origin_of
-from medrcube.build.trees import Tree
+from medrcube.build.store.trees import Tree
 from medrcube.errors import SourceError
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.sources.contract import Source

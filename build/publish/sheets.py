@@ -14,9 +14,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from medrcube.build.items import Item
 from medrcube.build.publish.near_duplicates import Near
 from medrcube.build.publish.perceptual import in_processes
+from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 from medrcube.errors import ReleaseError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.build.volume import Array
+from medrcube.build.pixels.volume import Array
 from medrcube.errors import ReadError
 
 MOST_BYTES = 2 << 30

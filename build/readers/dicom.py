@@ -20,6 +20,7 @@ from pydicom.pixels.processing import apply_color_lut
 from pydicom.pixels.utils import pixel_array
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, JPEGBaseline8Bit, JPEGExtended12Bit
 
+from medrcube.build.pixels.volume import Array, Greys, Volume, without_equal_channels
 from medrcube.build.readers.checks import (
     MOST_BYTES,
     check_finite,
@@ -31,7 +32,6 @@ from medrcube.build.readers.checks import (
 )
 from medrcube.build.readers.dicom_header import TAGS, geometry_of, greys_of, rescale_of
 from medrcube.build.readers.dicom_length import has_pixel_data, is_whole
-from medrcube.build.volume import Array, Greys, Volume, without_equal_channels
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
 

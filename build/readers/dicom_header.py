@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
-from medrcube.build.volume import Greys, LookupTable
+from medrcube.build.pixels.volume import Greys, LookupTable
 from medrcube.errors import ReadError
 
 TAGS = (

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
+from medrcube.build.pixels.volume import Array, Greys, LookupTable, Volume
 from medrcube.build.readers.checks import check_frame, unreadable, unsupported
 from medrcube.build.readers.dicom import (
     AS_SHOWN,
@@ -24,7 +25,6 @@ from medrcube.build.readers.dicom import (
     open_header,
 )
 from medrcube.build.readers.dicom_header import greys_of, normal_of, pixel_size, stack_geometry
-from medrcube.build.volume import Array, Greys, LookupTable, Volume
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
 

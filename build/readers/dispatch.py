@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from medrcube.build.volume import Volume
+from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef
 

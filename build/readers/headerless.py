@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from medrcube.build.pixels.volume import Greys, Volume
 from medrcube.build.readers.checks import check_frame
-from medrcube.build.volume import Greys, Volume
 from medrcube.errors import ReadError
 from medrcube.records import RawLayout
 

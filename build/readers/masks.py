@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.geometry import carry_mask, same_grid
-from medrcube.build.mask import Mask
+from medrcube.build.pixels.geometry import carry_mask, same_grid
+from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.volume import Array, Greys, PackedSlices, Volume
 from medrcube.build.readers.dispatch import content_of, module_of, read
 from medrcube.build.readers.recent import remember
-from medrcube.build.volume import Array, Greys, PackedSlices, Volume
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef, MaskFile
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from medrcube.build.pixels.volume import Array, Volume
 from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
@@ -15,7 +16,6 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
-from medrcube.build.volume import Array, Volume
 from medrcube.errors import ReadError
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import SimpleITK
 from numpy.typing import NDArray
 
+from medrcube.build.pixels.volume import Volume
 from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
@@ -21,7 +22,6 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
-from medrcube.build.volume import Volume
 from medrcube.errors import ReadError
 
 _DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)

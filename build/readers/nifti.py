@@ -16,6 +16,7 @@ import nibabel as nib
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.pixels.volume import Array, ForwardSlices, Greys, Volume
 from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
@@ -26,7 +27,6 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
-from medrcube.build.volume import Array, ForwardSlices, Greys, Volume
 from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"

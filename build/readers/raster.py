@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
-from medrcube.build.readers.checks import check_frame, truncated, unreadable, unsupported
-from medrcube.build.volume import (
+from medrcube.build.pixels.volume import (
     Array,
     ForwardSlices,
     Volume,
     is_grey,
     without_equal_channels,
 )
+from medrcube.build.readers.checks import check_frame, truncated, unreadable, unsupported
 from medrcube.errors import ReadError
 
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N")

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 from pydicom.pixels.utils import pixel_array
 
-from medrcube.build.geometry import index_map, nearest_index
-from medrcube.build.mask import Mask
+from medrcube.build.pixels.geometry import index_map, nearest_index
+from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.volume import Array, Volume
 from medrcube.build.readers.checks import truncated, unreadable, unsupported
 from medrcube.build.readers.dicom import DAMAGE, broken, decode_stored, frames_of, open_header
 from medrcube.build.readers.dicom_header import geometry_of
 from medrcube.build.readers.recent import remember
-from medrcube.build.volume import Array, Volume
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
 

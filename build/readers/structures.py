@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from pydicom import dcmread
 from pydicom.dataset import Dataset
 
-from medrcube.build import polygons
-from medrcube.build.geometry import nearest_index
-from medrcube.build.mask import Mask
+from medrcube.build.pixels import polygons
+from medrcube.build.pixels.geometry import nearest_index
+from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.volume import Volume
 from medrcube.build.readers.checks import unsupported
 from medrcube.build.readers.dicom import broken, check_deflated
 from medrcube.build.readers.recent import remember
-from medrcube.build.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
 

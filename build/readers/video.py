@@ -10,6 +10,13 @@ import av
 import numpy as np
 from av.video.reformatter import Interpolation, VideoReformatter
 
+from medrcube.build.pixels.volume import (
+    Array,
+    ForwardSlices,
+    Volume,
+    is_grey,
+    without_equal_channels,
+)
 from medrcube.build.readers.checks import (
     MOST_PIXELS,
     check_frame,
@@ -18,13 +25,6 @@ from medrcube.build.readers.checks import (
     unsupported,
 )
 from medrcube.build.readers.video_length import is_whole
-from medrcube.build.volume import (
-    Array,
-    ForwardSlices,
-    Volume,
-    is_grey,
-    without_equal_channels,
-)
 
 # Swscale without platform-dependent shortcuts.
 _EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT

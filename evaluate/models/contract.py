@@ -89,11 +89,15 @@ class AnswerError(Exception):
 
     Attributes:
         code: short machine-readable reason, such as ``429`` or ``timeout``.
+        usage: token counts of a reply that is none; the provider charges for it all the same.
     """
 
-    def __init__(self, message: str, *, code: str) -> None:
+    def __init__(
+        self, message: str, *, code: str, usage: Mapping[str, int] | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.usage = usage or {}
 
 
 class TransientError(AnswerError):
@@ -103,8 +107,15 @@ class TransientError(AnswerError):
         retry_after: seconds to wait as the server asks, or ``None``.
     """
 
-    def __init__(self, message: str, *, code: str, retry_after: float | None = None) -> None:
-        super().__init__(message, code=code)
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        retry_after: float | None = None,
+        usage: Mapping[str, int] | None = None,
+    ) -> None:
+        super().__init__(message, code=code, usage=usage)
         self.retry_after = retry_after
 
 

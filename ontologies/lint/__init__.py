@@ -3,8 +3,8 @@
 From the NBME guide (criteria listed in BMC Med Educ 2016, doi 10.1186/s12909-016-0559-7) and the
 19-criteria rubric of SAQUET and BenchMarker (arXiv 2602.06221). An error stops an item, a
 warning goes to the reviewer. Rules over a whole batch (key position, predictability) are in
-``build/batch_rules.py``. Where the guide wants options in alphabetical order, keys are instead
-spread evenly over the positions, which gives away no less and can be checked.
+``build/audit/batch_rules.py``. Where the guide wants options in alphabetical order, keys are
+instead spread evenly over the positions, which gives away no less and can be checked.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from medrcube.sources.tables import iter_csv
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from medrcube.build.volume import Volume
+    from medrcube.build.pixels.volume import Volume
 
 _RAW = RawLayout(
     rows=2048, columns=2048, dtype=">u2", bits=12, inverted=True, spacing=(0.175, 0.175)

@@ -10,8 +10,8 @@ import sys
 import pytest
 from PIL import Image
 
-from medrcube.build.cache import BuildCache
 from medrcube.build.scan import scan
+from medrcube.build.store.cache import BuildCache
 
 SECONDS = 60
 

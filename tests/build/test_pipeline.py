@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.cache import BuildCache
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.scan import hash_patient
+from medrcube.build.store.cache import BuildCache
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 
 ONE = LocalEngine(1)

@@ -19,10 +19,10 @@ from pydicom.dataset import Dataset
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build.pixels.volume import stack
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.readers import read, read_mask
 from medrcube.build.render import render_job
-from medrcube.build.volume import stack
 from medrcube.records import Case, ImageRef, MaskFile
 from medrcube.sources import phantoms
 from medrcube.sources.card import PixelPolicy

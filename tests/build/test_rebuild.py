@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build import cache, gathering, source_build
+from medrcube.build import gathering, source_build
 from medrcube.build.engine import LocalEngine, worker_died
 from medrcube.build.pipeline import build
+from medrcube.build.store import cache
 from medrcube.files import sha256_of
 from medrcube.sources.contract import load_source
 from medrcube.sources.phantoms import picture

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medrcube.evaluate.answers import extract
-from medrcube.evaluate.phrases import is_refusal
+from medrcube.evaluate.refusals import is_refusal
 from medrcube.evaluate.reasoning import strip_reasoning
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"), ("C", "Edema"), ("D", "Fracture"))

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from medrcube.build.engine import LocalEngine, usable_cores
-from medrcube.build.items import items_from_frame
 from medrcube.build.pipeline import build
+from medrcube.build.questions.items import items_from_frame
 from medrcube.build.samples import samples_from_frame
 from medrcube.console import Reporter
 from medrcube.sources import phantoms

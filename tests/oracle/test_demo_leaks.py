@@ -5,7 +5,7 @@ from math import sqrt
 
 import pytest
 
-from medrcube.build.leaks import options_only
+from medrcube.build.audit.leaks import options_only
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
 from medrcube.errors import ReadError, SourceError
 from medrcube.records import Case, Skip, State
 from medrcube.sources.registry import find_sources

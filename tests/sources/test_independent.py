@@ -28,13 +28,13 @@ import pytest
 from PIL import Image
 
 from medrcube.build.engine import LocalEngine
-from medrcube.build.ground import ground_of
-from medrcube.build.items import items_from_frame
-from medrcube.build.overlay import bounding_box
 from medrcube.build.pipeline import build
+from medrcube.build.pixels.overlay import bounding_box
+from medrcube.build.pixels.tiles import choose, open_tiles
 from medrcube.build.plan import plan
+from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.items import items_from_frame
 from medrcube.build.scan import scan
-from medrcube.build.tiles import choose, open_tiles
 from medrcube.console import Reporter
 from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms

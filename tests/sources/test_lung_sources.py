@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from medrcube.build.volume import Volume
+from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError, SourceError
 from medrcube.records import Case, Consensus, Scope, Skip, State
 from medrcube.sources.nodules import largest_slice, match, read_reading

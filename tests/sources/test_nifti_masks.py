@@ -2,7 +2,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.build.geometry import display
+from medrcube.build.pixels.geometry import display
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError
 from medrcube.sources.nifti_masks import load_labels, slice_at

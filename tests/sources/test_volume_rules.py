@@ -4,7 +4,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.build.geometry import display
+from medrcube.build.pixels.geometry import display
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError, SourceError
 from medrcube.records import Case, Skip

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.batch_rules import BATCH_RULES
-from medrcube.build.items import items_from_frame
+from medrcube.build.audit.batch_rules import BATCH_RULES
 from medrcube.build.publish.audit_page import audit_page
 from medrcube.build.publish.near_duplicates import Near
 from medrcube.build.publish.release_audit import release_audit
 from medrcube.build.publish.sheets import IN_CELL, LARGEST, make_gallery, thumbnail
+from medrcube.build.questions.items import items_from_frame
 from medrcube.build.samples import samples_from_frame
 from medrcube.errors import ReleaseError
 from medrcube.taxonomy import Anatomy, Modality, Task

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from medrcube.build.encode import pixel_hash
+from medrcube.build.pixels.encode import pixel_hash
 from medrcube.build.publish import near_duplicates
 from medrcube.build.publish.hamming import pairs_within
 from medrcube.build.publish.near_duplicates import LISTED, clean_pictures, find_duplicates

@@ -190,7 +190,7 @@ def test_proposals_are_candidates_for_their_place_and_task_alone(rules):
 
 def test_openai_is_imported_by_asking_alone():
     code = (
-        "import sys; import medrcube.ontologies.llm, medrcube.build.proposing; "
+        "import sys; import medrcube.ontologies.llm, medrcube.build.questions.proposing; "
         "sys.exit('openai' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

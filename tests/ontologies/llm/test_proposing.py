@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.compose import compose
-from medrcube.build.derive import Query
-from medrcube.build.proposing import propose
+from medrcube.build.questions.compose import compose
+from medrcube.build.questions.derive import Query
+from medrcube.build.questions.proposing import propose
 from medrcube.build.samples import Sample
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.knowledge import Silent

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.audit import audit
-from medrcube.build.encode import encode_png, pixel_hash
-from medrcube.build.items import Item, Option, items_to_frame
+from medrcube.build.audit.batch import audit
+from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.console import Reporter

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 from medrcube.build import pipeline
-from medrcube.build.balance import Balanced
 from medrcube.build.engine import LocalEngine
-from medrcube.build.ground import ground_of
-from medrcube.build.items import items_from_frame
 from medrcube.build.pipeline import build
+from medrcube.build.questions.balance import Balanced
+from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.items import items_from_frame
 from medrcube.build.samples import samples_from_frame
 from medrcube.build.scan import scan
 from medrcube.console import Reporter

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.geometry import display
+from medrcube.build.pixels.geometry import display
 from medrcube.records import FactKind, State
 from medrcube.sources.layout import verify
 from medrcube.sources.nifti_masks import load_labels

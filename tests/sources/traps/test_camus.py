@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.ground import ground_of
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
+from medrcube.build.questions.ground import ground_of
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Scope
 from medrcube.sources.layout import verify

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
 from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.layout import verify

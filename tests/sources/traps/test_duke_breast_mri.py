@@ -4,9 +4,9 @@ import openpyxl
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.geometry import orientation_of
-from medrcube.build.regions import rasterise
-from medrcube.build.volume import stack
+from medrcube.build.pixels.geometry import orientation_of
+from medrcube.build.pixels.regions import rasterise
+from medrcube.build.pixels.volume import stack
 from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.phantoms import bounds, lesion

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
 from medrcube.errors import SourceError
 from medrcube.records import Absence
 from medrcube.sources.contract import quirk_of

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.geometry import display
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.geometry import display
+from medrcube.build.pixels.regions import rasterise
 from medrcube.records import State
 from medrcube.sources.layout import verify
 from medrcube.sources.nifti_masks import load_labels

@@ -8,7 +8,7 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
 from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.phantom_ct import tumour

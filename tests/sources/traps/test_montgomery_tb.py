@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
 from medrcube.records import Absence, State
 from medrcube.sources.layout import verify
 from medrcube.sources.registry import find_sources

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
-from medrcube.build.volume import stack
+from medrcube.build.pixels.regions import rasterise
+from medrcube.build.pixels.volume import stack
 from medrcube.errors import SourceError
 from medrcube.records import Absence
 from medrcube.sources.layout import verify

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.ground import ground_of
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
+from medrcube.build.questions.ground import ground_of
 from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Absence, Grade, State

@@ -7,8 +7,8 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
-from medrcube.build.volume import stack
+from medrcube.build.pixels.regions import rasterise
+from medrcube.build.pixels.volume import stack
 from medrcube.records import Absence
 from medrcube.sources.contract import quirk_of
 from medrcube.sources.layout import verify

@@ -8,7 +8,7 @@ from PIL import Image
 from pydicom import dcmread
 
 from medrcube.build import readers
-from medrcube.build.regions import rasterise
+from medrcube.build.pixels.regions import rasterise
 from medrcube.errors import SourceError
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import lesion, picture, write_dicom

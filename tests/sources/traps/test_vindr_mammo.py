@@ -7,7 +7,7 @@ import numpy as np
 import pydicom
 import pytest
 
-from medrcube.build.ground import ground_of
+from medrcube.build.questions.ground import ground_of
 from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Scope, State

@@ -1,0 +1,1 @@
+"""Numbers over a whole batch: what it holds, and what would give its answers away."""

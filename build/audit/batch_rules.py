@@ -1,0 +1,172 @@
+"""Rules over a whole batch of items: what would give answers away without the pictures.
+
+Each rule plays a reader who has a trick and states its score beside chance (mean of 1 / options)
+and a standard error, so that a small batch does not fail by bad luck. No rule here makes an item
+wrong: one that does not hold is a warning, shown and kept in ``audit.json``, and stops nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from medrcube.build.audit.leaks import options_only, text_only
+from medrcube.build.audit.tricks import (
+    POSITION_P,
+    Row,
+    first_option,
+    key_positions,
+    label_prior,
+    longest_option,
+    most_frequent_label,
+)
+from medrcube.build.questions.items import Item
+from medrcube.build.samples import Sample
+from medrcube.ontologies.lint import WARNING, Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRule:
+    """One rule over a batch.
+
+    Attributes:
+        id: its name in ``audit.json``.
+        asks: what it asks for, in one line.
+        remedy: what to change when it does not hold.
+        measure: rows of figures, each with ``within``: true, false, or ``None`` where there is
+            too little to tell.
+        level: what a failure does; see the module.
+    """
+
+    id: str
+    asks: str
+    remedy: str
+    measure: Callable[[Sequence[Item], Sequence[Sample]], list[Row]]
+    level: Level = WARNING
+
+
+def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, Row]:
+    """Every rule of ``BATCH_RULES`` with its verdict, the same for any order of the input.
+
+    Returns:
+        By rule: ``level``, ``holds`` (``None`` where nothing could be measured), ``figure`` and
+        ``threshold`` of its worst row, ``message``, and the ``rows`` of figures behind it.
+    """
+    ordered = sorted(items, key=lambda item: item.id)
+    askable = [it for it in ordered if len(it.options) > 1 and 0 <= it.key < len(it.options)]
+    pictures = list(samples)
+    return {rule.id: _verdict(rule, rule.measure(askable, pictures)) for rule in BATCH_RULES}
+
+
+def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
+    bent = sum("order" in item.warnings for item in items)
+    return (
+        [{"n": len(items), "out_of_order": bent, "threshold": 0, "within": bent == 0}]
+        if items
+        else []
+    )
+
+
+def _verdict(rule: BatchRule, rows: list[Row]) -> Row:
+    judged = [row for row in rows if row["within"] is not None]
+    if not judged:
+        message = "nothing to measure: too few items or patients"
+        empty = dict.fromkeys(("holds", "figure", "threshold"))
+        return {"level": rule.level, **empty, "message": message, "rows": rows}
+    failed = [row for row in judged if not row["within"]]
+    worst = max(failed or judged, key=_badness)
+    message = rule.asks
+    if failed:
+        more = f" and {len(failed) - 1} more in its rows" if len(failed) > 1 else ""
+        message = f"{_describe(worst)}{more}. {rule.remedy}"
+    return {
+        "level": rule.level,
+        "holds": not failed,
+        "figure": _figure(worst),
+        "threshold": worst["threshold"],
+        "message": message,
+        "rows": rows,
+    }
+
+
+def _figure(row: Row) -> float:
+    """The one figure of a row that its threshold is for."""
+    return float(next(row[name] for name in ("accuracy", "p", "out_of_order") if name in row))
+
+
+def _badness(row: Row) -> float:
+    """How far a row lies out; a score that is too low counts only where the rule forbids it."""
+    if "p" in row:
+        return -_figure(row)
+    if "accuracy" in row:
+        far = float((row["accuracy"] - row["chance"]) / row["se"])
+        return far if row["within"] else abs(far)
+    return _figure(row)
+
+
+def _describe(row: Row) -> str:
+    if "accuracy" in row:
+        return (
+            f"{row['task']}: {row['accuracy']:.1%} against a chance of {row['chance']:.1%} "
+            f"(standard error {row['se']:.1%}, {row['n']:,} items)"
+        )
+    if "label" in row:
+        return (
+            f"{row['task']}: {row['label']!r} is the key {row['key']:,} and a distractor "
+            f"{row['distractor']:,} times, due as key {row['key_due']:.1f} times (p {row['p']:.1g})"
+        )
+    if "counts" in row:
+        return f"{row['options']} options: keys at {row['counts']} (p {row['p']:.1g})"
+    return f"{row['out_of_order']:,} of {row['n']:,} items"
+
+
+BATCH_RULES = (
+    BatchRule(
+        id="key-position",
+        asks=f"Keys are spread evenly over the positions (chi-square p > {POSITION_P}).",
+        remedy="Place the keys again; scales and boxes are not counted.",
+        measure=lambda items, _samples: key_positions(items),
+    ),
+    BatchRule(
+        id="longest-option",
+        asks="The longest option is the key as often as chance (2 SE over all, 3 in a task).",
+        remedy="Choose distractors of the keys' length, or shorten names in the term table.",
+        measure=longest_option,
+    ),
+    BatchRule(
+        id="first-option",
+        asks="The first option is the key no more than by chance (2 SE over all, 3 in a task).",
+        remedy="Place the keys again; on a scale, take fewer items of the lowest grades.",
+        measure=first_option,
+    ),
+    BatchRule(
+        id="most-frequent-label",
+        asks="Naming the most frequent key scores no more than chance (2 SE, 3 in a task).",
+        remedy="Take fewer items of that label, or use it more often as a distractor.",
+        measure=most_frequent_label,
+    ),
+    BatchRule(
+        id="label-prior",
+        asks="Each label is a distractor about (options - 1) times as often as it is the key.",
+        remedy="Draw items so that each label is the key of its due share of what shows it.",
+        measure=lambda items, _samples: label_prior(items),
+    ),
+    BatchRule(
+        id="option-order",
+        asks="Numbers stand upwards and grades in the order of their scale, in every item.",
+        remedy="Sort the options of these items; their rows in items.parquet carry `order`.",
+        measure=_option_order,
+    ),
+    BatchRule(
+        id="options-only",
+        asks="A model that sees only the options scores at most chance + 2 SE, in every task.",
+        remedy="See label-prior and longest-option for the likely cause; balance the draw.",
+        measure=options_only,
+    ),
+    BatchRule(
+        id="text-only",
+        asks="A model that sees the question and not the picture scores at most chance + 2 SE.",
+        remedy="Draw items so that a wording goes with every label, or take the words out of it.",
+        measure=text_only,
+    ),
+)

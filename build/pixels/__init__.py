@@ -1,0 +1,1 @@
+"""From stored values to the pixels that a reader sees: geometry, grey values, regions, marks."""

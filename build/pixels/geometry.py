@@ -1,0 +1,306 @@
+"""From stored axes to the picture that a radiologist sees, and to square pixels.
+
+Orientation comes from the affine alone. Pictures follow the radiological convention: the
+patient's right side is at the left of axial and coronal pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.volume import Array, Slices, Volume, stack
+from medrcube.errors import ReadError
+
+_RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2
+# Axes of a picture (slice, row, column) as (RAS axis, sign of the walk along it).
+_TARGETS = {
+    "axial": ((_INFERIOR_SUPERIOR, 1), (_POSTERIOR_ANTERIOR, -1), (_RIGHT_LEFT, -1)),
+    "coronal": ((_POSTERIOR_ANTERIOR, -1), (_INFERIOR_SUPERIOR, -1), (_RIGHT_LEFT, -1)),
+    "sagittal": ((_RIGHT_LEFT, -1), (_INFERIOR_SUPERIOR, -1), (_POSTERIOR_ANTERIOR, -1)),
+}
+_PLANE_OF_NORMAL = {
+    _INFERIOR_SUPERIOR: "axial",
+    _POSTERIOR_ANTERIOR: "coronal",
+    _RIGHT_LEFT: "sagittal",
+}
+_SQUARE_ENOUGH = 0.01
+# Grids whose corners differ by less than this share of a voxel are one grid.
+_SAME_GRID = 0.01
+# Cosine between two axes above which a cut across the stored slices is visibly slanted (1 degree).
+_SLANTED = 0.0175
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """How stored axes (slice, row, column) become those of a picture stack.
+
+    Attributes:
+        axes: stored axis of each new axis.
+        flips: whether the new axis runs against the stored one.
+    """
+
+    axes: tuple[int, int, int] = (0, 1, 2)
+    flips: tuple[bool, bool, bool] = (False, False, False)
+
+    @property
+    def keeps_slices(self) -> bool:
+        """Whether each new picture is one stored picture, turned or mirrored."""
+        return self.axes[0] == 0
+
+    def apply(self, array: Array) -> Array:
+        """A view of ``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
+        turned = array.transpose(*self.axes, *range(3, array.ndim))
+        return turned[tuple(slice(None, None, -1 if flip else 1) for flip in self.flips)]
+
+
+def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orientation:
+    """How to turn a volume so that its slices are pictures of a plane.
+
+    A volume that is one voxel thick is always shown in its own plane: any other cut would be
+    a line. A volume without an affine stays as it is stored.
+
+    Args:
+        volume: what a reader gave.
+        plane: ``axial``, ``coronal`` or ``sagittal``.
+        orient: ``affine``, or ``stored`` for no change at all.
+    """
+    if orient == "stored" or volume.affine is None:
+        return Orientation()
+    if orient != "affine":
+        raise ValueError(f"orient is {orient!r}; expected 'affine' or 'stored'")
+    # On first use: nibabel loads pydicom and takes as much memory as all else in a worker, and
+    # most sources are pictures without an affine.
+    orientations: Any = import_module("nibabel.orientations")
+    walk = orientations.io_orientation(volume.affine).astype(int)
+    anatomy = [int(axis) for axis in walk[:, 0]]
+    thin = [axis for axis in range(3) if volume.slices.shape[axis] == 1]
+    if len(thin) == 1:
+        plane = _PLANE_OF_NORMAL[anatomy[thin[0]]]
+    targets = _TARGETS[plane]
+    axes = tuple(anatomy.index(axis) for axis, _ in targets)
+    flips = tuple(
+        bool(walk[axis, 1] != sign) for axis, (_, sign) in zip(axes, targets, strict=True)
+    )
+    return Orientation(axes, flips)  # type: ignore[arg-type]
+
+
+def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
+    """The same volume with ``slices[k]`` as a radiologist sees it.
+
+    Axial: rows anterior to posterior, columns patient right to left, slices inferior to
+    superior. Coronal: rows superior to inferior, columns right to left, slices anterior to
+    posterior. Sagittal: rows superior to inferior, columns anterior to posterior, slices right
+    to left. Arrays are viewed, not copied; lazy slices are decoded as a whole only when the
+    plane cuts across them.
+
+    Raises:
+        ReadError: code ``uneven-spacing`` or ``slanted-slices`` when the plane cuts across
+            stored slices that make no box.
+    """
+    orientation = orientation_of(volume, plane, orient)
+    if orientation == Orientation():
+        return volume
+    if not orientation.keeps_slices:
+        _check_box(volume, plane)
+    slices = volume.slices
+    if not isinstance(slices, np.ndarray) and orientation.keeps_slices:
+        turned: Slices = _TurnedSlices(slices, orientation)
+    else:
+        turned = orientation.apply(stack(slices))
+    spacing = volume.spacing
+    if spacing is not None:
+        spacing = (
+            spacing[orientation.axes[0]],
+            spacing[orientation.axes[1]],
+            spacing[orientation.axes[2]],
+        )
+    affine = volume.affine
+    if affine is not None:
+        affine = affine @ _to_stored_index(orientation, slices.shape)
+    return replace(
+        volume,
+        slices=turned,
+        spacing=spacing,
+        affine=affine,
+        slice_ids=_turned_ids(volume, orientation),
+    )
+
+
+def square_size(
+    height: int, width: int, row_spacing: float, column_spacing: float
+) -> tuple[int, int]:
+    """Size of a picture whose pixels are square; the finer spacing is kept.
+
+    Pixels within 1 % of square are left alone. From 50 pixels a side upwards the error of
+    aspect is below 1 %.
+
+    Args:
+        height: rows.
+        width: columns.
+        row_spacing: distance between rows.
+        column_spacing: distance between columns, in the same unit.
+
+    Raises:
+        ValueError: a spacing is not a positive number.
+    """
+    if not (0 < row_spacing < np.inf and 0 < column_spacing < np.inf):
+        raise ValueError(f"spacing {row_spacing} x {column_spacing}: expected positive numbers")
+    ratio = row_spacing / column_spacing
+    if abs(ratio - 1) < _SQUARE_ENOUGH:
+        return (height, width)
+    if ratio > 1:
+        return (max(1, round(height * ratio)), width)
+    return (height, max(1, round(width / ratio)))
+
+
+def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Resize a uint8 picture to ``(height, width)``, bilinear.
+
+    Pillow resamples 8-bit pictures in integers, so that every platform gives the same pixels.
+    """
+    if picture.shape[:2] == size:
+        return picture
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    return np.asarray(image.resize((size[1], size[0]), Image.Resampling.BILINEAR))
+
+
+def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.bool_]:
+    """Resize a mask to ``(height, width)``: each pixel takes the nearest one, centre to centre."""
+    if mask.shape == size:
+        return mask
+    rows, columns = (
+        ((2 * np.arange(new) + 1) * old) // (2 * new)
+        for new, old in zip(size, mask.shape, strict=True)
+    )
+    return mask[np.ix_(rows, columns)]
+
+
+def same_grid(one: Volume, other: Volume) -> bool:
+    """Whether two volumes have equal shapes and, where both say it, equal places in space."""
+    shape = one.slices.shape[:3]
+    if shape != other.slices.shape[:3]:
+        return False
+    if one.affine is None or other.affine is None:
+        return True
+    moved = _corners(shape) @ (index_map(one.affine, other.affine) - np.eye(4)).T
+    return bool(np.abs(moved).max() < _SAME_GRID)
+
+
+def index_map(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """4 x 4 matrix from an index of one grid to that of the same place on another."""
+    return np.asarray(np.linalg.inv(target) @ source)
+
+
+def nearest_index(coordinate: Array | float) -> NDArray[np.intp]:
+    """Voxel that holds a place; the border between two belongs to the upper one.
+
+    Noise of the last digits is cut off first, so that every platform finds the same voxel.
+    """
+    return np.asarray(np.floor(np.round(coordinate, 6) + 0.5), np.intp)
+
+
+def carry_mask(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
+    """A mask on the grid of another volume: each voxel takes the nearest one of the mask.
+
+    What lies outside the mask's grid is not marked.
+
+    Args:
+        mask: on its own grid.
+        affine: of the mask.
+        volume: where the mask is wanted; it must have an affine.
+    """
+    if volume.affine is None:
+        raise ValueError("the volume has no affine")
+    shape = volume.slices.shape[:3]
+    matrix = index_map(volume.affine, affine)
+    rows, columns = np.arange(shape[1])[:, None], np.arange(shape[2])[None]
+
+    def carried(k: int) -> NDArray[np.bool_]:
+        places = (
+            nearest_index(
+                matrix[axis, :3] @ (k, 0, 0)
+                + matrix[axis, 3]
+                + matrix[axis, 1] * rows
+                + matrix[axis, 2] * columns
+            )
+            for axis in range(3)
+        )
+        return mask.at(*places)
+
+    return Mask.of(shape, ((k, carried(k)) for k in range(shape[0])))
+
+
+class _TurnedSlices:
+    """Lazy slices, each turned when it is asked for."""
+
+    def __init__(self, slices: Slices, orientation: Orientation) -> None:
+        self._slices = slices
+        self._orientation = orientation
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        stored = self._slices.shape
+        return (*(stored[axis] for axis in self._orientation.axes), *stored[3:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._slices.dtype
+
+    def __getitem__(self, k: int, /) -> Array:
+        count = self._slices.shape[0]
+        if not 0 <= k < count:
+            raise IndexError(k)
+        stored = self._slices[count - 1 - k if self._orientation.flips[0] else k]
+        turned: Array = self._orientation.apply(stored[None])[0]
+        return turned
+
+
+def _check_box(volume: Volume, plane: str) -> None:
+    if volume.uneven:
+        raise ReadError(
+            f"its slices lie at unequal distances, so a {plane} picture across them would be "
+            "stretched; expected even distances: is the series complete?",
+            code="uneven-spacing",
+        )
+    if volume.affine is None:
+        return
+    axes = volume.affine[:3, :3] / np.linalg.norm(volume.affine[:3, :3], axis=0)
+    if np.abs(axes.T @ axes - np.eye(3)).max() > _SLANTED:
+        raise ReadError(
+            f"its slices are stacked at a slant (a tilted gantry?), so a {plane} picture across "
+            "them would be skewed; use the plane in which it was acquired",
+            code="slanted-slices",
+        )
+
+
+def _turned_ids(volume: Volume, orientation: Orientation) -> Mapping[str, int]:
+    if not orientation.keeps_slices:
+        return MappingProxyType({})
+    last = volume.slices.shape[0] - 1
+    flip = orientation.flips[0]
+    found = [(last - k if flip else k, uid) for uid, k in volume.slice_ids.items()]
+    return MappingProxyType({uid: k for k, uid in sorted(found, key=lambda pair: pair[0])})
+
+
+def _corners(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    ends = [(0, size - 1) for size in shape]
+    return np.array([(*corner, 1.0) for corner in product(*ends)])
+
+
+def _to_stored_index(orientation: Orientation, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    matrix = np.zeros((4, 4))
+    matrix[3, 3] = 1
+    for new, (old, flip) in enumerate(zip(orientation.axes, orientation.flips, strict=True)):
+        matrix[old, new] = -1 if flip else 1
+        matrix[old, 3] = shape[old] - 1 if flip else 0
+    return matrix

@@ -1,0 +1,74 @@
+"""From a clean picture and its masks to the artefacts of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.overlay import Box, draw_boxes, draw_outline
+from medrcube.build.plan import Artefact, Job
+from medrcube.build.questions.grounding import candidate_boxes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One artefact before it is written.
+
+    Attributes:
+        artefact: what it is a picture of.
+        pixels: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
+        area: share of the picture that the marked region covers.
+        regions: how many separate regions of the concept are marked.
+        truth: number of the box that encloses the region; 0 where there are no boxes.
+        boxes: boxes drawn, in the order of their numbers.
+    """
+
+    artefact: Artefact
+    pixels: NDArray[np.uint8]
+    area: float = 0.0
+    regions: int = 0
+    truth: int = 0
+    boxes: tuple[Box, ...] = ()
+
+
+def draw(
+    job: Job, artefact: Artefact, clean: NDArray[np.uint8], masks: Mapping[int, NDArray[np.bool_]]
+) -> Drawn | str | None:
+    """Draw one artefact into a copy of the clean picture.
+
+    Returns:
+        The artefact; a reason when its region cannot be asked about; ``None`` when the region
+        is not on this slice.
+    """
+    if artefact.kind == "clean":
+        return Drawn(artefact=artefact, pixels=clean)
+    wanted = (artefact.concept, artefact.field)
+    mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == wanted]
+    if not mine:
+        return None
+    region = masks[mine[0]]
+    for number in mine[1:]:
+        region |= masks[number]
+    others = (masks[number] for number in masks if number not in mine)
+    area = float(region.mean())
+    if artefact.kind == "outline":
+        pixels = draw_outline(clean, region)
+        return Drawn(artefact=artefact, pixels=pixels, area=area, regions=len(mine))
+    if len(mine) > 1:
+        return f"{len(mine)} regions are marked as {artefact.concept!r}"
+    seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
+    found = candidate_boxes(clean, region, others, seed=seed)
+    del region  # as large as the picture, and a copy of that in colour follows
+    if found is None:
+        return f"{artefact.concept!r} leaves no room for a second box of its size"
+    return Drawn(
+        artefact=artefact,
+        pixels=draw_boxes(clean, found.boxes),
+        area=area,
+        regions=1,
+        truth=found.truth,
+        boxes=found.boxes,
+    )

@@ -1,0 +1,91 @@
+"""The n-th smallest value of a volume without a sorted copy of it: a second volume in memory.
+
+Values become unsigned integers that sort alike, and sixteen bits at a time are counted, slice by
+slice, until all bits of the wanted value are known. The result is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.volume import Array, Slices
+
+_DIGIT = 16
+_PART = 1 << 18
+
+
+def parts(picture: Array) -> Iterator[Array]:
+    """Views of a few rows each: numpy makes 64-bit integers of what it counts or looks up."""
+    rows = max(1, _PART * len(picture) // picture.size)
+    for first in range(0, len(picture), rows):
+        yield picture[first : first + rows]
+
+
+def values_at(slices: Slices, places: Sequence[int]) -> Array:
+    """Values at some places of the sorted values of all slices.
+
+    Args:
+        slices: real numbers without NaN, of any type; more than 64 bits become float64.
+        places: counted from 0.
+    """
+    dtype = _key_of(slices[0][:1]).dtype
+    keys = [0 for _ in places]
+    ranks = list(places)
+    for shift in reversed(range(0, 8 * dtype.itemsize, _DIGIT)):
+        counts = _counts(slices, keys, shift)
+        for number, count in enumerate(counts):
+            reached = np.cumsum(count)
+            digit = int(np.searchsorted(reached, ranks[number], side="right"))
+            ranks[number] -= int(reached[digit] - count[digit])
+            keys[number] = keys[number] << _DIGIT | digit
+    return _value_of(np.array(keys, dtype), slices.dtype)
+
+
+def _counts(slices: Slices, heads: Sequence[int], shift: int) -> NDArray[np.int64]:
+    """How often each digit at a place follows the digits before it that are known."""
+    counts = np.zeros((len(heads), 1 << _DIGIT), np.int64)
+    for k in range(slices.shape[0]):
+        for part in parts(slices[k]):
+            keys = _key_of(part).ravel()
+            first = 8 * keys.itemsize - _DIGIT == shift
+            for number, head in enumerate(heads):
+                known = keys if first else keys[keys >> (shift + _DIGIT) == head]
+                digits = (known >> shift & ((1 << _DIGIT) - 1)).astype(np.intp)
+                counts[number] += np.bincount(digits, minlength=1 << _DIGIT)
+    return counts
+
+
+def _key_of(values: Array) -> Array:
+    """Unsigned integers of at least 16 bits in the order of the values."""
+    if values.dtype.kind == "b" or values.dtype.itemsize == 1:
+        values = values.astype(np.int16)
+    elif values.dtype.itemsize > 8:
+        values = values.astype(np.float64)
+    native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    if native.dtype.kind == "f":
+        native = native + native.dtype.type(0)  # -0 is 0
+    bits: Array = native.view(f"u{native.dtype.itemsize}")
+    if native.dtype.kind == "u":
+        return bits
+    top = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
+    if native.dtype.kind == "i":
+        return np.asarray(bits ^ top)
+    return np.where(bits & top, ~bits, bits | top)
+
+
+def _value_of(keys: Array, dtype: np.dtype[Any]) -> Array:
+    """The values whose keys these are."""
+    if dtype.kind == "b" or dtype.itemsize == 1:
+        dtype = np.dtype(np.int16)
+    elif dtype.itemsize > 8:
+        dtype = np.dtype(np.float64)
+    top = keys.dtype.type(1 << (8 * keys.dtype.itemsize - 1))
+    if dtype.kind == "i":
+        keys = keys ^ top
+    elif dtype.kind == "f":
+        keys = np.where(keys & top, keys ^ top, ~keys)
+    return keys.view(dtype.newbyteorder("="))

@@ -1,0 +1,68 @@
+"""Repairs of known faults of a source, which its card orders by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from medrcube.build.pixels.volume import Array, Slices, Volume
+
+_WRAP_SHIFT = 1000
+_WRAP_RANGE = 4096
+_WRAP_LEAST_INTERCEPT = -100.0
+
+
+def repaired(volume: Volume, repair: str) -> Volume:
+    """The volume with its fault mended, or as it is where it does not show that fault.
+
+    ``wrap-12-bit``: CT in 12 unsigned bits whose rescale intercept is above -100 has lost its
+    offset, and values below it have wrapped around to the top of the range. Adding 1000, with
+    values from 4096 on less 4096, and an intercept of -1000 brings HU back (the rule of the
+    winning solution of the RSNA 2019 haemorrhage challenge). Padding keeps no meaning there.
+
+    Args:
+        volume: as it was read.
+        repair: ``none`` or ``wrap-12-bit``.
+
+    Raises:
+        ValueError: no repair has that name.
+    """
+    if repair == "none":
+        return volume
+    if repair != "wrap-12-bit":
+        raise ValueError(f"repair {repair!r} is not known; expected 'none' or 'wrap-12-bit'")
+    greys = volume.greys
+    wrapped = (
+        not volume.colour
+        and greys.bits == 12
+        and volume.slices.dtype.kind == "u"
+        and volume.slices.dtype.itemsize > 1
+        and greys.modality_table is None
+        and greys.intercept > _WRAP_LEAST_INTERCEPT
+    )
+    if not wrapped:
+        return volume
+    mended = replace(greys, intercept=float(-_WRAP_SHIFT), padding=None, repair=repair)
+    return replace(volume, slices=_Unwrapped(volume.slices), greys=mended)
+
+
+class _Unwrapped:
+    """Slices whose values are turned back into their range when they are asked for."""
+
+    def __init__(self, slices: Slices) -> None:
+        self._slices = slices
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._slices.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._slices.dtype
+
+    def __getitem__(self, k: int, /) -> Array:
+        stored = self._slices[k]
+        moved: Array = stored + stored.dtype.type(_WRAP_SHIFT)
+        return np.where(moved >= _WRAP_RANGE, moved - stored.dtype.type(_WRAP_RANGE), moved)

@@ -1,0 +1,227 @@
+"""One image of a case on its way to a picture: display order, grey values, masks on its grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build import readers
+from medrcube.build.pixels import geometry
+from medrcube.build.pixels.colour import apply_colour_policy
+from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.overlay import to_rgb
+from medrcube.build.pixels.regions import rasterise
+from medrcube.build.pixels.repairs import repaired
+from medrcube.build.pixels.slicing import Choice, choose_slices
+from medrcube.build.pixels.volume import Volume
+from medrcube.build.pixels.windowing import GreyScale, grey_scale
+from medrcube.build.plan import Job
+from medrcube.build.readers.checks import MOST_PIXELS
+from medrcube.errors import ReadError
+from medrcube.records import ImageRef, MaskFile, Region, Shape
+from medrcube.sources.card import PixelPolicy
+from medrcube.sources.contract import Source, load_source
+
+_FAR = 1e6
+"""Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
+GAP = 8
+"""Black columns between pictures that are shown side by side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One image of a case, ready to give pictures.
+
+    Attributes:
+        volume: in display order.
+        greys: grey scale of the whole volume; ``None`` for colour.
+        policy: how stored values become a picture.
+        masks: number of a region -> where it lies, in display order.
+        guide: masks that choose the slice in place of those of the regions.
+    """
+
+    volume: Volume
+    greys: GreyScale | None
+    policy: PixelPolicy
+    masks: Mapping[int, Mask]
+    guide: tuple[Mask, ...] = ()
+
+    def picture(self, index: int) -> NDArray[np.uint8]:
+        """One slice as an 8-bit picture with square pixels."""
+        pixels = self.volume.slices[index]
+        if self.greys is None:
+            picture = apply_colour_policy(pixels, self.policy.colour)
+        else:
+            picture = self.greys.apply(pixels)
+        return geometry.resample_picture(picture, self._size(picture.shape))
+
+    def masks_on(self, index: int) -> Mapping[int, NDArray[np.bool_]]:
+        """Masks of the regions that one slice shows, on the grid of its picture.
+
+        Each is made when it is asked for: a film can have dozens, and one takes as much memory
+        as its picture.
+        """
+        return _Shown(
+            {number: mask for number, mask in self.masks.items() if mask.marks(index)},
+            index,
+            self._size(self.volume.slices.shape[1:3]),
+        )
+
+    def without_pixels(self) -> Tile:
+        """The same tile once its last picture is made; only its marks can be drawn still."""
+        shape = (0, *self.volume.slices.shape[1:])
+        return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
+
+    def _size(self, shape: tuple[int, ...]) -> tuple[int, int]:
+        if self.volume.spacing is None or self.policy.spacing == "square":
+            return (shape[0], shape[1])
+        _, rows, columns = self.volume.spacing
+        ratio = max(rows, columns) / min(rows, columns) if min(rows, columns) > 0 else math.inf
+        if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
+            raise ReadError(
+                f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "
+                "picture of square pixels; expected distances of one order of size",
+                code="unreadable",
+            )
+        return geometry.square_size(shape[0], shape[1], rows, columns)
+
+
+class _Shown(Mapping[int, NDArray[np.bool_]]):
+    """The masks of one slice by the number of their region."""
+
+    def __init__(self, masks: Mapping[int, Mask], index: int, size: tuple[int, int]) -> None:
+        self._masks = masks
+        self._index = index
+        self._size = size
+
+    def __getitem__(self, number: int) -> NDArray[np.bool_]:
+        return geometry.resample_mask(self._masks[number][self._index], self._size)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._masks)
+
+    def __len__(self) -> int:
+        return len(self._masks)
+
+
+def open_tiles(job: Job) -> list[Tile]:
+    """Read all images of a case.
+
+    Raises:
+        ReadError: an image or mask cannot be read, or a region marks no pixel.
+    """
+    return [_tile(job, number, image) for number, image in enumerate(job.case.images)]
+
+
+def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
+    """Choose slices by the rule of the adapter, or else by the policy of the card.
+
+    Of images shown side by side the first decides; the others show the same slice.
+
+    Raises:
+        ReadError: no slice fits, or images shown side by side hold unequal numbers of slices.
+    """
+    volume = tiles[0].volume
+    hook = _source(job.folder).find_hook("frames")
+    if hook is not None:
+        return tuple(Choice(index, "the adapter's own rule") for index in hook(job.case, volume))
+    counts = [tile.volume.slices.shape[0] for tile in tiles]
+    if len(set(counts)) > 1:
+        raise ReadError(
+            f"images shown side by side hold {counts} slices; expected equal numbers",
+            code="uneven-montage",
+        )
+    masks = tiles[0].guide or tuple(tiles[0].masks.values())
+    return choose_slices(job.policy.slice, counts[0], masks)
+
+
+def side_by_side(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Join pictures left to right, tops level, with a black gap; one picture stays as it is."""
+    if len(pictures) == 1:
+        return pictures[0]
+    if len({picture.ndim for picture in pictures}) > 1:
+        pictures = [to_rgb(picture) for picture in pictures]
+    height = max(picture.shape[0] for picture in pictures)
+    columns = [
+        np.pad(picture, ((0, height - picture.shape[0]), (0, GAP), (0, 0))[: picture.ndim])
+        for picture in pictures
+    ]
+    return np.concatenate(columns, axis=1)[:, :-GAP]
+
+
+@cache
+def _source(folder: Path) -> Source:
+    return load_source(folder)
+
+
+def _tile(job: Job, number: int, image: ImageRef) -> Tile:
+    read = _source(job.folder).find_hook("read") or readers.read
+    stored = repaired(read(image), job.policy.repair)
+    _check_placed(stored, image, job.policy)
+    place = {"plane": job.plane, "orient": job.policy.orient}
+    orientation = geometry.orientation_of(stored, **place)
+    volume = geometry.display(stored, **place)
+    masks: dict[int, Mask] = {}
+    for index, region in enumerate(job.case.regions):
+        if region.image == number and job.concepts[index] is not None:
+            mask = _mask(region, stored, job.policy)
+            if not mask.any():
+                if region.optional:
+                    continue
+                raise ReadError(
+                    f"the region {region.value!r} ({region.evidence}) marks no pixel",
+                    code="empty-mask",
+                )
+            masks[index] = mask.turned(orientation.axes, orientation.flips)
+    greys = None if volume.colour else grey_scale(volume, job.policy.window)
+    # An adapter with a rule of its own reads the guide itself.
+    own_rule = _source(job.folder).find_hook("frames") is not None
+    shapes = job.case.guide if number == 0 and not own_rule else ()
+    guide = tuple(
+        _rasterise(shape, stored, job.policy).turned(orientation.axes, orientation.flips)
+        for shape in shapes
+    )
+    return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide)
+
+
+def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
+    """Refuse to guess how a body lies in its file; films and single pictures are upright."""
+    if stored.affine is not None and not _is_sane(stored.affine):
+        raise ReadError(
+            f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
+            "around a body",
+            code="singular-affine",
+        )
+    unplaced = stored.solid and stored.affine is None and stored.slices.shape[0] > 1
+    if unplaced and policy.orient == "affine":
+        raise ReadError(
+            f"{image.paths[0].name}: does not say how its {stored.slices.shape[0]} slices lie in "
+            "the patient (no sform, no qform); showing them as stored would assume that the file "
+            'is turned as a radiologist expects: the card may state that with orient = "stored"',
+            code="no-orientation",
+        )
+
+
+def _is_sane(affine: NDArray[np.float64]) -> bool:
+    steps = np.abs(affine[:3, :3]).max(axis=0)
+    return bool(np.abs(affine).max() < _FAR and steps.min() > 1 / _FAR)
+
+
+def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> Mask:
+    try:
+        return _rasterise(region.shape, stored, policy)
+    except ReadError as error:
+        if isinstance(region.shape, MaskFile):
+            raise
+        raise ReadError(f"{region.evidence}: {error}", code=error.code) from error
+
+
+def _rasterise(shape: Shape, stored: Volume, policy: PixelPolicy) -> Mask:
+    # Where the card calls the affine a dummy, a mask is placed by index and not through it.
+    return rasterise(shape, replace(stored, affine=None) if policy.orient == "stored" else stored)

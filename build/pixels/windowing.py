@@ -1,0 +1,322 @@
+"""Stored values to grey: one rule per volume, never per slice.
+
+Integer data of up to 16 bits go through one lookup table over every value that the type can
+hold. The formulas put the product before the one division, which IEEE 754 rounds correctly, so
+a tie is seen as a tie on every platform. Halves are rounded up; inversion (MONOCHROME1) mirrors
+that, so that both photometric interpretations of one picture give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isfinite, prod
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.ranks import parts, values_at
+from medrcube.build.pixels.volume import Array, Greys, LookupTable, Volume
+from medrcube.errors import ReadError
+
+CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"ct:lung": (-600.0, 1500.0), "ct:brain": (40.0, 80.0), "ct:mediastinum": (40.0, 400.0)}
+)
+"""Window centre and width in HU for each ``ct:`` policy."""
+
+Numbers = Mapping[str, float | str]
+Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GreyScale:
+    """One way from stored values to 8-bit pictures, the same for every slice of a volume.
+
+    Attributes:
+        numbers: what was done, in numbers, for the recipe of a picture.
+        table: grey of each stored bit pattern; ``None`` for data that have no table.
+        curve: modality value to 0-255 before rounding; ``None`` leaves 8-bit data as they are.
+        greys: meaning of the stored values, as far as this scale minds it.
+    """
+
+    numbers: Numbers
+    greys: Greys
+    table: NDArray[np.uint8] | None = None
+    curve: Curve | None = None
+
+    def apply(self, stored: Array) -> NDArray[np.uint8]:
+        """Grey picture of the same shape; RGB pictures pass unchanged.
+
+        Args:
+            stored: values of the type of the volume that this scale was made for.
+        """
+        if self.table is not None:
+            return _through(self.table, _patterns(stored))
+        if self.curve is None:
+            return stored
+        return _render(self.greys, stored, self.curve)
+
+
+def grey_scale(volume: Volume, policy: str) -> GreyScale:
+    """The grey scale that a pixel policy (``sources.card.PixelPolicy.window``) asks for.
+
+    ``header`` follows DICOM: modality transform, VOI table or first valid window, inversion
+    last (PS3.3 C.11.1, C.11.2, C.7.6.3.1.2). Without a VOI it takes the range of the whole
+    volume and says so in ``numbers``, as it does for ``percentile``. Padding counts for
+    neither. A constant volume becomes black. RGB passes unchanged where that is what the
+    policy means.
+
+    Raises:
+        ReadError: code ``not-8-bit`` for ``none`` on other data, ``not-grey`` for a window on
+            colour, ``not-integer`` for ``bits`` on floating-point data.
+    """
+    if volume.colour:
+        return _colour_scale(policy)
+    if policy == "none":
+        return _stored_scale(volume)
+    if policy == "bits":
+        low, high = _bit_range(volume)
+        named: Numbers = {"window": "bits", "low": low, "high": high}
+        return _scale(
+            volume, policy, Greys(inverted=volume.greys.inverted), _Ramp(low, high), named
+        )
+    if policy in CT_PRESETS:
+        centre, width = CT_PRESETS[policy]
+        curve, named = _window("linear", centre, width)
+        return _scale(volume, policy, volume.greys, curve, named)
+    if policy == "header":
+        found = _header_curve(volume.greys)
+        if found is None:
+            return _range_scale(volume, policy, 0, 100)
+        return _scale(volume, policy, volume.greys, *found)
+    match = re.fullmatch(r"percentile:([\d.]+)-([\d.]+)", policy)
+    if match is None:
+        raise ValueError(f"window policy {policy!r} is not known")
+    return _range_scale(volume, policy, Fraction(match[1]), Fraction(match[2]))
+
+
+def modality_values(greys: Greys, stored: Array) -> NDArray[np.float64]:
+    """Stored values in the unit of the modality (HU for CT), as float64 of the same shape."""
+    if greys.modality_table is not None:
+        return _look_up(greys.modality_table, stored)
+    return stored.astype(np.float64) * greys.slope + greys.intercept
+
+
+@dataclass(frozen=True, slots=True)
+class _Ramp:
+    """Black up to ``low``, white from ``high``; a step when both are the same."""
+
+    low: float
+    high: float
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.high <= self.low:
+            return np.where(values > self.low, 255.0, 0.0)
+        inside = np.clip(values, self.low, self.high)
+        return (inside - self.low) * 255.0 / (self.high - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sigmoid:
+    centre: float
+    width: float
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        steepness = np.clip(-4.0 * (values - self.centre) / self.width, -700.0, 700.0)
+        # exp() may differ in its last bit between platforms: nine digits hide that.
+        return np.round(255.0 / (1.0 + np.exp(steepness)), 9)
+
+
+@dataclass(frozen=True, slots=True)
+class _TableCurve:
+    table: LookupTable
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        top = float(2**self.table.bits - 1)
+        return _look_up(self.table, np.floor(values)) * 255.0 / top
+
+
+def _colour_scale(policy: str) -> GreyScale:
+    if policy not in {"none", "header", "bits"}:
+        raise ReadError(
+            f"the picture is RGB, but the card's window policy {policy!r} needs grey values; "
+            "use 'none' for coloured pictures",
+            code="not-grey",
+        )
+    return GreyScale(numbers={"policy": policy, "window": "colour"}, greys=Greys())
+
+
+def _stored_scale(volume: Volume) -> GreyScale:
+    if volume.slices.dtype != np.uint8:
+        raise ReadError(
+            f"stored values are {volume.slices.dtype}, but the card's window policy 'none' "
+            "expects pictures of 8 bit; name a window, percentile or bits in the card",
+            code="not-8-bit",
+        )
+    if volume.greys.inverted:
+        return _scale(volume, "none", Greys(inverted=True), _Ramp(0, 255), {"window": "none"})
+    return GreyScale(numbers={"policy": "none", "window": "none"}, greys=Greys())
+
+
+def _range_scale(
+    volume: Volume, policy: str, low: Fraction | int, high: Fraction | int
+) -> GreyScale:
+    named = "range" if (low, high) == (0, 100) else "percentile"
+    bottom, top = _percentiles(volume, low, high)
+    if top <= bottom and named == "percentile":
+        named = "range"
+        bottom, top = _percentiles(volume, 0, 100)
+    if top <= bottom:
+        flat = Greys(slope=volume.greys.slope, intercept=volume.greys.intercept)
+        constant: Numbers = {"window": "constant", "low": bottom, "high": top}
+        return _scale(volume, policy, flat, _Ramp(np.inf, np.inf), constant)
+    numbers: Numbers = {"window": named, "low": bottom, "high": top}
+    return _scale(volume, policy, volume.greys, _Ramp(bottom, top), numbers)
+
+
+def _header_curve(greys: Greys) -> tuple[Curve, Numbers] | None:
+    if greys.voi_table is not None:
+        numbers: Numbers = {"window": "table", "first": float(greys.voi_table.first)}
+        return _TableCurve(greys.voi_table), numbers
+    least = 1 if greys.function == "linear" else 0
+    for centre, width in greys.windows:
+        if isfinite(centre) and isfinite(width) and width >= least and width > 0:
+            return _window(greys.function, centre, width)
+    return None
+
+
+def _window(function: str, centre: float, width: float) -> tuple[Curve, Numbers]:
+    """DICOM PS3.3 C.11.2.1.2 (linear) and C.11.2.1.3 (linear_exact, sigmoid)."""
+    numbers: Numbers = {"window": function, "centre": float(centre), "width": float(width)}
+    if function == "sigmoid":
+        return _Sigmoid(centre, width), numbers
+    if function == "linear_exact":
+        return _Ramp(centre - width / 2, centre + width / 2), numbers
+    if function != "linear":
+        raise ReadError(
+            f"VOI function {function!r}: expected linear, linear_exact or sigmoid",
+            code="unsupported-format",
+        )
+    return _Ramp(centre - 0.5 - (width - 1) / 2, centre - 0.5 + (width - 1) / 2), numbers
+
+
+def _bit_range(volume: Volume) -> tuple[float, float]:
+    dtype = volume.slices.dtype
+    if dtype.kind not in "iu":
+        raise ReadError(
+            f"stored values are {dtype}, but the card's window policy 'bits' expects integers; "
+            "name a percentile in the card",
+            code="not-integer",
+        )
+    bits = volume.greys.bits or 8 * dtype.itemsize
+    if dtype.kind == "i":
+        return (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
+    return (0.0, 2.0**bits - 1)
+
+
+def _scale(volume: Volume, policy: str, greys: Greys, curve: Curve, named: Numbers) -> GreyScale:
+    numbers: dict[str, float | str] = {"policy": policy, **named}
+    if greys.modality_table is not None:
+        numbers["modality"] = "table"
+    elif (greys.slope, greys.intercept) != (1.0, 0.0):
+        numbers |= {"slope": greys.slope, "intercept": greys.intercept}
+    if volume.greys.repair:
+        numbers["repair"] = volume.greys.repair
+    if greys.inverted:
+        numbers["inverted"] = "yes"
+    table = None
+    if _has_table(volume.slices.dtype):
+        table = _render(greys, _all_values(volume.slices.dtype), curve)
+    return GreyScale(numbers=MappingProxyType(numbers), greys=greys, table=table, curve=curve)
+
+
+def _render(greys: Greys, stored: Array, curve: Curve) -> NDArray[np.uint8]:
+    shade = curve(modality_values(greys, stored))
+    grey = 255.0 - np.ceil(shade - 0.5) if greys.inverted else np.floor(shade + 0.5)
+    return grey.astype(np.uint8)
+
+
+def _look_up(table: LookupTable, values: Array) -> NDArray[np.float64]:
+    place = np.clip(values.astype(np.float64) - table.first, 0, len(table.entries) - 1)
+    return table.entries[place.astype(np.intp)].astype(np.float64)
+
+
+def _through(table: NDArray[np.uint8], patterns: Array) -> NDArray[np.uint8]:
+    """``table[patterns]`` in half the time; the table has an entry for every pattern.
+
+    numpy widens indices to 64 bits: in parts that a cache holds, and, since none lies outside,
+    without looking at each (``wrap``).
+    """
+    picture = np.empty(patterns.shape, np.uint8)
+    for source, target in zip(parts(patterns), parts(picture), strict=True):
+        np.take(table, source, out=target, mode="wrap")
+    return picture
+
+
+def _has_table(dtype: np.dtype[np.generic]) -> bool:
+    return dtype.kind in "iu" and dtype.itemsize <= 2
+
+
+def _patterns(stored: Array) -> Array:
+    """The same values as unsigned integers of the same width, in native byte order."""
+    native = stored.astype(stored.dtype.newbyteorder("="), copy=False)
+    return native.view(np.dtype(f"u{native.dtype.itemsize}"))
+
+
+def _all_values(dtype: np.dtype[np.generic]) -> Array:
+    """Every value of an integer type, placed at its bit pattern."""
+    patterns = np.arange(2 ** (8 * dtype.itemsize), dtype=f"u{dtype.itemsize}")
+    return patterns.view(dtype.newbyteorder("="))
+
+
+def _percentiles(volume: Volume, low: Fraction | int, high: Fraction | int) -> tuple[float, float]:
+    """Modality values below which ``low`` and ``high`` per cent of the volume lie.
+
+    The smallest value whose cumulative share reaches the percentage: no interpolation, so
+    integer data give exact numbers everywhere.
+    """
+    if not _has_table(volume.slices.dtype):
+        return _float_percentiles(volume, low, high)
+    counts = _histogram(volume)
+    values = modality_values(volume.greys, _all_values(volume.slices.dtype))
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(counts[order])
+    bottom, top = (
+        float(values[order[np.searchsorted(reached, _rank(share, int(reached[-1])))]])
+        for share in (low, high)
+    )
+    return bottom, top
+
+
+def _float_percentiles(
+    volume: Volume, low: Fraction | int, high: Fraction | int
+) -> tuple[float, float]:
+    size = prod(volume.slices.shape)
+    places = [_rank(share, size) - 1 for share in (low, high)]
+    if volume.greys.slope < 0:
+        places = [size - 1 - place for place in places]
+    bottom, top = modality_values(volume.greys, values_at(volume.slices, places)).tolist()
+    return bottom, top
+
+
+def _histogram(volume: Volume) -> NDArray[np.int64]:
+    """How often each bit pattern occurs; padding does not count unless there is nothing else."""
+    dtype = volume.slices.dtype
+    counts = np.zeros(2 ** (8 * dtype.itemsize), np.int64)
+    for k in range(volume.slices.shape[0]):
+        for part in parts(_patterns(volume.slices[k])):
+            counts += np.bincount(part.ravel(), minlength=len(counts))
+    if volume.greys.padding is not None:
+        first, last = volume.greys.padding
+        stored = _all_values(dtype)
+        kept = np.where((stored >= first) & (stored <= last), 0, counts)
+        if kept.any():
+            return kept
+    return counts
+
+
+def _rank(share: Fraction | int, size: int) -> int:
+    return max(1, ceil(Fraction(share) * size / 100))

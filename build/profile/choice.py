@@ -1,0 +1,186 @@
+"""From a profile to items: plan the cells, choose the questions, make them, mend what was lost.
+
+Plans are made before blocks are, and blocks and ``balance`` stay the judges: a question may fail
+the rules of item writing, and one that gives its answer away by its options is left out. What was
+lost in that way is planned again, a few times, with what did not hold taken as not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from medrcube.build.profile.fit import Key, Stock, fit
+from medrcube.build.profile.targets import Profile
+from medrcube.build.questions.items import Item
+from medrcube.build.questions.ready import Ready
+from medrcube.build.questions.sampling import QUOTA, Lot, lot_of, patient_of, select_cells
+from medrcube.taxonomy import Voxel
+
+ROUNDS = 4
+"""Plans in all; most of what the first one loses is made good by the second."""
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What became of the questions that were asked.
+
+    Attributes:
+        written: items as they were composed.
+        kept: those that ``balance`` leaves.
+        dropped: ``task: reason`` -> number of questions that are not among the kept.
+    """
+
+    written: Sequence[Item]
+    kept: Sequence[Item]
+    dropped: Counter[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a profile led to.
+
+    Attributes:
+        items: the items.
+        dropped: ``task: reason`` -> number of questions that became none.
+        available: what could be asked.
+        held: the same without what was found not to hold.
+        planned: items that the first plan has of each cell.
+        answered: the questions of the items.
+    """
+
+    items: tuple[Item, ...]
+    dropped: Counter[str]
+    available: Stock
+    held: Stock
+    planned: Mapping[Voxel, int]
+    answered: tuple[Ready, ...]
+
+
+def build_toward(
+    profile: Profile, ready: Sequence[Ready], make: Callable[[Sequence[Ready]], Made]
+) -> Plan:
+    """Make items of the questions that come nearest to a profile.
+
+    No margin is ever overshot, so the plan with most items is the nearest. The same set of
+    questions gives the same result in any order.
+
+    Args:
+        profile: the margins.
+        ready: everything that may be asked.
+        make: turns chosen questions into balanced items.
+    """
+    rounds = list(_rounds(profile, ready, make))
+    best = max(rounds, key=lambda one: len(one.kept))
+    quota = Counter(one.query.task.value for one in ready)
+    quota -= Counter(item.task for item in best.kept)
+    for reason, count in best.lost.items():
+        quota[reason.partition(": ")[0]] -= count
+    return Plan(
+        items=tuple(best.kept),
+        dropped=best.lost + Counter({f"{task}: {QUOTA}": n for task, n in quota.items()}),
+        available=rounds[0].stock,
+        held=stock_of(rounds[-1].left, profile.per_patient),
+        planned=rounds[0].planned,
+        answered=tuple(best.answered),
+    )
+
+
+def stock_of(ready: Iterable[Ready], per_patient: int) -> Stock:
+    """What there is to ask, counting no patient more often than allowed in a cell."""
+    cells: Counter[tuple[Voxel, str]] = Counter()
+    lots: Counter[tuple[Lot, str]] = Counter()
+    names: dict[Key, set[str]] = {}
+    seen: set[tuple[Key, int]] = set()
+    for one in ready:
+        patient, lot = patient_of(one), lot_of(one)
+        cells[lot.cell, patient] += 1
+        lots[lot, patient] += 1
+        key = (lot.shelf, lot.answer)
+        if one.against is not None and (key, one.against.number) not in seen:
+            seen.add((key, one.against.number))
+            names.setdefault(key, set()).update(one.against.labels)
+    return Stock(
+        cells=_bounded(cells, per_patient),
+        lots=_bounded(lots, per_patient),
+        names={key: frozenset(found) for key, found in names.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    """One plan and what came of it.
+
+    Attributes:
+        stock: what could be asked.
+        planned: the plan.
+        kept: items made.
+        answered: their questions.
+        lost: ``task: reason`` -> number of questions lost up to here.
+        left: what may be asked without them.
+    """
+
+    stock: Stock
+    planned: Mapping[Voxel, int]
+    kept: Sequence[Item]
+    answered: Sequence[Ready]
+    lost: Counter[str]
+    left: Sequence[Ready]
+
+
+def _rounds(
+    profile: Profile, ready: Sequence[Ready], make: Callable[[Sequence[Ready]], Made]
+) -> Iterator[_Round]:
+    lost: Counter[str] = Counter()
+    for _ in range(ROUNDS):
+        stock = stock_of(ready, profile.per_patient)
+        table = fit(profile, stock)
+        asked = select_cells(ready, table.cells, table.lots, per_patient=profile.per_patient)
+        made = make(asked)
+        lost = lost + made.dropped
+        kept = set(map(_asks, made.kept))
+        answered = [one for one in asked if _asked(one) in kept]
+        ready = _without_lost(ready, asked, made)
+        yield _Round(
+            stock=stock,
+            planned=table.cells,
+            kept=made.kept,
+            answered=answered,
+            lost=lost,
+            left=ready,
+        )
+        if len(answered) == len(asked):
+            return
+
+
+def _without_lost(ready: Sequence[Ready], asked: Sequence[Ready], made: Made) -> Sequence[Ready]:
+    """Leave out what failed, and of every lot that ``balance`` cut all that it did not keep."""
+    written, kept = set(map(_asks, made.written)), set(map(_asks, made.kept))
+    surplus = written - kept
+    failed = {one.identity for one in asked if _asked(one) not in written}
+    cut = {lot_of(one) for one in asked if _asked(one) in surplus}
+    return [
+        one
+        for one in ready
+        if one.identity not in failed and (lot_of(one) not in cut or _asked(one) in kept)
+    ]
+
+
+def _asked(one: Ready) -> tuple[str, str, str, str]:
+    query = one.query
+    return (query.task.value, query.sample.id, query.field, query.key)
+
+
+def _asks(item: Item) -> tuple[str, str, str, str]:
+    return (item.task, item.sample, item.field, item.concept)
+
+
+def _bounded(counts: Counter[tuple[K, str]], per_patient: int) -> dict[K, int]:
+    bounded: Counter[K] = Counter()
+    for (key, _), count in counts.items():
+        bounded[key] += min(count, per_patient)
+    return dict(bounded)

@@ -1,0 +1,301 @@
+"""Facts become questions: one rule table says which kind of fact may be asked in which task.
+
+A fact is asked only of a picture that can show it. What stands in the way is kept on the query
+as a reason, so that every fact that became no item is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from functools import lru_cache
+from typing import Any
+
+from medrcube.build.questions.ground import SILENCE, ground_of, region_ground
+from medrcube.build.samples import Sample
+from medrcube.ontologies.relations import Relations, load_relations
+from medrcube.ontologies.safety import Ground, Mark
+from medrcube.ontologies.terms import Terms, load_terms
+from medrcube.ontologies.words import is_composite, is_rest_class
+from medrcube.records import Case, FactKind, Grade, Scope, State
+from medrcube.sources.card import Card, Field
+from medrcube.sources.contract import concept_of, quirk_of
+from medrcube.taxonomy import Anatomy, Level, Modality, Task
+
+MODALITY_CONCEPTS = {
+    Modality.XRAY: "X-ray",
+    Modality.CT: "CT",
+    Modality.MRI: "MRI",
+    Modality.ULTRASOUND: "ultrasound",
+}
+"""Concept of each modality in ``ontologies/terms.csv``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One thing to ask of one picture.
+
+    Attributes:
+        task: the task.
+        sample: the picture.
+        field: card field of the fact; empty for the modality.
+        key: concept of the right answer, or of the region to find.
+        scope: what the fact is about.
+        ground: what is known of the picture or of the marked region.
+        group: exclusive group whose members are the options, or ``None``.
+        pool: concepts of the source's label table that may be options.
+        grade: evidence that the answer is the only right one beyond the options' own: for
+            boxes, that no other place shows the concept.
+        barred: reason why this must not be asked; empty when it may.
+    """
+
+    task: Task
+    sample: Sample
+    field: str
+    key: str
+    scope: Scope
+    ground: Ground
+    group: str | None = None
+    pool: tuple[str, ...] = ()
+    grade: Grade = Grade.A
+    barred: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """A kind of fact on a kind of picture makes a task."""
+
+    task: Task
+    kind: FactKind
+    artefact: str = "clean"
+
+
+RULES = (
+    _Rule(task=Task.VIEW_RECOGNITION, kind=FactKind.VIEW),
+    _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL),
+    _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE),
+    _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE, artefact="outline"),
+    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.STRUCTURE, artefact="boxes"),
+    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.FINDING, artefact="boxes"),
+    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.DISEASE, artefact="boxes"),
+    _Rule(task=Task.ABNORMALITY_DIAGNOSIS, kind=FactKind.FINDING),
+    _Rule(task=Task.DISEASE_DIAGNOSIS, kind=FactKind.DISEASE),
+    _Rule(task=Task.SEVERITY_GRADING, kind=FactKind.SEVERITY),
+)
+"""Modality Recognition needs no field: every picture has a modality."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What is known of the cases of one source; told once for all cases that say the same."""
+
+    card: Card
+    terms: Terms = attribute(default_factory=load_terms)
+    _known: dict[Any, Ground] = attribute(default_factory=dict)
+
+    def of(self, case: Case) -> Ground:
+        """All facts of a case; see ``ground_of``."""
+        said = (
+            tuple((label.field, label.value, label.state) for label in case.labels),
+            tuple((region.field, region.value) for region in case.regions),
+            case.anatomy,
+            case.modality,
+        )
+        if said not in self._known:
+            self._known[said] = ground_of(self.card, case, self.terms)
+        return self._known[said]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """All that the rules look at for one case."""
+
+    card: Card
+    case: Case
+    ground: Ground
+    terms: Terms
+    relations: Relations
+
+
+def derive(
+    card: Card,
+    case: Case,
+    samples: Sequence[Sample],
+    terms: Terms | None = None,
+    relations: Relations | None = None,
+    *,
+    grounds: Grounds | None = None,
+) -> list[Query]:
+    """Everything that may be asked of the pictures of one case, in a fixed order.
+
+    Args:
+        card: card of the source.
+        case: the case.
+        samples: pictures made of the case, in any order.
+        terms: term table; the package's own by default.
+        relations: relation table; the package's own by default.
+        grounds: what is known of the source's cases so far; with one, cases share it.
+
+    Raises:
+        SourceError: a label or region names a field or value that the card lacks.
+        TermError: the card names a concept or group that is in no table.
+    """
+    terms = terms or load_terms()
+    grounds = grounds or Grounds(card=card, terms=terms)
+    facts = _Facts(
+        card=card,
+        case=case,
+        ground=grounds.of(case),
+        terms=terms,
+        relations=relations or load_relations(),
+    )
+    queries: list[Query] = []
+    for sample in sorted(samples, key=lambda sample: sample.id):
+        if sample.artefact == "clean":
+            queries.extend(_modality(facts, sample))
+        for rule in RULES:
+            if rule.task in card.tasks and rule.artefact == sample.artefact:
+                make = _stated if sample.artefact == "clean" else _marked
+                queries.extend(make(facts, sample, rule))
+    return queries
+
+
+def _modality(facts: _Facts, sample: Sample) -> Iterator[Query]:
+    if Task.MODALITY_RECOGNITION not in facts.card.tasks:
+        return
+    key = MODALITY_CONCEPTS[facts.ground.modality]
+    yield Query(
+        task=Task.MODALITY_RECOGNITION,
+        sample=sample,
+        field="",
+        key=key,
+        scope=Scope.IMAGE,
+        ground=_modality_ground(key, facts.ground.anatomy, facts.ground.modality),
+        group="modality",
+    )
+
+
+@lru_cache(maxsize=64)
+def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> Ground:
+    return Ground(
+        present={key: Mark(field="", scope=Scope.IMAGE, grade=Grade.A)},
+        absent={},
+        unknown=frozenset(),
+        anatomy=anatomy,
+        modality=modality,
+    )
+
+
+def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+    """Questions about what the labels say of a clean picture."""
+    fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
+    pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
+    for field in fields:
+        group = field.group
+        if rule.kind is FactKind.STRUCTURE:
+            # A structure that stands beside others is no answer to "which organ is shown".
+            organs = facts.relations.group_members("organ")
+            group = group or ("organ" if field.constant in organs else None)
+            if group is None:
+                continue
+        for key in _keys(facts, field, group):
+            yield Query(
+                task=rule.task,
+                sample=sample,
+                field=field.name,
+                key=key,
+                scope=field.scope,
+                ground=facts.ground,
+                group=group,
+                pool=pool if group is None else (),
+                barred=_bar(facts, sample, rule.task, field),
+            )
+
+
+def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+    """Questions about the region that is marked on a picture."""
+    field = facts.card.fields[sample.field]
+    if field.kind is not rule.kind:
+        return
+    boxes = rule.task is Task.ROI_GROUNDING
+    ground = region_ground(facts.card, facts.case, facts.ground, sample.marked)
+    structures = [
+        name
+        for other in facts.card.fields.values()
+        if other.kind is FactKind.STRUCTURE and not other.constant
+        for name in other.concepts()
+    ]
+    yield Query(
+        task=rule.task,
+        sample=sample,
+        field=field.name,
+        key=sample.marked,
+        scope=field.scope,
+        ground=ground,
+        group=None if boxes else field.group,
+        pool=() if boxes or field.group else tuple(dict.fromkeys(structures)),
+        grade=_only_one(field) if boxes else Grade.A,
+        barred=_bar(facts, sample, rule.task, field)
+        or _bar_region(facts.card, sample, boxes=boxes),
+    )
+
+
+def _keys(facts: _Facts, field: Field, group: str | None) -> list[str]:
+    """Present concepts of a field that are worth asking: the most special, no rest classes."""
+    stated = {
+        concept_of(facts.card, label)
+        for label in facts.case.labels
+        if label.field == field.name and label.state is State.PRESENT
+    }
+    present = [
+        name
+        for name in field.concepts()
+        if name in facts.ground.present and (name in stated or name == field.constant)
+    ]
+    if group is not None:
+        return present
+    return [
+        name
+        for name in present
+        if not _vague(facts.terms, name)
+        and not any(
+            name in facts.relations.closure(other) and other not in facts.relations.synonyms(name)
+            for other in facts.ground.present
+        )
+    ]
+
+
+def _vague(terms: Terms, name: str) -> bool:
+    words = (terms[name].name, name)
+    return any(is_rest_class(text) or is_composite(text) for text in words)
+
+
+def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
+    if task.level is Level.HIGH and quirk_of(facts.card, facts.case.key, "undiagnosed"):
+        return "undiagnosed"
+    if field.scope > Scope[sample.scope.upper()]:
+        return "scope"
+    return ""
+
+
+def _bar_region(card: Card, sample: Sample, *, boxes: bool) -> str:
+    least, most = card.roi
+    if not least <= sample.area <= most:
+        return "roi-size"
+    if boxes and sample.regions != 1:
+        return "several-regions"
+    if boxes and not (sample.choices >= 2 and sample.truth.isdigit()):
+        return "no-boxes"
+    return ""
+
+
+def _only_one(field: Field) -> Grade:
+    """Evidence that no other place of the picture shows what the region shows.
+
+    A structure exists once; where its mask is all of it, its absence elsewhere is implied. For
+    findings it depends on how completely the source marks them.
+    """
+    grade = SILENCE[field.absence]
+    once = field.kind is FactKind.STRUCTURE and field.whole
+    return min(grade, Grade.B) if once else grade

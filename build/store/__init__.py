@@ -1,0 +1,1 @@
+"""What earlier builds have found, and what lies on disk."""

@@ -1,0 +1,158 @@
+"""How many questions may be under way: found by trying, taken back when a server refuses.
+
+Pure: no clock, no waiting; whoever asks tells what happened and when. The rule is additive
+growth and multiplicative cuts, as inspect_ai does it, with one thing more: while a refusal is
+fresh, no more is sent at a time than the server was serving when it refused. A server that takes
+four at a time is kept at four from its first refusals on, and one that refuses everything is left
+alone until the wait that it asked for is over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+START = 16
+"""Questions under way at first, unless the upper bound is lower."""
+
+IN_USE = 0.8
+"""A limit grows only when at least this share of it was in use."""
+
+CUT = 0.8
+"""The limit after a refusal, as a share of what it was."""
+
+GROWTH = 1.05
+"""The limit after a clean round, once a refusal has ended the slow start."""
+
+COOLDOWN = 15.0
+"""Seconds in which refusals count as one episode, where the server names no time of its own."""
+
+_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of the limit.
+
+    Attributes:
+        at: seconds since the start.
+        limit: the limit from then on.
+        why: ``start``, ``grown`` or ``refused``.
+    """
+
+    at: float
+    limit: int
+    why: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Pace:
+    """The limit of questions under way, and how many are.
+
+    A round is as many clean answers as the limit allows at a time. Answers to a question that was
+    refused before, and errors other than a refusal, neither grow the limit nor shrink it.
+
+    Attributes:
+        highest: upper bound of the limit.
+        fixed: keep the limit at ``highest`` throughout; refusals are still waited for.
+        limit: questions that may be under way.
+        running: questions that are.
+        most: the most that ever were.
+        changes: the last thousand changes of the limit, the start included.
+    """
+
+    highest: int
+    fixed: bool = False
+    limit: int = field(init=False)
+    running: int = field(default=0, init=False)
+    most: int = field(default=0, init=False)
+    changes: deque[Change] = field(default_factory=lambda: deque(maxlen=_KEPT), init=False)
+    _slow_start: bool = field(default=True, init=False)
+    _clean: int = field(default=0, init=False)
+    _round_most: int = field(default=0, init=False)
+    _cut_again: float = field(default=0.0, init=False)
+    _grow_again: float = field(default=0.0, init=False)
+    _served: int | None = field(default=None, init=False)
+    _served_until: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self.limit = self.highest if self.fixed else min(self.highest, START)
+        self.changes.append(Change(at=0.0, limit=self.limit, why="start"))
+
+    def room(self, now: float) -> int:
+        """How many more questions may be sent."""
+        allowed = self.limit
+        if self._served is not None and now < self._served_until:
+            allowed = min(allowed, self._served)
+        return max(0, allowed - self.running)
+
+    def held_until(self, now: float) -> float | None:
+        """When a refusal stops holding questions back; ``None`` where none does."""
+        held = self._served is not None and now < self._served_until
+        return self._served_until if held else None
+
+    def sent(self) -> None:
+        """A question was sent."""
+        self.running += 1
+        self.most = max(self.most, self.running)
+        self._round_most = max(self._round_most, self.running)
+
+    def answered(self, now: float, *, clean: bool) -> None:
+        """A reply came; ``clean`` when it is the first that was heard of its question."""
+        self.running -= 1
+        self._clean += clean
+        if self._clean >= self.limit:
+            self._end_round(now)
+
+    def failed(self) -> None:
+        """A question ended in another way than by a reply or a refusal."""
+        self.running -= 1
+
+    def refused(self, now: float, *, wait: float, hinted: bool) -> None:
+        """The server said that it is asked too much.
+
+        Args:
+            now: seconds since the start.
+            wait: seconds for which this question waits.
+            hinted: the server named that time itself.
+        """
+        self.running -= 1
+        # What is still under way was taken: so much the server serves at a time.
+        self._served = self.running
+        self._served_until = max(self._served_until, now + wait)
+        self._slow_start = False
+        self._grow_again = now + max(wait, COOLDOWN)
+        if now >= self._cut_again:
+            self._cut_again = now + (wait if hinted else COOLDOWN)
+            self._set(now, int(self.limit * CUT), "refused")
+        self._new_round()
+
+    def to_json(self) -> Mapping[str, object]:
+        """What the manifest keeps: the bound, the most that was under way, every change."""
+        return {
+            "mode": "fixed" if self.fixed else "adaptive",
+            "highest": self.highest,
+            "most": self.most,
+            "changes": [
+                {"at": round(change.at, 1), "limit": change.limit, "why": change.why}
+                for change in self.changes
+            ],
+        }
+
+    def _end_round(self, now: float) -> None:
+        used = self._round_most >= IN_USE * self.limit
+        self._new_round()
+        if used and now >= self._grow_again:
+            grown = self.limit * (2.0 if self._slow_start else GROWTH)
+            self._set(now, max(self.limit + 1, int(grown)), "grown")
+
+    def _new_round(self) -> None:
+        self._clean = 0
+        self._round_most = self.running
+
+    def _set(self, now: float, limit: int, why: str) -> None:
+        limit = max(1, min(limit, self.highest))
+        if limit != self.limit and not self.fixed:
+            self.limit = limit
+            self.changes.append(Change(at=now, limit=limit, why=why))

@@ -1,0 +1,49 @@
+"""Things that are made in a thread, once for all who want them at about the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """Keeps what was used last, up to a weight.
+
+    Questions on one picture come back to back, so a small store is enough to read and to encode
+    each picture once; memory does not grow with the number of questions.
+    """
+
+    def __init__(self, *, most: int, weigh: Callable[[T], int]) -> None:
+        self._most = most
+        self._weigh = weigh
+        self._weight = 0
+        self._made: OrderedDict[str, T] = OrderedDict()
+        self._making: dict[str, asyncio.Task[T]] = {}
+
+    async def get(self, key: str, make: Callable[[], T]) -> T:
+        """What ``make`` returns for ``key``; it runs in a thread, and only once at a time."""
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key]
+        task = self._making.get(key)
+        if task is None:
+            task = asyncio.create_task(self._make(key, make))
+            self._making[key] = task
+        # One who no longer waits must not take it from the others.
+        return await asyncio.shield(task)
+
+    async def _make(self, key: str, make: Callable[[], T]) -> T:
+        try:
+            value = await asyncio.to_thread(make)
+        finally:
+            del self._making[key]
+        self._made[key] = value
+        self._weight += self._weigh(value)
+        while self._weight > self._most:
+            _, dropped = self._made.popitem(last=False)
+            self._weight -= self._weigh(dropped)
+        return value

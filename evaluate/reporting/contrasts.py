@@ -1,0 +1,78 @@
+"""What a report shows of the conditions of a run, where it asked more than the plain question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.evaluate.reporting.cube import Map, contrast_map, position_map
+from medrcube.evaluate.reporting.runs import Run
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """One contrast of one run.
+
+    Attributes:
+        title: what it shows.
+        lead: how to read it.
+        other: what stands against the plain question, in words; empty for the order of options.
+        rows: (name, numbers) of all questions together and of each task.
+        map: the same in every voxel.
+        left_out: how many questions are in no pair.
+    """
+
+    title: str
+    lead: str
+    other: str
+    rows: Sequence[tuple[str, Row]]
+    map: Map
+    left_out: Mapping[str, int]
+
+
+def contrasts(run: Run) -> list[Contrast]:
+    """The contrasts for which the run asked the conditions."""
+    found = run.metrics.get("contrasts") or {}
+    shown = []
+    for key, title, lead, other in _PAIRED:
+        if key in found:
+            shown.append(
+                _contrast(found[key], title, lead, other, contrast_map(found[key]["voxels"], other))
+            )
+    if "position" in found:
+        position = found["position"]
+        shown.append(_contrast(position, _POSITION, _ORDER, "", position_map(position["voxels"])))
+    return shown
+
+
+def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Contrast:
+    rows = [("All questions", found["global"]), *found["task"].items()]
+    return Contrast(
+        title=title, lead=lead, other=other, rows=rows, map=cells, left_out=found["left_out"]
+    )
+
+
+_PAIRED = (
+    (
+        "image_gain",
+        "Image gain",
+        "The same questions with the picture and without any. What is right without the picture "
+        "was not read off it.",
+        "without it",
+    ),
+    (
+        "image_swap",
+        "Image swap",
+        "The same questions with their own picture and with another one of the same cell. A model "
+        "that looks should lose with the other picture; one that answers by habit does not.",
+        "with another one",
+    ),
+)
+_POSITION = "Order of the options"
+_ORDER = (
+    "Every question asked with its options in every rotation. A model that reads the options "
+    "chooses the same text each time; one that prefers a letter does not."
+)

@@ -1,0 +1,151 @@
+"""The questions that went wrong, to be looked at: picture, options, reply and the rule that fired.
+
+Filters work without a script: each card carries classes, and the style sheet hides those that
+the chosen outcome, task and run do not have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+from medrcube.evaluate.benchmark import Benchmark, Item
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.reporting.pictures import Gallery
+from medrcube.evaluate.reporting.runs import Run
+from medrcube.taxonomy import Task
+
+MOST = 200
+"""So many questions are shown."""
+
+SHOWN_OUTCOMES = (Outcome.WRONG, Outcome.UNPARSED, Outcome.REFUSED, Outcome.TRUNCATED)
+"""What counts as gone wrong here: there is a reply, and it is not the right answer."""
+
+_TEXT = 4800
+_SHORTEST = 200
+_LONGEST = 1600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One question that at least one run did not answer rightly.
+
+    Attributes:
+        item: the question.
+        replies: (number of the run, its result) of every run that asked it.
+        picture: number of its picture on the page, or ``None``.
+        why_no_picture: reason in words where there is none.
+        marks: style classes by which the filters find the card.
+    """
+
+    item: Item
+    replies: Sequence[tuple[int, Result]]
+    picture: int | None
+    why_no_picture: str
+    marks: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """What the section shows.
+
+    Attributes:
+        shown: the cards, by task.
+        total: how many questions went wrong in at least one run.
+        counts: how many of the cards each outcome is on.
+        tasks: how many cards each task has.
+        by_run: how many cards each run is to blame for.
+        pictures: the distinct pictures, or ``None`` without a release.
+        longest_reply: so many characters of a reply are shown.
+    """
+
+    shown: Sequence[Failure]
+    total: int
+    counts: Mapping[Outcome, int]
+    tasks: Mapping[Task, int]
+    by_run: Sequence[int]
+    pictures: Gallery | None
+    longest_reply: int
+
+
+def failures(runs: Sequence[Run], release: Benchmark | None) -> Failures:
+    """The questions that went wrong, at most ``MOST`` of them: rare outcomes and all tasks first.
+
+    Runs of another benchmark than the first one's are left out: their questions are others.
+    """
+    asked = [(n, run) for n, run in enumerate(runs) if run.benchmark == runs[0].benchmark]
+    answers: dict[str, list[tuple[int, Result]]] = {}
+    for number, run in asked:
+        for result in run.results:
+            answers.setdefault(result.item.name, []).append((number, result))
+    failed = [found for found in answers.values() if _worst(found) is not None]
+    chosen = sorted(_drawn(failed)[:MOST], key=_place)
+    gallery = Gallery(release=release) if release else None
+    shown = [_card(replies, gallery) for replies in chosen]
+    return Failures(
+        shown=shown,
+        total=len(failed),
+        counts=Counter(
+            outcome for card in shown for outcome in {r.outcome for _, r in card.replies}
+        ),
+        tasks=Counter(card.item.task for card in shown),
+        by_run=[
+            sum(_is_shown(r) for card in shown for n, r in card.replies if n == number)
+            for number in range(len(runs))
+        ],
+        pictures=gallery,
+        longest_reply=max(_SHORTEST, min(_LONGEST, _TEXT // len(asked))),
+    )
+
+
+def task_mark(task: Task) -> str:
+    """Style class of a task."""
+    return f"t-{task.abbreviation}"
+
+
+def _card(replies: Sequence[tuple[int, Result]], gallery: Gallery | None) -> Failure:
+    item = replies[0][1].item
+    picture, why = None, ""
+    if gallery is not None:
+        picture, why = gallery.take(replies[0][1])
+    failed = [(number, result.outcome) for number, result in replies if _is_shown(result)]
+    marks = [task_mark(item.task)]
+    marks += sorted({f"any-{outcome}" for _, outcome in failed})
+    marks += [f"run{number}-any run{number}-{outcome}" for number, outcome in failed]
+    return Failure(
+        item=item, replies=replies, picture=picture, why_no_picture=why, marks=" ".join(marks)
+    )
+
+
+def _drawn(
+    failed: Iterable[Sequence[tuple[int, Result]]],
+) -> list[Sequence[tuple[int, Result]]]:
+    """In an order whose beginning is a fair choice: outcomes and tasks take turns."""
+    queues: dict[tuple[Outcome | None, Task], list[Sequence[tuple[int, Result]]]] = {}
+    for replies in sorted(failed, key=_lot):
+        kind = (_worst(replies), replies[0][1].item.task)
+        queues.setdefault(kind, []).append(replies)
+    turns = chain.from_iterable(zip_longest(*queues.values()))
+    return [replies for replies in turns if replies is not None]
+
+
+def _worst(replies: Sequence[tuple[int, Result]]) -> Outcome | None:
+    """The rarest kind of failure among the replies."""
+    found = {result.outcome for _, result in replies}
+    return next((outcome for outcome in reversed(SHOWN_OUTCOMES) if outcome in found), None)
+
+
+def _is_shown(result: Result) -> bool:
+    return result.outcome in SHOWN_OUTCOMES
+
+
+def _lot(replies: Sequence[tuple[int, Result]]) -> bytes:
+    return hashlib.sha256(replies[0][1].item.name.encode("utf-8", "backslashreplace")).digest()
+
+
+def _place(replies: Sequence[tuple[int, Result]]) -> tuple[int, str]:
+    item = replies[0][1].item
+    return list(Task).index(item.task), item.name

@@ -1,0 +1,105 @@
+"""Accuracy by task on a radar: one polygon a run, a dashed ring where guessing would be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from medrcube.evaluate.reporting import svg
+from medrcube.evaluate.reporting.runs import Run, lost
+from medrcube.taxonomy import Task
+
+MOST_RUNS = 6
+"""So many polygons are drawn; more could not be told apart."""
+
+_WIDTH, _HEIGHT, _RADIUS = 460.0, 400.0, 150.0
+_CENTRE = (_WIDTH / 2, _HEIGHT / 2)
+_RINGS = (0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Radar:
+    """The drawing and the same numbers for a table.
+
+    Attributes:
+        picture: the SVG.
+        runs: the runs that are drawn.
+        rows: (task, chance, accuracy of each drawn run); ``None`` where it is not known.
+    """
+
+    picture: Markup
+    runs: Sequence[Run]
+    rows: Sequence[tuple[Task, float, Sequence[float | None]]]
+
+
+def radar(runs: Sequence[Run]) -> Radar | None:
+    """The radar of the first ``MOST_RUNS`` runs; ``None`` with fewer than three tasks."""
+    runs = runs[:MOST_RUNS]
+    groups = [run.metrics["slices"]["task"] for run in runs]
+    rows = []
+    for task in Task:
+        found = [group.get(task.value) for group in groups]
+        asked = [group for group in found if group]
+        if asked:
+            chance = min(group["chance"] for group in asked)
+            rows.append((task, chance, [_accuracy(group) for group in found]))
+    if len(rows) < 3:
+        return None
+    return Radar(picture=_draw(runs, rows), runs=runs, rows=rows)
+
+
+def _accuracy(group: Mapping[str, Any] | None) -> float | None:
+    if group is None or lost(group) == group["n"]:
+        return None
+    return float(group["accuracy"])
+
+
+def _draw(
+    runs: Sequence[Run], rows: Sequence[tuple[Task, float, Sequence[float | None]]]
+) -> Markup:
+    count = len(rows)
+    parts = [
+        svg.polygon([_at(i, count, ring) for i in range(count)], "ring") for ring in _RINGS
+    ]
+    parts += [svg.line(_CENTRE, _at(i, count, 1.0), "spoke") for i in range(count)]
+    chances = [_at(i, count, chance) for i, (_, chance, _) in enumerate(rows)]
+    parts.append(svg.polygon(chances, "chance"))
+    for number, run in enumerate(runs):
+        places = [
+            (_at(i, count, value), task, value)
+            for i, (task, _, values) in enumerate(rows)
+            if (value := values[number]) is not None
+        ]
+        if len(places) == count:
+            parts.append(svg.polygon([place for place, _, _ in places], f"area r{number}"))
+        parts += [
+            svg.mark(place, number, f"point r{number}", f"{run.label}, {task}: {100 * value:.1f} %")
+            for place, task, value in places
+        ]
+    parts += [
+        svg.text((_CENTRE[0] + 4, _CENTRE[1] - ring * _RADIUS + 12), f"{ring:.0%}", "tick", "start")
+        for ring in _RINGS[1:3]
+    ]
+    for i, (task, _, _) in enumerate(rows):
+        x, y = _at(i, count, 1.12)
+        parts.append(svg.text((x, y + 5), task.abbreviation, "label", _anchor(x)))
+    said = "Accuracy by task as a radar; the table beside it has the same numbers"
+    return svg.drawing(_WIDTH, _HEIGHT, said, parts)
+
+
+def _at(index: int, count: int, value: float) -> svg.Point:
+    turn = 2 * math.pi * index / count
+    return (
+        _CENTRE[0] + _RADIUS * value * math.sin(turn),
+        _CENTRE[1] - _RADIUS * value * math.cos(turn),
+    )
+
+
+def _anchor(x: float) -> str:
+    if abs(x - _CENTRE[0]) < 10:
+        return "middle"
+    return "start" if x > _CENTRE[0] else "end"

@@ -1,0 +1,82 @@
+"""Text of others on a page: escaped, its invisible characters shown, its length bounded.
+
+A reply may hold escape sequences, marks that turn the reading direction round, characters of no
+width or letters under a tower of accents. Each is shown for what it is and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+
+from markupsafe import Markup, escape
+
+MOST_MARKS = 60
+"""So many places with invisible characters are named in one text; later ones are one sign each."""
+
+MOST_ACCENTS = 4
+"""Combining characters that may follow one another."""
+
+_PLAIN = frozenset("\n\t ")
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_NOT_SHOWN = "\ufffd"
+
+
+def visible(text: str) -> Markup:
+    """The text as HTML in which every character can be seen."""
+    left = MOST_MARKS
+    parts: list[Markup] = []
+    for hidden, group in groupby(_capped(text), key=_is_hidden):
+        characters = "".join(group)
+        if not hidden:
+            parts.append(escape(characters))
+        elif left > 0:
+            left -= 1
+            parts.append(_mark(characters))
+        else:
+            parts.append(Markup(_NOT_SHOWN))
+    return Markup("").join(parts)
+
+
+def clip(text: str | None, limit: int) -> str:
+    """At most about ``limit`` characters: the beginning and the end, where answers stand."""
+    text = text or ""
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    left_out = len(text) - limit
+    return f"{text[: limit - tail]}\n[… {left_out:,} characters left out …]\n{text[-tail:]}"
+
+
+def one_line(text: str | None, limit: int) -> str:
+    """The beginning, without line breaks."""
+    text = " ".join((text or "")[: 4 * limit].split())
+    return text if len(text) <= limit else text[:limit].rstrip() + " …"
+
+
+def _is_hidden(character: str) -> bool:
+    if character in _PLAIN:
+        return False
+    return unicodedata.category(character) in _INVISIBLE or character in _BLANK_LETTERS
+
+
+def _mark(characters: str) -> Markup:
+    codes = [f"U+{ord(character):04X}" for character in characters[:4]]
+    more = f" +{len(characters) - 4}" if len(characters) > 4 else ""
+    name = unicodedata.name(characters[0], "control character").lower()
+    return Markup('<span class="hidden-char" title="{}">{}{}</span>').format(
+        name, " ".join(codes), more
+    )
+
+
+def _capped(text: str) -> Iterator[str]:
+    """The text without the accents beyond ``MOST_ACCENTS`` on one letter."""
+    accents = 0
+    for character in text:
+        accents = accents + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
+        if accents <= MOST_ACCENTS:
+            yield character
+        elif accents == MOST_ACCENTS + 1:
+            yield _NOT_SHOWN

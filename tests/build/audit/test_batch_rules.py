@@ -1,0 +1,226 @@
+"""Rules over a whole batch: each trick is found where it works and not where it does not."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
+from medrcube.build.audit.leaks import ALL
+from medrcube.build.audit.rules_page import rules_page
+from medrcube.build.audit.tricks import (
+    chi_square_p,
+    first_option,
+    key_positions,
+    label_prior,
+    longest_option,
+    most_frequent_label,
+)
+from medrcube.build.questions.items import Item, Option
+from medrcube.build.samples import Sample
+
+PAGE = Path(__file__).parents[3] / "docs/reference/item-rules.md"
+BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
+NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1}
+FOUR = ("edema", "hernia", "nodule", "goiter")
+
+
+def samples(count):
+    return [
+        Sample(**{**BLANK, **NUMBERS, "id": f"s{n}", "source": "toy", "case": f"c{n}"})
+        for n in range(count)
+    ]
+
+
+def item(number, texts=FOUR, key=0, **changes):
+    options = tuple(
+        Option(text=text, concept=text, ids=(), strategy="s", grade="A", passed=())
+        for text in texts
+    )
+    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    named = {
+        "id": f"i{number:04}",
+        "sample": f"s{number}",
+        "source": "toy",
+        "task": "Abnormality Diagnosis",
+        "question": "Which finding is seen in this CT image?",
+        "options": options,
+        "key": key,
+        "ordered": False,
+        "warnings": (),
+        "seed": 0,
+    }
+    return Item(**{**blank, **named, **changes})
+
+
+def fair(count=400, seed=0):
+    """Options, places and keys drawn by lot."""
+    lots = random.Random(seed)
+    return [item(n, lots.sample(FOUR, 4), n % 4) for n in range(count)]
+
+
+def by_task(rows):
+    return {row["task"]: row for row in rows}
+
+
+def test_a_fair_batch_keeps_every_rule():
+    found = batch_rules(fair(), samples(400))
+    assert list(found) == [rule.id for rule in BATCH_RULES]
+    assert {name for name, rule in found.items() if rule["holds"] is not True} == set()
+    assert {rule["level"] for rule in found.values()} == {"warning"}
+
+
+def test_rules_are_ready_for_json_and_do_not_depend_on_the_order_of_the_input():
+    made, pictures = fair(60), samples(60)
+    first = json.dumps(batch_rules(made, pictures), sort_keys=True)
+    assert first == json.dumps(batch_rules(made[::-1], pictures[::-1]), sort_keys=True)
+
+
+def test_a_rule_that_does_not_hold_names_the_worst_figure_its_chance_and_what_to_change():
+    made = [item(n, FOUR if n % 2 else FOUR[::-1], 0) for n in range(80)]
+    rule = batch_rules(made, samples(80))["first-option"]
+    assert rule["holds"] is False
+    assert (rule["figure"], rule["threshold"]) == (1.0, pytest.approx(0.25 + 3 * 0.0484, abs=1e-3))
+    assert "100.0% against a chance of 25.0% (standard error 4.8%, 80 items)" in rule["message"]
+    assert rule["message"].endswith(
+        "Place the keys again; on a scale, take fewer items of the lowest grades."
+    )
+
+
+def test_the_worst_of_several_rows_is_named():
+    uneven = [item(n, FOUR[:2], int(n % 4 == 0)) for n in range(40)]
+    worse = [item(100 + n, FOUR[:3], 0) for n in range(40)]
+    rule = batch_rules([*uneven, *worse], samples(140))["key-position"]
+    assert rule["message"].startswith("3 options: keys at [40, 0, 0] (p ")
+    assert " and 1 more in its rows. " in rule["message"]
+    assert rule["figure"] < 1e-9
+
+
+def test_a_score_far_too_low_is_worse_than_one_that_is_a_little_too_high():
+    high = [replace(it, task="B", id=f"b{it.id}") for it in long_key(40, 31)]
+    rule = batch_rules([*long_key(200, 40), *high], samples(200))["longest-option"]
+    assert [row["within"] for row in rule["rows"]] == [False, False, False]
+    assert (rule["holds"], rule["figure"]) == (False, 0.2)
+
+
+def test_an_empty_batch_can_not_be_measured_and_breaks_nothing():
+    found = batch_rules([], [])
+    assert {rule["holds"] for rule in found.values()} == {None}
+    assert found["options-only"]["message"].startswith("nothing to measure")
+
+
+def test_a_broken_item_is_left_to_the_failures_of_the_audit():
+    assert batch_rules([item(0, key=9), item(1, ("one",))], samples(2)) == batch_rules([], [])
+
+
+def test_a_handful_of_items_does_not_fail_by_bad_luck():
+    made = [item(n, ("edema", "hernia"), 0) for n in range(3)]
+    found = batch_rules(made, samples(3))
+    assert not [name for name, rule in found.items() if rule["holds"] is False]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "freedom", "p"),
+    # Critical values of the printed chi-square tables.
+    [
+        (3.841459, 1, 0.05),
+        (5.991465, 2, 0.05),
+        (7.814728, 3, 0.05),
+        (11.344867, 3, 0.01),
+        (13.276704, 4, 0.01),
+        (0, 3, 1),
+    ],
+)
+def test_chi_square_agrees_with_the_tables(statistic, freedom, p):
+    assert chi_square_p(statistic, freedom) == pytest.approx(p, abs=1e-6)
+
+
+def test_chi_square_without_freedom_is_refused():
+    with pytest.raises(ValueError, match="degrees of freedom"):
+        chi_square_p(1, 0)
+
+
+def test_uneven_key_positions_are_seen():
+    even = [item(n, FOUR[:2], n % 2) for n in range(40)]
+    (row,) = key_positions(even)
+    assert (row["options"], row["n"], row["counts"]) == (2, 40, [20, 20])
+    assert (row["p"], row["within"]) == (1.0, True)
+    assert not key_positions([item(n, FOUR[:2], 0) for n in range(40)])[0]["within"]
+
+
+def test_options_that_keep_their_order_do_not_count_as_positions():
+    assert key_positions([item(n, ordered=True) for n in range(40)]) == []
+
+
+def long_key(count, hits):
+    return [item(n, ("pulmonary edema", "nodule"), int(n >= hits)) for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("hits", "within"), [(62, False), (58, True), (50, True), (38, True), (30, False)]
+)
+def test_a_key_that_is_often_or_hardly_ever_the_longest_is_seen(hits, within):
+    row = by_task(longest_option(long_key(100, hits), samples(100)))[ALL]
+    assert (row["accuracy"], row["chance"], row["within"]) == (hits / 100, 0.5, within)
+
+
+def test_one_task_alone_may_lie_a_little_farther_out_than_all_together():
+    rows = by_task(longest_option(long_key(100, 62), samples(100)))
+    assert rows["Abnormality Diagnosis"]["within"]
+    assert not rows[ALL]["within"]
+
+
+def test_equally_long_options_say_nothing_and_several_longest_share_the_lot():
+    assert longest_option([item(0, ("Box 1", "Box 2"))], samples(1)) == []
+    (row, _) = longest_option([item(0, ("hernia", "edema", "nodule"), 0)], samples(1))
+    assert row["accuracy"] == 0.5
+
+
+def test_scales_count_for_the_first_option():
+    rows = by_task(first_option([item(n, ordered=True) for n in range(40)], samples(40)))
+    assert rows[ALL]["accuracy"] == 1
+    assert not rows[ALL]["within"]
+
+
+def test_the_most_frequent_label_is_learnt_from_other_patients():
+    skewed = [item(n, FOUR[:2], int(n % 10 == 0)) for n in range(100)]
+    row = by_task(most_frequent_label(skewed, samples(100)))[ALL]
+    assert row["accuracy"] == 0.9
+    assert not row["within"]
+    alone = [replace(sample, patient="one") for sample in samples(100)]
+    assert most_frequent_label(skewed, alone) == []
+
+
+def test_a_label_that_is_a_key_once_tells_nothing_about_itself():
+    unlike = [item(n, [f"{name} {n}" for name in FOUR], n % 4) for n in range(40)]
+    assert by_task(most_frequent_label(unlike, samples(40)))[ALL]["accuracy"] == 0.25
+
+
+def test_boxes_have_no_label_and_no_prior():
+    boxes = [
+        replace(it, options=tuple(replace(o, concept="") for o in it.options)) for it in fair(20)
+    ]
+    assert label_prior(boxes) == []
+    assert most_frequent_label(boxes, samples(20)) == []
+
+
+def test_a_label_that_is_a_key_more_often_than_its_share_is_named():
+    skewed = [item(n, FOUR, 0 if n < 30 else 1 + n % 3) for n in range(60)]
+    (row,) = label_prior(skewed)
+    assert (row["label"], row["key"], row["distractor"]) == ("edema", 30, 30)
+    assert row["key_due"] == 15
+    assert not row["within"]
+    assert label_prior(fair(60))[0]["within"]
+
+
+def test_items_out_of_order_are_counted():
+    made = [item(n, key=n % 4, warnings=("order",) * (n < 2)) for n in range(20)]
+    rule = batch_rules(made, samples(20))["option-order"]
+    assert rule["holds"] is False
+    assert rule["message"].startswith("2 of 20 items")
+
+
+def test_the_committed_page_is_what_the_rules_say():
+    assert PAGE.read_text(encoding="utf-8") == rules_page(), "run  make reference"

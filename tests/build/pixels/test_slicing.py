@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.slicing import choose_slices
+from medrcube.errors import ReadError
+
+
+def _mask(*areas):
+    mask = np.zeros((len(areas), 4, 4), np.bool_)
+    for index, area in enumerate(areas):
+        mask[index].flat[:area] = True
+    return Mask.of(mask.shape, enumerate(mask))
+
+
+def _indexes(policy, count, *masks):
+    return [choice.index for choice in choose_slices(policy, count, masks)]
+
+
+def test_a_single_slice_is_always_the_one():
+    assert _indexes("largest-mask", 1) == [0]
+
+
+def test_the_largest_marked_area_wins_over_all_regions_together():
+    assert _indexes("largest-mask", 3, _mask(5, 4, 0), _mask(0, 4, 0)) == [1]
+
+
+def test_a_tie_goes_to_the_slice_nearest_the_middle_then_to_the_lower():
+    assert _indexes("largest-mask", 5, _mask(3, 0, 0, 3, 0)) == [3]
+    assert _indexes("largest-mask", 4, _mask(0, 3, 3, 0)) == [1]
+
+
+def test_middle_of_mask_takes_only_slices_that_show_every_region():
+    assert _indexes("middle-of-mask", 6, _mask(1, 1, 1, 1, 1, 0), _mask(0, 0, 1, 1, 1, 1)) == [3]
+
+
+@pytest.mark.parametrize(("count", "middle"), [(2, 1), (5, 2), (10, 5)])
+def test_middle_counts_from_the_number_of_slices(count, middle):
+    assert _indexes("middle", count) == [middle]
+
+
+def test_stride_is_centred_and_all_is_all():
+    assert _indexes("stride:3", 8) == [0, 3, 6]
+    assert _indexes("stride:4", 10) == [0, 4, 8]
+    assert _indexes("all", 3) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("policy", "masks"),
+    [
+        ("largest-mask", [_mask(0, 0, 0)]),
+        ("largest-mask", []),
+        ("middle-of-mask", []),
+        ("middle-of-mask", [_mask(1, 0, 0), _mask(0, 0, 1)]),
+        ("key-frame", []),
+    ],
+)
+def test_a_policy_that_finds_no_slice_is_an_error_with_a_code(policy, masks):
+    with pytest.raises(ReadError) as caught:
+        choose_slices(policy, 3, masks)
+    assert caught.value.code == "no-slice"
+
+
+def test_the_reason_of_a_choice_is_kept():
+    assert choose_slices("largest-mask", 2, [_mask(0, 7)])[0].reason == (
+        "largest marked area, 7 pixels"
+    )

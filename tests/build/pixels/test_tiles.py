@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import nibabel as nib
+import numpy as np
+import pytest
+
+from medrcube.build.pixels.tiles import choose, open_tiles
+from medrcube.build.pixels.volume import stack
+from medrcube.build.plan import Artefact, Job
+from medrcube.errors import ReadError
+from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region
+from medrcube.sources import phantoms
+from medrcube.sources.card import PixelPolicy
+from medrcube.sources.phantom_dicom import outline_of
+from medrcube.sources.phantom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
+
+STACK = Stack(name="a", count=5, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -60.0))
+PIXELS = np.stack([phantoms.picture(24, 32, seed=k, maximum=4095) for k in range(5)])
+LESION = np.stack([phantoms.lesion(24, 32, seed=k) for k in range(5)])
+LESION[[0, 4]] = False
+
+
+@pytest.fixture
+def job(toy, tmp_path):
+    """Make a job of one image: ``job(paths, shape, orient=..., window=...)``."""
+
+    def make(paths, *shapes, plane="axial", **policy):
+        image = ImageRef(paths=tuple(paths))
+        regions = tuple(
+            Region(field="region", value="g", shape=shape, evidence="table row 7")
+            for shape in shapes
+        )
+        pixels = {
+            "window": "percentile:0-100",
+            "slice": "largest-mask",
+            "plane": plane,
+            "orient": "affine",
+            "spacing": "header",
+            "colour": "keep",
+            **policy,
+        }
+        return Job(
+            source="toy",
+            folder=toy.folder,
+            root=tmp_path,
+            case=Case(key="a", images=(image,), regions=regions),
+            concepts=tuple("glioma" for _ in regions),
+            policy=PixelPolicy(**pixels),
+            plane=plane,
+            artefacts=(Artefact(kind="clean"),),
+            name="a",
+        )
+
+    return make
+
+
+def refused(job):
+    with pytest.raises(ReadError) as caught:
+        open_tiles(job)
+    return caught.value
+
+
+@pytest.mark.parametrize("plane", ["axial", "coronal", "sagittal"])
+def test_every_storage_of_a_series_gives_one_picture_and_one_mask(job, tmp_path, plane):
+    made = set()
+    for number, turn in enumerate(TURNS):
+        place, (pixels, mask) = stored_as(STACK, turn, PIXELS, LESION)
+        folder = tmp_path / str(number)
+        paths = write_stack(folder, pixels, place)
+        write_seg(folder / "seg", {"Lesion": mask}, place, references=False)
+        here = job(reversed(paths), MaskFile(paths=(folder / "seg",)), plane=plane)
+        tiles = open_tiles(here)
+        (choice,) = choose(here, tiles)
+        picture, drawn = tiles[0].picture(choice.index), tiles[0].masks_on(choice.index)[0]
+        assert picture.shape == drawn.shape
+        made.add((choice.index, picture.tobytes(), drawn.tobytes()))
+    assert len(made) == 1
+
+
+def test_readers_outlines_and_boxes_lie_where_the_segmentation_does(job, tmp_path):
+    paths = write_stack(tmp_path, PIXELS, STACK)
+    outlines = tuple(
+        Outline(points=tuple(outline_of(mask)), slice=STACK.slice(k), edge=False)
+        for k, mask in enumerate(LESION)
+        if mask.any()
+    )
+    x0, y0, x1, y1 = phantoms.bounds(LESION[2])
+    shapes = (Polygons(outlines=outlines), Rectangle(xyxy=(x0, y0, x1, y1), slices=(2, 3)))
+    (tile,) = open_tiles(job(paths, *shapes))
+    outlined, boxed = stack(tile.masks[0]), stack(tile.masks[1])
+    assert not (outlined & ~LESION).any()
+    assert (outlined[2] & ~boxed[2]).sum() == 0
+    assert phantoms.bounds(boxed[2]) == (x0, y0, x1, y1)
+
+
+def test_volume_that_does_not_say_how_it_lies_is_refused_unless_the_card_does(job, tmp_path):
+    path = tmp_path / "a.nii.gz"
+    image = nib.Nifti1Image(PIXELS.T.astype(np.int16), None)
+    nib.save(image, path)
+    assert int(image.header["sform_code"]) == int(image.header["qform_code"]) == 0
+    error = refused(job([path]))
+    assert error.code == "no-orientation"
+    assert 'orient = "stored"' in str(error)
+    (tile,) = open_tiles(job([path], orient="stored"))
+    assert np.array_equal(tile.volume.slices, PIXELS)
+
+
+def test_film_and_single_slice_need_no_orientation(job, tmp_path):
+    phantoms.write_dicom(tmp_path / "cine.dcm", PIXELS)
+    nib.save(nib.Nifti1Image(PIXELS[:1].T.astype(np.int16), None), tmp_path / "one.nii")
+    for name, count in (("cine.dcm", 5), ("one.nii", 1)):
+        (tile,) = open_tiles(job([tmp_path / name]))
+        assert tile.volume.slices.shape[0] == count
+
+
+def test_dummy_affine_places_no_mask(job, tmp_path):
+    paths = [tmp_path / name for name in ("image.nii", "mask.nii")]
+    nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), np.diag([1.0, 1, 1, 1])), paths[0])
+    nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([-1.0, -1, 1, 1])), paths[1])
+    shape = MaskFile(paths=(paths[1],))
+    (tile,) = open_tiles(job(paths[:1], shape, orient="stored"))
+    assert np.array_equal(stack(tile.masks[0]), LESION)
+    assert refused(job(paths[:1], shape)).code == "mask-place"
+
+
+def test_region_that_does_not_fit_names_its_evidence(job, tmp_path):
+    paths = write_stack(tmp_path, PIXELS, STACK)
+    error = refused(job(paths, Rectangle(xyxy=(0, 0, 99, 5), slices=(0, 1))))
+    assert error.code == "box-outside"
+    assert str(error).startswith("table row 7: ")
+    assert refused(job(paths, Polygons(outlines=()))).code == "empty-mask"
+
+
+def test_repair_of_the_card_reaches_the_grey_values(job, tmp_path):
+    hounsfield = np.arange(-1000, 1000, dtype=np.int64).reshape(40, 50)
+    phantoms.write_dicom(
+        tmp_path / "a.dcm",
+        (hounsfield % 4096).astype(np.uint16),
+        BitsStored=12,
+        HighBit=11,
+        RescaleSlope=1,
+        RescaleIntercept=0,
+    )
+    (broken,) = open_tiles(job([tmp_path / "a.dcm"], window="ct:brain"))
+    (mended,) = open_tiles(job([tmp_path / "a.dcm"], window="ct:brain", repair="wrap-12-bit"))
+    assert broken.picture(0)[0, 0] == 255
+    assert mended.picture(0)[0, 0] == 0
+    assert mended.picture(0)[-1, -1] == 255
+    assert mended.greys.numbers["repair"] == "wrap-12-bit"

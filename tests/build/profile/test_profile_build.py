@@ -1,0 +1,166 @@
+"""A profile in a whole build: what the workspace holds afterwards and what people see."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from medrcube import cli
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.profile.targets import ProfileError
+from medrcube.sources.registry import find_sources
+
+ONE = LocalEngine(1)
+PROFILE = """\
+name = "small"
+[margins.task]
+"Disease Diagnosis" = 3
+"ROI Grounding" = 4
+[margins.modality]
+MRI = 7
+"""
+
+
+@pytest.fixture
+def profile(tmp_path):
+    file = tmp_path / "small.toml"
+    file.write_text(PROFILE)
+    return file
+
+
+@pytest.fixture
+def run(toy, quiet, workspace, profile):
+    def run_build(name=None, **changes):
+        settings = replace(workspace.settings, profile=str(name or profile), **changes)
+        report = build(
+            replace(workspace, settings=settings), {**find_sources(), "toy": toy}, ONE, quiet
+        )
+        return report, json.loads(workspace.audit.read_text())
+
+    return run_build
+
+
+def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
+    report, audit = run()
+    assert audit["by_task"] == {"Disease Diagnosis": 3, "ROI Grounding": 4}
+    said = audit["profile"]
+    assert (said["name"], said["wanted"], said["made"], said["distance"]) == ("small", 7, 7, 0)
+    assert said["distances"] == {"task": 0, "modality": 0}
+    assert said["mix"] == {"task": 0, "modality": 0}
+    assert said["closers"] == []
+    assert report.profile.lines()[0] == (
+        "profile small: 7 of 7 items; 0.0% missing; mix off by task 0%, modality 0%"
+    )
+
+
+def test_every_question_has_an_item_or_a_reason(run):
+    _, audit = run()
+    asked = audit["items"] + sum(audit["dropped"].values())
+    assert audit["dropped"]["Disease Diagnosis: quota"] == 3
+    assert audit["dropped"]["Modality Recognition: quota"] == 6
+    assert asked == 18  # six pictures, each asked in three tasks
+
+
+def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
+    profile.write_text(PROFILE.replace("MRI = 7", "MRI = 6\nCT = 1"))
+    report, audit = run()
+    said = audit["profile"]
+    assert (said["made"], said["wanted"]) == (6, 7)
+    ct = next(row for row in said["margins"] if row["value"] == "CT")
+    assert (ct["wanted"], ct["made"]) == (1, 0)
+    names = [name for name, _ in ct["sources"]]
+    assert "lidc-idri" in names
+    assert "busi" not in names
+    assert all(closer["adds"] == 1 for closer in said["closers"])
+    assert {closer["source"] for closer in said["closers"]} == set(names)
+    access = [closer["access"] for closer in said["closers"]]
+    assert access == sorted(access, key=["open", "form", "account", "credentialed"].index)
+    assert len(said["way"]) == 1
+    heads, rows = report.profile.table()
+    assert heads[-1] == "would add most"
+    assert rows[-1][:4] == ("CT", 1, 0, 1)
+
+
+def test_a_source_of_the_workspace_is_not_offered(run, profile):
+    profile.write_text('name = "m"\n[margins.task]\nDD = 99\n[margins.modality]\nMRI = 99\n')
+    _, audit = run()
+    offered = {closer["source"] for closer in audit["profile"]["closers"]}
+    assert "brats2021" in offered
+    assert "toy" not in offered
+    assert "busi" not in offered  # ultrasound
+
+
+def test_a_source_that_is_off_gives_no_item_until_it_is_switched_on(run, profile):
+    profile.write_text(PROFILE + '[sources]\noff = ["toy", "brats2021"]\n')
+    report, audit = run()
+    assert audit["items"] == 0
+    assert audit["profile"]["off"] == ["toy"]
+    assert audit["dropped"] == {
+        "Disease Diagnosis: switched-off": 6,
+        "Modality Recognition: switched-off": 6,
+        "ROI Grounding: switched-off": 6,
+    }
+    assert "brats2021" not in {closer["source"] for closer in audit["profile"]["closers"]}
+    assert "switched off by the profile: toy (--switch-on ID)" in report.profile.lines()
+    assert run(switched_on=("toy",))[1]["items"] == 7
+
+
+def test_the_same_build_again_has_nothing_to_do_until_the_profile_changes(run, profile, workspace):
+    first, _ = run()
+    before = workspace.audit.stat().st_mtime_ns
+    second, _ = run()
+    assert workspace.audit.stat().st_mtime_ns == before
+    assert second.profile == first.profile
+    profile.write_text(PROFILE.replace("= 4", "= 3").replace("= 7", "= 6"))
+    assert run()[1]["items"] == 6
+
+
+def test_a_build_without_a_profile_says_nothing_of_one(run, toy, quiet, workspace):
+    run()
+    report = build(workspace, {"toy": toy}, ONE, quiet)
+    assert report.profile is None
+    assert "profile" not in json.loads(workspace.audit.read_text())
+
+
+def test_the_profile_decides_over_the_number_of_options(run, profile):
+    profile.write_text(PROFILE + "[items]\noptions = 2\n")
+    _, audit = run()
+    # Boxes are as many as were drawn; what is chosen from concepts has two.
+    assert audit["by_options"]["2"] >= 3
+    assert "3" not in {k for k in audit["by_options"] if k not in ("2", "4")}
+
+
+def test_switching_on_needs_a_profile(toy, quiet, workspace):
+    settings = replace(workspace.settings, switched_on=("camus",))
+    with pytest.raises(ProfileError, match="--switch-on camus needs  --profile"):
+        build(replace(workspace, settings=settings), {"toy": toy}, ONE, quiet)
+
+
+def test_a_wrong_profile_stops_the_build_before_anything_is_read(run, profile, workspace):
+    profile.write_text(PROFILE.replace("MRI = 7", "MRI = 8"))
+    with pytest.raises(ProfileError, match=r"task 7, margins\.modality 8"):
+        run()
+    assert not workspace.audit.exists()
+
+
+def test_the_command_line_shows_one_table(tmp_path, monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return stopped.value.code or 0, *capsys.readouterr()
+
+    assert call("sources", "fixture", "busi", tmp_path / "raw")[0] == 0
+    base = ("build", tmp_path / "w", "--source", f"busi={tmp_path / 'raw'}", "--workers", "1")
+    status, out, err = call(*base, "--profile", "medrcub")
+    assert (status, out) == (2, "")
+    assert "did you mean 'medrcube'" in err
+    status, out, _ = call(*base, "--profile", "medrcube")
+    assert status == 0
+    assert out.count("wanted") == 1
+    assert "Disease Diagnosis" in out
+    assert "of 7,626 items" in out
+    status, out, _ = call(*base, "--profile", "medrcube", "--json")
+    assert json.loads(out)["profile"]["wanted"] == 7626

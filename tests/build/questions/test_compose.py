@@ -1,0 +1,493 @@
+from collections import Counter
+from dataclasses import dataclass, fields, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medrcube.build.questions.compose import compose, place_keys
+from medrcube.build.questions.derive import Query
+from medrcube.build.questions.items import Item, items_from_frame, items_to_frame
+from medrcube.build.questions.wording import own_words
+from medrcube.build.samples import Sample, samples_from_frame, samples_to_frame
+from medrcube.errors import WorkspaceError
+from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.knowledge import Name, Silent
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.safety import Ground, Mark
+from medrcube.ontologies.terms import TermError, Terms, load_terms
+from medrcube.records import Grade, Scope
+from medrcube.sources.registry import find_sources, get_source
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+FINDINGS = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "scoliosis", "osteopenia")
+
+
+def sample(number=0, **changes):
+    values = {
+        "id": f"s{number}",
+        "source": "toy",
+        "case": f"c{number}",
+        "artefact": "clean",
+        "field": "",
+        "marked": "",
+        "truth": "",
+        "choices": 0,
+        "area": 0.0,
+        "regions": 0,
+        "image": f"images/{number}.png",
+        "pixel_sha256": str(number),
+        "width": 10,
+        "height": 10,
+        "anatomy": "Chest",
+        "modality": "X-ray",
+        "patient": "",
+        "split": "",
+        "scope": "image",
+        "licence": "CC0-1.0",
+        "redistribute": True,
+        "frames": "0",
+        "reason": "only one",
+        "recipe": "r",
+    }
+    return Sample(**{**values, **changes})
+
+
+def query(key, number=0, *, task=Task.ABNORMALITY_DIAGNOSIS, absent=(), grade=Grade.A, **changes):
+    def mark(of):
+        return Mark(field="f", scope=Scope.PATIENT, grade=of)
+
+    values = {
+        "task": task,
+        "sample": sample(number),
+        "field": "f",
+        "key": key,
+        "scope": Scope.IMAGE,
+        "ground": Ground(
+            present={key: mark(Grade.A)},
+            absent={label: mark(grade) for label in absent if label != key},
+            unknown=frozenset(),
+            anatomy=changes.pop("anatomy", Anatomy.CHEST),
+            modality=changes.pop("modality", Modality.XRAY),
+        ),
+    }
+    return Query(**{**values, **changes})
+
+
+def run(queries, **changes):
+    return compose(queries, load_terms(), load_relations(), **changes)
+
+
+def findings(count=60):
+    return [
+        query(FINDINGS[n % len(FINDINGS)], n, absent=FINDINGS, pool=FINDINGS) for n in range(count)
+    ]
+
+
+def views(count=90):
+    return [
+        query(("AP", "PA", "LATERAL")[n % 3], n, task=Task.VIEW_RECOGNITION, group="chest view")
+        for n in range(count)
+    ]
+
+
+def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
+    (item,) = run([query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)]).items
+    right = item.options[item.key]
+    wrong = [option for option in item.options if option is not right]
+    assert (right.text, right.concept, right.strategy) == ("pneumothorax", "Pneumothorax", "key")
+    assert "hpo:HP:0002107" in right.ids
+    assert len(wrong) == 3
+    assert {(option.strategy, option.grade) for option in wrong} == {("knowledge", "A")}
+    assert all({1, 5, 10, 12} <= set(option.passed) for option in wrong)
+    assert (item.state, item.grade, item.concept) == ("unreviewed", "A", "Pneumothorax")
+    assert item.question.endswith("?")
+
+
+def test_the_grade_of_an_item_is_that_of_its_weakest_option():
+    facts = query("Pneumothorax", absent=["Hernia"], pool=("Hernia", "Fracture"))
+    weak = Mark(field="f", scope=Scope.IMAGE, grade=Grade.B)
+    facts.ground.absent["Fracture"] = weak
+    (item,) = run([facts]).items
+    assert item.grade == "B"
+
+
+def test_a_small_group_makes_an_item_of_two_options():
+    (item,) = run([query("CC", task=Task.VIEW_RECOGNITION, group="mammography view")]).items
+    assert len(item.options) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (query("Hernia", barred="scope"), "Abnormality Diagnosis: scope"),
+        (query("Hernia"), "Abnormality Diagnosis: no-candidate"),
+        (
+            query("Hernia", pool=FINDINGS),
+            "Abnormality Diagnosis: no-distractor (no-evidence)",
+        ),
+        (
+            query("Hernia", pool=FINDINGS, absent=FINDINGS, grade=Grade.C),
+            "Abnormality Diagnosis: no-distractor (evidence-C)",
+        ),
+    ],
+)
+def test_every_query_without_an_item_is_counted_with_its_reason(asked, reason):
+    made = run([asked])
+    assert made.items == ()
+    assert made.dropped == {reason: 1}
+
+
+def test_silence_becomes_a_wrong_option_only_by_the_switch():
+    asked = query("Hernia", pool=FINDINGS, absent=FINDINGS, grade=Grade.C)
+    (item,) = run([asked], evidence="C").items
+    assert item.grade == "C"
+
+
+def test_an_unknown_group_is_an_error():
+    with pytest.raises(TermError, match="no exclusive group"):
+        run([query("AP", group="poems")])
+
+
+def boxes(number=0, **changes):
+    picture = sample(number, artefact="boxes", marked="Hernia", truth="2", choices=4)
+    return query("Hernia", number, task=Task.ROI_GROUNDING, sample=picture, **changes)
+
+
+def test_boxes_keep_their_numbers():
+    (item,) = run([boxes()]).items
+    assert [option.text for option in item.options] == ["Box 1", "Box 2", "Box 3", "Box 4"]
+    assert item.key == 1
+    assert item.ordered
+    assert "diaphragmatic hernia" in item.question
+
+
+def test_boxes_need_evidence_that_no_other_place_shows_the_finding():
+    assert run([boxes(grade=Grade.A)]).items
+    barred = boxes()
+    barred = Query(**{f.name: getattr(barred, f.name) for f in fields(Query)} | {"grade": Grade.C})
+    assert run([barred]).dropped == {"ROI Grounding: evidence-C": 1}
+    assert run([barred], evidence="C").items
+
+
+def test_scales_stay_in_scale_order():
+    asked = [
+        query(f"CT-{n % 5}", n, task=Task.SEVERITY_GRADING, group="CT severity") for n in range(20)
+    ]
+    for item in run(asked).items:
+        grades = [option.concept for option in item.options]
+        assert grades == sorted(grades)
+        assert item.options[item.key].concept == item.concept
+
+
+def test_a_mammogram_is_not_called_one_where_the_organ_is_asked():
+    picture = sample(anatomy="Breast")
+    organ = query(
+        "breast", task=Task.ORGAN_RECOGNITION, group="organ", sample=picture, anatomy=Anatomy.BREAST
+    )
+    view = query("CC", task=Task.VIEW_RECOGNITION, group="mammography view", sample=picture)
+    questions = {item.task: item.question for item in run([organ, view]).items}
+    assert "this X-ray image" in questions["Organ Recognition"]
+    assert "this mammogram" in questions["View Recognition"]
+
+
+def test_pictures_side_by_side_are_said_to_be_so():
+    picture = sample(frames="3+9", modality="MRI")
+    asked = query(
+        "DCM",
+        task=Task.DISEASE_DIAGNOSIS,
+        group="ACDC group",
+        sample=picture,
+        scope=Scope.PATIENT,
+        anatomy=Anatomy.HEART,
+        modality=Modality.MRI,
+    )
+    (item,) = run([asked]).items
+    assert "the two MRI images shown side by side" in item.question
+    assert "this patient" in item.question
+
+
+def shown(item):
+    return frozenset(option.concept for option in item.options)
+
+
+def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
+    keys = ["AP"] * 20 + ["PA"] * 50 + ["LATERAL"] * 8
+    asked = [
+        query(key, n, task=Task.VIEW_RECOGNITION, group="chest view") for n, key in enumerate(keys)
+    ]
+    found = {}
+    for item in run(asked).items:
+        found.setdefault(shown(item), Counter())[item.concept] += 1
+    # 30 of PA find no partner and get all that is safe.
+    assert found == {
+        frozenset({"AP", "PA", "LATERAL"}): {"AP": 8, "PA": 8 + 30, "LATERAL": 8},
+        frozenset({"AP", "PA"}): {"AP": 12, "PA": 12},
+    }
+
+
+def test_labels_of_a_block_are_wrong_in_each_of_its_questions():
+    """One finding that nobody read as absent may be a key, but no option of the other."""
+    asked = [
+        query("Hernia", 1, absent=("Pneumothorax", "osteopenia"), pool=FINDINGS),
+        query("Pneumothorax", 2, absent=("Hernia",), pool=FINDINGS),
+        query("osteopenia", 3, absent=("Pneumothorax",), pool=FINDINGS),
+    ]
+    items = {item.concept: shown(item) for item in run(asked).items}
+    assert "osteopenia" not in items["Pneumothorax"]
+    assert "Hernia" not in items["osteopenia"]
+    assert items["Pneumothorax"] in ({"Pneumothorax", "Hernia"}, {"Pneumothorax"})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_third_label_must_be_wrong_in_every_question_of_a_block(seed):
+    asked = [
+        query("Hernia", 1, absent=("Pneumothorax", "osteopenia"), pool=FINDINGS),
+        query("Pneumothorax", 2, absent=("Hernia",), pool=FINDINGS),
+        query("osteopenia", 3, absent=("Hernia", "Pneumothorax"), pool=FINDINGS),
+    ]
+    for item in run(asked, seed=seed).items:
+        safe = next(it.ground.absent for it in asked if it.key == item.concept)
+        assert shown(item) - {item.concept} <= set(safe)
+
+
+def test_labels_that_look_alike_are_no_wrong_options_together():
+    labels = ("Fracture", "Consolidation", "Infiltration", "Hernia")
+    asked = [query(label, n, absent=labels, pool=labels) for n, label in enumerate(labels * 3)]
+    for item in run(asked).items:
+        assert not {"Consolidation", "Infiltration"} <= shown(item) - {item.concept}
+
+
+def test_positions_on_a_scale_are_even_by_the_grades_that_are_shown():
+    keys = ["BI-RADS 2"] * 12 + ["BI-RADS 3"] * 9 + ["BI-RADS 4"] * 12 + ["BI-RADS 5"] * 12
+    asked = [
+        query(key, n, task=Task.SEVERITY_GRADING, group="BI-RADS") for n, key in enumerate(keys)
+    ]
+    items = [item for item in run(asked).items if len(item.options) == 4]
+    positions = Counter(item.key for item in items)
+    assert len(items) == 36
+    assert set(positions.values()) == {9}
+
+
+def test_the_longest_option_is_the_key_as_often_as_chance():
+    asked = findings(120)
+    hits, chance = 0, 0.0
+    for item in run(asked).items:
+        sizes = [len(option.text) for option in item.options]
+        if sizes.count(max(sizes)) == 1:
+            hits += sizes.index(max(sizes)) == item.key
+            chance += 1 / len(sizes)
+    assert hits == pytest.approx(chance, abs=1)
+
+
+def test_each_label_is_a_distractor_as_often_as_its_share_of_keys_asks():
+    keys, wrong = Counter(), Counter()
+    for item in run(findings(120)).items:
+        assert len(item.options) == 4
+        keys[item.concept] += 1
+        wrong.update(shown(item) - {item.concept})
+    assert wrong == {label: 3 * count for label, count in keys.items()}
+
+
+def test_questions_beyond_the_quota_are_counted():
+    made = run(findings(60), per_cell=12)
+    assert Counter(item.concept for item in made.items) == dict.fromkeys(FINDINGS, 2)
+    assert made.dropped == {"Abnormality Diagnosis: quota": 48}
+
+
+def test_a_question_that_breaks_a_rule_leaves_the_others_of_its_block_in_balance():
+    table = load_terms()
+    named = {**table, "Hernia": replace(table["Hernia"], name="hernia of the chest")}
+    terms = Terms(named.values())
+    made = compose(findings(60), terms, load_relations())
+    assert made.dropped == {"Abnormality Diagnosis: lint word-repeats": 10}
+    keys = Counter(item.concept for item in made.items)
+    assert keys == dict.fromkeys(set(FINDINGS) - {"Hernia"}, 10)
+    wrong = Counter(label for item in made.items for label in shown(item) - {item.concept})
+    assert "Hernia" not in wrong
+
+
+def test_the_wanted_difficulty_is_preferred():
+    keys = [f"BI-RADS {n % 5 + 1}" for n in range(50)]
+    asked = [
+        query(key, n, task=Task.SEVERITY_GRADING, group="BI-RADS") for n, key in enumerate(keys)
+    ]
+
+    def share(level):
+        items = run(asked, options=2, difficulty=level).items
+        return sum(item.difficulty == "hard" for item in items) / len(items)
+
+    assert share(Difficulty.HARD) >= 0.8
+    assert share(Difficulty.MEDIUM) <= 0.2
+
+
+def test_an_option_records_how_alike_and_how_hard_it_is():
+    asked = query("BI-RADS 3", task=Task.SEVERITY_GRADING, group="BI-RADS")
+    (item,) = run([asked]).items
+    by = {option.concept: option for option in item.options}
+    assert by["BI-RADS 3"].similarity is None
+    for option in item.options:
+        if option.strategy != "key":
+            steps = abs(int(option.concept[-1]) - 3)
+            assert option.similarity == pytest.approx(1 - steps / 6)
+            assert option.difficulty == ("hard" if steps == 1 else "medium")
+
+
+def test_the_word_of_the_data_set_is_kept():
+    words = {"toy": {"Pneumothorax": "Finding Labels: PTX"}}
+    (item,) = run([query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)], words=words).items
+    kept = {option.concept: option.word for option in item.options}
+    assert kept.pop("Pneumothorax") == "Finding Labels: PTX"
+    assert set(kept.values()) == {""}
+
+
+def test_the_words_of_a_data_set_come_from_its_card():
+    words = own_words([get_source(find_sources(), "bus-bra").card])["bus-bra"]
+    assert words["BI-RADS 4"].partition(": ")[2] == "4"
+    assert words["MALIGNANT"].endswith(": malignant")
+
+
+@dataclass(frozen=True)
+class Names(Silent):
+    """An index that knows preferred names and nothing else."""
+
+    names: dict
+
+    def editions(self):
+        return {"hpo": "2031-01"}
+
+    def preferred(self, term):
+        text = self.names.get(term.label)
+        return Name(text=text, id="X:1", ontology="hpo", version="2031-01") if text else None
+
+
+def texts(names, **changes):
+    (item,) = run(
+        [query("Pneumothorax", absent=FINDINGS[:3], pool=FINDINGS, **changes)],
+        knowledge=Names(names),
+    ).items
+    return {option.concept: option for option in item.options}
+
+
+def test_options_carry_the_preferred_name_and_where_it_stands():
+    found = texts({"Pneumothorax": "Air in the pleural space"})
+    key, wrong = found["Pneumothorax"], found["Hernia"]
+    assert (key.text, key.named_by) == ("Air in the pleural space", "hpo:X:1 (2031-01)")
+    assert (wrong.text, wrong.named_by) == ("Diaphragmatic hernia", "")
+    assert dict(zip(key.ids, key.versions, strict=True))["hpo:HP:0002107"] == "2031-01"
+
+
+def test_without_a_preferred_name_the_wording_is_our_own():
+    assert {option.text[0].isupper() for option in texts({}).values()} == {False}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Pneumothorax, unspecified",
+        "Pneumothorax or haemothorax",
+        "Pneumothorax with oedema",
+        "Diaphragmatic hernias",
+        "Chest air",
+    ],
+    ids=["rest-class", "composite", "spelling", "duplicate", "breaks-a-rule"],
+)
+def test_a_name_that_gives_itself_away_puts_the_whole_item_in_our_words(name):
+    found = texts({"Pneumothorax": name, "Cardiomegaly": "Large heart"})
+    assert found["Pneumothorax"].text == "pneumothorax"
+    assert {option.named_by for option in found.values()} == {""}
+
+
+def test_capitals_of_abbreviations_stay():
+    asked = query(
+        "T1",
+        task=Task.IMAGING_PROTOCOLS_RECOGNITION,
+        group="MRI sequence",
+        sample=sample(modality="MRI", anatomy="Brain"),
+        modality=Modality.MRI,
+        anatomy=Anatomy.BRAIN,
+    )
+    names = {"T1": "T1 weighted", "DWI": "dMRI weighted", "FLAIR": "FLAIR imaging"}
+    (item,) = run([asked], options=12, knowledge=Names(names)).items
+    found = {option.concept: option.text for option in item.options}
+    assert {found[label] for label in names if label in found} <= set(names.values())
+    assert len({text[0].isupper() for label, text in found.items() if label not in names}) == 1
+
+
+def test_key_positions_are_even():
+    found = Counter(item.key for item in run(findings(), seed=3).items)
+    assert sorted(found.values()) == [15, 15, 15, 15]
+    found = Counter(item.key for item in run(views(), seed=3).items)
+    assert sorted(found.values()) == [30, 30, 30]
+
+
+def test_the_order_and_number_of_queries_of_one_kind_do_not_matter():
+    queries = [*findings(), *views()]
+    shuffled = [*queries, *queries[:5]]
+    shuffled.sort(key=lambda it: (it.sample.id[::-1], it.task))
+    assert run(queries, seed=5) == run(shuffled, seed=5)
+
+
+def test_another_seed_makes_other_items_of_the_same_facts():
+    one, other = run(findings(), seed=1).items, run(findings(), seed=2).items
+    assert {item.sample for item in one} == {item.sample for item in other}
+    assert {item.id for item in one} != {item.id for item in other}
+
+
+def test_the_id_says_what_is_asked_and_not_where_the_key_stands():
+    items = run(findings(8)).items
+    moved = place_keys(items[:5], seed=9)
+    assert {item.id for item in moved} == {item.id for item in items[:5]}
+    assert len({item.id for item in items}) == 8
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    keys=st.lists(st.sampled_from(FINDINGS), min_size=1, max_size=12),
+    seed=st.integers(0, 99),
+    options=st.integers(2, 4),
+)
+def test_the_key_is_exactly_one_of_distinct_options(keys, seed, options):
+    asked = [query(key, n, absent=FINDINGS, pool=FINDINGS) for n, key in enumerate(keys)]
+    made = run(asked, seed=seed, options=options)
+    assert len(made.items) == len(keys)
+    for item in made.items:
+        texts = [option.text for option in item.options]
+        assert 2 <= len(texts) == len(set(texts)) <= options
+        assert [option.strategy for option in item.options].count("key") == 1
+        assert item.options[item.key].concept == item.concept
+
+
+def test_fewer_than_two_options_are_refused():
+    with pytest.raises(ValueError, match="at least two"):
+        run([], options=1)
+
+
+def test_items_survive_their_table(tmp_path):
+    import pandas as pd  # noqa: PLC0415
+
+    items = run([*findings(5), *views(3), boxes(9)]).items
+    path = tmp_path / "items.parquet"
+    items_to_frame(items).to_parquet(path)
+    assert items_from_frame(pd.read_parquet(path)) == list(items)
+    assert list(items_to_frame([]).columns) == list(items_to_frame(items).columns)
+    assert [field.name for field in fields(Item)][:8] == list(items_to_frame([]).columns)[:8]
+
+
+def test_samples_survive_their_table(tmp_path):
+    import pandas as pd  # noqa: PLC0415
+
+    samples = [sample(1, area=0.25, redistribute=False, patient="ab"), sample(2)]
+    path = tmp_path / "samples.parquet"
+    samples_to_frame(samples).to_parquet(path)
+    assert samples_from_frame(pd.read_parquet(path)) == samples
+    assert samples_from_frame(samples_to_frame([])) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "write"),
+    [(items_from_frame, items_to_frame), (samples_from_frame, samples_to_frame)],
+)
+def test_a_table_without_a_column_is_refused(read, write):
+    with pytest.raises(WorkspaceError, match="'source' is missing"):
+        read(write([]).drop(columns="source"))

@@ -1,0 +1,325 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medrcube.build.questions.derive import derive
+from medrcube.build.questions.ground import ground_of, region_ground
+from medrcube.build.samples import Sample
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State
+from medrcube.sources.card import load_card
+from medrcube.taxonomy import Task
+
+HEAD = """\
+id = "toy"
+title = "Toy"
+homepage = "https://example.org"
+release = "1"
+images = 1
+citation = "c"
+[access]
+mode = "open"
+licence = "CC0-1.0"
+redistribute = true
+steps = ["get it"]
+[[layout]]
+name = "flat"
+expect = { "*.png" = 1 }
+[case]
+anatomy = "Chest"
+modality = "X-ray"
+patient = "known"
+tasks = [
+    "Modality Recognition", "View Recognition", "Imaging Protocols Recognition",
+    "Organ Recognition", "ROI Grounding", "Abnormality Diagnosis", "Disease Diagnosis",
+    "Severity Grading",
+]
+"""
+FINDINGS = """
+[[field]]
+name = "finding"
+kind = "finding"
+absence = "silent"
+[field.values]
+edema = "Edema"
+opacity = "Lung Opacity"
+nodule = "Nodule"
+heart = "Cardiomegaly"
+rest = "Other lesion"
+devices = "Support Devices"
+none = "No Finding"
+unused = ""
+"""
+STRUCTURES = """
+[[field]]
+name = "structure"
+kind = "structure"
+absence = "silent"
+values = { heart = "heart", left = "left lung", right = "right lung" }
+"""
+DISEASE = """
+[[field]]
+name = "disease"
+kind = "disease"
+scope = "patient"
+absence = "reader"
+group = "brain tumor class"
+values = { g = "glioma", m = "meningioma" }
+"""
+
+
+@pytest.fixture
+def card(tmp_path):
+    def make(*parts):
+        path = tmp_path / "card.toml"
+        path.write_text(HEAD + "".join(parts), encoding="utf-8")
+        return load_card(path)
+
+    return make
+
+
+def case(*labels, regions=(), **changes):
+    return Case(
+        key="c1",
+        images=(ImageRef(paths=(Path("c1.png"),)),),
+        labels=tuple(
+            Label(field=field, value=value, state=state, evidence="t:1")
+            for field, value, state in labels
+        ),
+        regions=tuple(
+            Region(field=field, value=value, shape=Rectangle(xyxy=box), evidence="t:2")
+            for field, value, box in regions
+        ),
+        **changes,
+    )
+
+
+def sample(**changes):
+    values = {
+        "id": "s1",
+        "source": "toy",
+        "case": "c1",
+        "artefact": "clean",
+        "field": "",
+        "marked": "",
+        "truth": "",
+        "choices": 0,
+        "area": 0.0,
+        "regions": 0,
+        "image": "images/c1.png",
+        "pixel_sha256": "0",
+        "width": 10,
+        "height": 10,
+        "anatomy": "Chest",
+        "modality": "X-ray",
+        "patient": "p",
+        "split": "",
+        "scope": "image",
+        "licence": "CC0-1.0",
+        "redistribute": True,
+        "frames": "0",
+        "reason": "only one",
+        "recipe": "r",
+    }
+    return Sample(**{**values, **changes})
+
+
+OUTLINE = {
+    "artefact": "outline",
+    "field": "structure",
+    "marked": "heart",
+    "area": 0.1,
+    "regions": 1,
+}
+BOXES = {**OUTLINE, "artefact": "boxes", "truth": "2", "choices": 4}
+PRESENT, ABSENT, UNKNOWN = State.PRESENT, State.ABSENT, State.UNKNOWN
+
+
+def asked(queries, task):
+    return {query.key: query.barred for query in queries if query.task is task}
+
+
+def test_every_clean_picture_is_asked_for_its_modality(card):
+    (query,) = derive(card(), case(), [sample()])
+    assert (query.task, query.key, query.group) == (Task.MODALITY_RECOGNITION, "X-ray", "modality")
+
+
+def test_a_modality_of_the_case_beats_that_of_the_card(card):
+    from medrcube.taxonomy import Modality  # noqa: PLC0415
+
+    (query,) = derive(card(), case(modality=Modality.CT), [sample(modality="CT")])
+    assert query.key == "CT"
+
+
+def test_a_task_that_the_card_does_not_declare_is_not_asked(card):
+    source = replace(card(FINDINGS), tasks=(Task.VIEW_RECOGNITION,))
+    assert derive(source, case(("finding", "edema", PRESENT)), [sample()]) == []
+
+
+def test_the_most_special_of_what_is_present_is_asked(card):
+    facts = case(("finding", "edema", PRESENT), ("finding", "opacity", PRESENT))
+    queries = derive(card(FINDINGS), facts, [sample()])
+    assert asked(queries, Task.ABNORMALITY_DIAGNOSIS) == {"Edema": ""}
+
+
+def test_rest_classes_and_unused_values_are_never_keys(card):
+    facts = case(("finding", "rest", PRESENT), ("finding", "unused", PRESENT))
+    assert asked(derive(card(FINDINGS), facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+
+
+def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
+    facts = case(
+        ("finding", "edema", UNKNOWN),
+        ("finding", "edema", PRESENT),
+        ("finding", "nodule", PRESENT),
+        ("finding", "nodule", ABSENT),
+    )
+    source = card(FINDINGS)
+    ground = ground_of(source, facts, load_terms())
+    assert ground.unknown == {"Edema", "Nodule"}
+    assert ground.unknown.isdisjoint({*ground.present, *ground.absent})
+    assert asked(derive(source, facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+
+
+def test_an_uncertain_label_is_unknown_and_never_absent(card):
+    facts = case(("finding", "edema", UNKNOWN), ("finding", "nodule", PRESENT))
+    ground = ground_of(card(FINDINGS), facts, load_terms())
+    assert ground.unknown == {"Edema"}
+    assert "Edema" not in {*ground.present, *ground.absent}
+
+
+def test_a_stated_absence_is_grade_a_and_a_blank_grade_c(card):
+    facts = case(("finding", "nodule", PRESENT), ("finding", "edema", ABSENT))
+    ground = ground_of(card(FINDINGS), facts, load_terms())
+    assert ground.absent["Edema"].grade is Grade.A
+    assert ground.absent["Cardiomegaly"].grade is Grade.C
+
+
+def test_no_finding_lifts_silence_to_grade_b_devices_aside(card):
+    ground = ground_of(card(FINDINGS), case(("finding", "none", PRESENT)), load_terms())
+    assert ground.absent["Edema"].grade is Grade.B
+    assert ground.absent["Support Devices"].grade is Grade.C
+
+
+def test_an_exclusive_field_that_states_nothing_says_nothing(card):
+    source = card(DISEASE)
+    assert ground_of(source, case(), load_terms()).absent == {}
+    told = ground_of(source, case(("disease", "g", PRESENT)), load_terms())
+    assert set(told.absent) == {"meningioma"}
+
+
+def test_the_pool_holds_the_findings_of_the_label_table(card):
+    queries = derive(card(FINDINGS), case(("finding", "edema", PRESENT)), [sample()])
+    (query,) = [it for it in queries if it.task is Task.ABNORMALITY_DIAGNOSIS]
+    assert query.group is None
+    assert {"Nodule", "Cardiomegaly", "No Finding"} <= set(query.pool)
+
+
+@pytest.mark.parametrize(("shows", "barred"), [("image", "scope"), ("patient", "")])
+def test_a_fact_wider_than_the_picture_is_barred(card, shows, barred):
+    facts = case(("disease", "g", PRESENT))
+    queries = derive(card(DISEASE), facts, [sample(scope=shows)])
+    assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
+    assert {query.scope for query in queries if query.barred == barred} <= set(Scope)
+
+
+def test_an_undiagnosed_case_keeps_its_low_level_questions(card):
+    quirk = '\n[[quirk]]\nkeys = ["c*"]\naction = "undiagnosed"\nreason = "r"\nevidence = "e"\n'
+    view = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "AP"\n'
+    facts = case(("disease", "g", PRESENT))
+    queries = derive(card(DISEASE, view, quirk), facts, [sample(scope="patient")])
+    assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": ""}
+    assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": "undiagnosed"}
+    assert asked(queries, Task.MODALITY_RECOGNITION) == {"X-ray": ""}
+
+
+REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9, 9)))
+
+
+def test_an_outlined_structure_is_asked_among_the_other_structures(card):
+    facts = case(regions=REGIONS)
+    (query,) = derive(card(STRUCTURES), facts, [sample(**OUTLINE)])
+    assert (query.task, query.key) == (Task.ORGAN_RECOGNITION, "heart")
+    assert set(query.ground.present) == {"heart"}
+    assert query.ground.absent["left lung"].grade is Grade.B
+    assert query.ground.region
+
+
+def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
+    queries = derive(card(STRUCTURES), case(regions=REGIONS), [sample()])
+    assert asked(queries, Task.ORGAN_RECOGNITION) == {}
+
+
+def test_a_constant_organ_is_asked_of_the_clean_picture(card):
+    organ = '\n[[field]]\nname = "o"\nkind = "structure"\nabsence = "reader"\nconstant = "breast"\n'
+    queries = derive(card(organ), case(), [sample()])
+    (query,) = [it for it in queries if it.task is Task.ORGAN_RECOGNITION]
+    assert (query.key, query.group) == ("breast", "organ")
+
+
+def test_a_second_box_on_the_spot_makes_its_concept_unknown(card):
+    facts = case(regions=(REGIONS[0], ("structure", "left", (4, 4, 9, 9))))
+    source = card(STRUCTURES)
+    ground = region_ground(source, facts, ground_of(source, facts, load_terms()), "heart")
+    assert "left lung" in ground.unknown
+    assert "left lung" not in ground.absent
+
+
+@pytest.mark.parametrize(
+    ("changes", "barred"),
+    [
+        ({}, ""),
+        ({"area": 0.005}, ""),
+        ({"area": 0.0049}, "roi-size"),
+        ({"area": 0.5}, ""),
+        ({"area": 0.51}, "roi-size"),
+        ({"regions": 2}, "several-regions"),
+        ({"choices": 1}, "no-boxes"),
+        ({"truth": ""}, "no-boxes"),
+    ],
+)
+def test_boxes_need_one_region_of_sensible_size(card, changes, barred):
+    facts = case(regions=REGIONS)
+    (query,) = derive(card(STRUCTURES), facts, [sample(**{**BOXES, **changes})])
+    assert (query.task, query.barred) == (Task.ROI_GROUNDING, barred)
+
+
+def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
+    facts = case(regions=(("finding", "nodule", (1, 1, 5, 5)),))
+    boxes = sample(**{**BOXES, "field": "finding", "marked": "Nodule"})
+    silent = derive(card(FINDINGS), facts, [boxes])
+    read = derive(card(FINDINGS.replace("silent", "reader")), facts, [boxes])
+    assert [query.grade for query in (*silent, *read)] == [Grade.C, Grade.A]
+
+
+@pytest.mark.parametrize(
+    ("field", "grade"),
+    [
+        (STRUCTURES, Grade.C),
+        (f"{STRUCTURES}whole = true\n", Grade.B),
+        (STRUCTURES.replace("silent", "implied"), Grade.B),
+    ],
+)
+def test_that_no_other_place_shows_a_structure_rests_on_how_much_of_it_is_marked(
+    card, field, grade
+):
+    (query,) = derive(card(field), case(regions=REGIONS), [sample(**BOXES)])
+    assert query.grade is grade
+
+
+def test_the_order_of_the_samples_does_not_matter(card):
+    facts = case(regions=REGIONS)
+    pictures = [sample(), sample(id="s2", **OUTLINE), sample(id="s3", **BOXES)]
+    assert derive(card(STRUCTURES), facts, pictures) == derive(
+        card(STRUCTURES), facts, pictures[::-1]
+    )
+
+
+def test_the_card_says_how_large_a_region_must_be(card):
+    """A nodule that one source asks about is too small in another."""
+    patient = replace(card(STRUCTURES), roi=(0.001, 0.002))
+    small = sample(**{**BOXES, "area": 0.0015})
+    large = sample(**{**BOXES, "area": 0.0025})
+    facts = case(regions=REGIONS)
+    assert [derive(patient, facts, [one])[0].barred for one in (small, large)] == ["", "roi-size"]

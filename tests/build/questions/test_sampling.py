@@ -1,0 +1,87 @@
+from collections import Counter
+
+import pytest
+
+from medrcube.build.questions.derive import Query
+from medrcube.build.questions.ready import Ready
+from medrcube.build.questions.sampling import select
+from medrcube.build.samples import Sample
+from medrcube.ontologies.safety import Ground
+from medrcube.records import Scope
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
+NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1, "redistribute": True}
+GROUND = Ground(
+    present={}, absent={}, unknown=frozenset(), anatomy=Anatomy.CHEST, modality=Modality.XRAY
+)
+
+
+def ready(number, *, answer="edema", task=Task.ABNORMALITY_DIAGNOSIS, patient="", case=""):
+    sample = Sample(
+        **{
+            **BLANK,
+            **NUMBERS,
+            "id": f"s{number}",
+            "source": "toy",
+            "case": case or f"c{number}",
+            "patient": patient,
+            "frames": f"{number}",
+        }
+    )
+    query = Query(task=task, sample=sample, field="f", key=answer, scope=Scope.IMAGE, ground=GROUND)
+    lot = f"{number * 7919 % 1000:04}"
+    return Ready(
+        query=query, identity=f"{task}{number}{answer}", lot=lot, answer=answer, against=None
+    )
+
+
+def test_a_quota_holds_for_every_source_and_task():
+    tasks = (Task.ABNORMALITY_DIAGNOSIS, Task.VIEW_RECOGNITION)
+    chosen = select([ready(n, task=task) for task in tasks for n in range(9)], per_cell=4)
+    assert Counter(it.query.task for it in chosen) == dict.fromkeys(tasks, 4)
+
+
+def test_no_quota_keeps_everything():
+    everything = [ready(n) for n in range(9)]
+    kept = select(everything, per_cell=None)
+    assert {it.identity for it in kept} == {it.identity for it in everything}
+
+
+def test_answers_are_balanced_as_far_as_they_go():
+    answers = ["edema"] * 50 + ["nodule"] * 20 + ["hernia"] * 2
+    chosen = select([ready(n, answer=it) for n, it in enumerate(answers)], per_cell=20)
+    assert Counter(it.answer for it in chosen) == {"edema": 9, "nodule": 9, "hernia": 2}
+
+
+def test_a_patient_comes_twice_only_when_all_have_come_once():
+    chosen = select([ready(n, patient=f"p{n % 5}") for n in range(25)], per_cell=7)
+    counts = Counter(it.query.sample.patient for it in chosen)
+    assert sorted(counts.values()) == [1, 1, 1, 2, 2]
+
+
+def test_without_patients_every_case_counts_as_one():
+    chosen = select([ready(n, case="same" if n < 20 else "") for n in range(25)], per_cell=6)
+    assert sum(it.query.sample.case == "same" for it in chosen) == 1
+
+
+def test_tasks_meet_on_the_same_pictures():
+    asked = [ready(n) for n in range(40)]
+    asked += [ready(n, task=Task.VIEW_RECOGNITION) for n in range(40)]
+    asked += [ready(n, task=Task.DISEASE_DIAGNOSIS) for n in range(10, 18)]
+    pictures = {}
+    for it in select(asked, per_cell=5):
+        pictures.setdefault(it.query.task, set()).add(it.query.sample.id)
+    assert pictures[Task.DISEASE_DIAGNOSIS] == pictures[Task.VIEW_RECOGNITION]
+    assert pictures[Task.DISEASE_DIAGNOSIS] == pictures[Task.ABNORMALITY_DIAGNOSIS]
+
+
+def test_the_order_of_the_input_does_not_matter():
+    answers = ["edema", "nodule", "hernia"]
+    asked = [ready(n, answer=answers[n % 3], patient=f"p{n % 4}") for n in range(30)]
+    assert select(asked[::-1], per_cell=10) == select(asked, per_cell=10)
+
+
+def test_a_quota_of_none_at_all_is_refused():
+    with pytest.raises(ValueError, match="one or more"):
+        select([], per_cell=0)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import av
+import numpy as np
+import pytest
+
+from medrcube.build.pixels.volume import stack
+from medrcube.build.readers import read
+from medrcube.errors import ReadError
+from medrcube.records import ImageRef
+
+COUNT = 12
+
+
+def picture(k, *, colour=False):
+    """A bright square whose place tells the frame."""
+    frame = np.full((48, 64, 3), 30, np.uint8)
+    frame[4:20, 4 + 4 * k : 12 + 4 * k] = (220, 60, 60) if colour else 220
+    return frame
+
+
+def save(path, codec, *, colour=False, aspect=None):
+    with av.open(path, "w") as container:
+        stream = container.add_stream(codec, rate=25)
+        stream.width, stream.height = 64, 48
+        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.gop_size = COUNT
+        stream.bit_rate = 2_000_000
+        if aspect:
+            stream.codec_context.sample_aspect_ratio = aspect
+        for k in range(COUNT):
+            frame = av.VideoFrame.from_ndarray(picture(k, colour=colour), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return path
+
+
+def load(path, frame=None):
+    return read(ImageRef(paths=(path,), frame=frame))
+
+
+def place(shown):
+    """Frame number as the picture shows it."""
+    grey = shown if shown.ndim == 2 else shown.mean(-1)
+    return round((np.argwhere(grey[6:18].mean(0) > 80).mean() - 7.5) / 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [("a.avi", "mjpeg"), ("a.mp4", "mpeg4"), ("a.mov", "mpeg4"), ("a.mpg", "mpeg1video")],
+)
+def test_frames_are_counted_and_found(tmp_path, name, codec):
+    volume = load(save(tmp_path / name, codec))
+    assert volume.slices.shape[:3] == (COUNT, 48, 64)
+    assert [place(volume.slices[k]) for k in range(COUNT)] == list(range(COUNT))
+
+
+def test_random_access_gives_what_reading_in_order_gives(tmp_path):
+    volume = load(save(tmp_path / "a.mp4", "mpeg4"))
+    whole = stack(volume.slices).copy()
+    for k in (7, 2, 2, 11, 0, 1):
+        assert np.array_equal(volume.slices[k], whole[k])
+        alone = load(tmp_path / "a.mp4", frame=k).slices[0]
+        assert np.array_equal(alone, whole[k])
+    with pytest.raises(IndexError):
+        volume.slices[COUNT]
+
+
+def test_video_without_colour_is_grey_and_with_colour_rgb(tmp_path):
+    assert load(save(tmp_path / "a.avi", "mpeg4")).slices.shape == (COUNT, 48, 64)
+    coloured = load(save(tmp_path / "b.avi", "mpeg4", colour=True))
+    assert coloured.slices.shape == (COUNT, 48, 64, 3)
+    red, green, blue = coloured.slices[3][12, 20].astype(int)
+    assert red - green > 100
+    assert abs(green - blue) < 20
+
+
+def test_suffix_does_not_matter(tmp_path):
+    save(tmp_path / "a.avi", "mjpeg").rename(tmp_path / "a.gif")
+    assert load(tmp_path / "a.gif").slices.shape[0] == COUNT
+
+
+def test_oblong_pixels_show_in_the_spacing(tmp_path):
+    path = save(tmp_path / "a.mp4", "mpeg4", aspect=Fraction(4, 3))
+    assert load(path).spacing == pytest.approx((1, 1, 4 / 3))
+    assert load(save(tmp_path / "b.mp4", "mpeg4")).spacing is None
+
+
+def test_rotation_of_the_container_is_applied(tmp_path):
+    save(tmp_path / "a.mp4", "mpeg4")
+    content = bytearray((tmp_path / "a.mp4").read_bytes())
+    unit = np.array([1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30], ">i4").tobytes()
+    quarter = np.array([0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30], ">i4").tobytes()
+    track = content.index(b"tkhd")
+    start = content.index(unit, track)
+    content[start : start + len(unit)] = quarter
+    (tmp_path / "b.mp4").write_bytes(content)
+    upright, turned = load(tmp_path / "a.mp4"), load(tmp_path / "b.mp4")
+    # The matrix of ISO 14496-12 8.3.2 maps (x, y) to (-y, x): a quarter turn clockwise.
+    assert np.array_equal(turned.slices[3], np.rot90(upright.slices[3], -1))
+
+
+@pytest.mark.parametrize("frame", [COUNT, -1])
+def test_frame_beyond_the_end_is_refused(tmp_path, frame):
+    save(tmp_path / "a.avi", "mjpeg")
+    with pytest.raises(ReadError) as caught:
+        load(tmp_path / "a.avi", frame=frame)
+    assert caught.value.code == "missing-frame"
+
+
+def test_damaged_video_is_refused(tmp_path):
+    path = save(tmp_path / "a.mp4", "mpeg4")
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ReadError) as caught:
+        load(path)
+    assert caught.value.code in {"unreadable", "truncated"}
+
+
+def test_sound_without_pictures_is_refused(tmp_path):
+    with av.open(tmp_path / "a.mp4", "w") as container:
+        stream = container.add_stream("aac", rate=8000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), "fltp", "mono")
+        frame.sample_rate = 8000
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    with pytest.raises(ReadError) as caught:
+        load(tmp_path / "a.mp4")
+    assert caught.value.code == "unsupported-format"

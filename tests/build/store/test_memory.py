@@ -1,0 +1,120 @@
+import os
+import pickle
+
+import pytest
+
+from medrcube.build.scan import scan
+from medrcube.build.store import memory
+from medrcube.build.store.cache import BuildCache
+from medrcube.sources.contract import load_source
+
+KEY = b"k" * 32
+
+
+@pytest.fixture
+def cache(tmp_path):
+    with BuildCache(tmp_path / "w" / "cache" / "build.sqlite3") as opened:
+        yield opened
+
+
+@pytest.fixture
+def counting(toy):
+    """The toy source with an adapter that leaves a mark each time it looks."""
+    marks = toy.folder / "marks"
+    marks.mkdir()
+    adapter = toy.folder / "adapter.py"
+    line = f"    import os, tempfile; tempfile.mkstemp(dir={str(marks)!r})\n"
+    text = adapter.read_text().replace("layout):\n", "layout):\n" + line)
+    adapter.write_text(text)
+    return load_source(toy.folder), lambda: len(list(marks.iterdir()))
+
+
+def test_an_unchanged_tree_is_looked_through_once(counting, raw, cache):
+    source, looks = counting
+    assert scan(source, raw, KEY, cache) == scan(source, raw, KEY, cache)
+    assert looks() == 1
+
+
+def test_without_a_memory_every_scan_looks(counting, raw):
+    source, looks = counting
+    scan(source, raw, KEY)
+    scan(source, raw, KEY)
+    assert looks() == 2
+
+
+def _touch(raw, _source):
+    os.utime(raw / "g (0).png", (1, 1))
+
+
+def _edit_unseen(raw, _source):
+    path = raw / "g (0).png"
+    before = path.stat()
+    path.write_bytes(path.read_bytes()[::-1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _grow(raw, _source):
+    (raw / "new.txt").write_text("x")
+
+
+def _card(_raw, source):
+    card = source.folder / "card.toml"
+    card.write_text(card.read_text().replace("images = 4", "images = 5"))
+
+
+def _adapter(_raw, source):
+    adapter = source.folder / "adapter.py"
+    adapter.write_text(adapter.read_text() + "\n# changed\n")
+
+
+@pytest.mark.parametrize("change", [_touch, _edit_unseen, _grow, _card, _adapter])
+def test_any_change_of_tree_card_or_adapter_makes_it_look_again(counting, raw, cache, change):
+    source, looks = counting
+    scan(source, raw, KEY, cache)
+    change(raw, source)
+    scan(load_source(source.folder), raw, KEY, cache)
+    assert looks() == 2
+
+
+def test_another_key_for_patients_makes_it_look_again(counting, raw, cache):
+    source, looks = counting
+    first = scan(source, raw, KEY, cache)
+    assert scan(source, raw, b"l" * 32, cache).cases[0].patient != first.cases[0].patient
+    assert looks() == 2
+
+
+def test_only_the_latest_record_of_a_name_is_kept_and_only_under_its_key(cache):
+    cache.remember("name", "old", b"1")
+    cache.remember("name", "new", b"2" * 1000)
+    assert cache.recall("name", "new") == b"2" * 1000
+    assert cache.recall("name", "old") is None
+    assert cache.recall("other", "new") is None
+
+
+def _global(module, name):
+    """A pickle that calls what stands under a name, which may have dots, with one argument."""
+    parts = [b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name, "echo no")]
+    return b"\x80\x04" + parts[0] + parts[1] + b"\x93" + parts[2] + b"\x85R."
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("posix", "system"),
+        ("builtins", "eval"),
+        ("medrcube.sources.layout", "os.system"),
+        ("medrcube.sources.layout", "os"),
+        ("medrcube.sources.layout", "walk"),
+        ("medrcube.build.store.trees", "Path"),
+        ("medrcube.build.store.cache", "BuildCache"),
+        ("medrcube.build.store.memory", "Source"),
+    ],
+)
+def test_a_foreign_record_runs_no_code(module, name):
+    with pytest.raises(pickle.UnpicklingError, match="must not hold"):
+        memory.load(_global(module, name))
+
+
+def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
+    found = scan(toy, raw, KEY).cases
+    assert memory.load(memory.dump(found)) == found

@@ -1,0 +1,102 @@
+import os
+import shutil
+import time
+
+import pytest
+
+from medrcube.build.store import trees
+from medrcube.build.store.trees import look, state_of
+from medrcube.sources.layout import walk
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    for name in ("b/2.txt", "b/1.txt", "a/deep/3.txt", "a.txt", "z.txt"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return root
+
+
+def test_the_files_come_in_the_order_of_a_walk(tree):
+    (tree / "again").symlink_to("b")
+    assert list(look(tree).states) == list(walk(tree))
+
+
+def test_a_tree_in_which_nothing_happens_keeps_its_digest(tree):
+    assert look(tree).digest == look(tree).digest
+
+
+def _swap(tree):
+    (tree / "a.txt").rename(tree / "x")
+    (tree / "z.txt").rename(tree / "a.txt")
+    (tree / "x").rename(tree / "z.txt")
+
+
+def _edit_unseen(tree):
+    before = (tree / "a.txt").stat()
+    (tree / "a.txt").write_text("A.TXT")
+    os.utime(tree / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _copy_over(tree):
+    shutil.copy2(tree / "a.txt", tree / "new")
+    (tree / "new").replace(tree / "a.txt")
+
+
+def _rename(tree):
+    (tree / "a.txt").rename(tree / "c.txt")
+
+
+def _remove(tree):
+    (tree / "a.txt").unlink()
+
+
+def _pipe(tree):
+    os.mkfifo(tree / "pipe")
+
+
+@pytest.mark.parametrize("change", [_swap, _edit_unseen, _copy_over, _rename, _remove, _pipe])
+def test_every_change_shows(tree, change):
+    before = look(tree)
+    change(tree)
+    assert look(tree).digest != before.digest
+
+
+def test_a_link_has_the_inode_of_what_it_leads_to(tree):
+    """Files of one archive can have one size and one time, so that nothing else tells them."""
+    (tree / "link").symlink_to("b/1.txt")
+    assert look(tree).states["link"].inode == (tree / "b" / "1.txt").stat().st_ino
+
+
+def test_a_link_that_leads_elsewhere_shows(tree):
+    (tree / "link").symlink_to("b/1.txt")
+    before = look(tree)
+    (tree / "link").unlink()
+    (tree / "link").symlink_to("b/2.txt")
+    assert look(tree).digest != before.digest
+
+
+def test_a_file_that_was_just_written_is_waited_for(tree):
+    (tree / "a.txt").write_text("new")
+    found = look(tree)
+    assert found.settled
+    assert time.time_ns() > found.states["a.txt"].changed + trees._TICK_NS
+
+
+def test_a_tree_that_is_written_while_it_is_looked_at_is_not_settled(tree, monkeypatch):
+    monkeypatch.setattr(trees.time, "sleep", lambda _: (tree / "a.txt").write_text("more"))
+    (tree / "a.txt").write_text("new")
+    assert not look(tree).settled
+
+
+def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
+    assert look(tmp_path / "nothing").states == {}
+
+
+def test_a_file_is_found_by_its_path(tree):
+    found = look(tree)
+    path = tree / "a" / "deep" / "3.txt"
+    assert found.state(path) == state_of(path)
+    assert found.state(tree / "a" / "none") is None
