@@ -36,7 +36,7 @@ demo: $(VENV)/.run
 
 test: $(VENV)/.dev
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --cov --cov-report= $(TESTFLAGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report= $(TESTFLAGS)
 	$(BIN)/python -m coverage report --fail-under 90
 	$(BIN)/python -m coverage report --fail-under 92 \
 		--include 'medrcube/*,sources/contract.py,build/*' --format total

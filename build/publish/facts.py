@@ -24,7 +24,7 @@ EPOCH = "SOURCE_DATE_EPOCH"
 
 _DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 _NUMBER = r"(0|[1-9]\d*)"
-_VERSION = re.compile(rf"v?{_NUMBER}(?:\.{_NUMBER}(?:\.{_NUMBER}(-[0-9A-Za-z.-]+)?)?)?")
+_VERSION = re.compile(rf"v?{_NUMBER}(?:\.{_NUMBER}(?:\.{_NUMBER}(-[0-9A-Za-z.-]+)?)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import re
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from medrcube.build.publish.facts import day_of, semantic_version
@@ -63,6 +63,7 @@ def test_a_name_becomes_a_version(name, version):
     assert semantic_version(name) == version
 
 
+@example("1\N{ARABIC-INDIC DIGIT ZERO}")
 @given(st.text(max_size=12) | st.from_regex(r"v?\d+(\.\d+)?(\.\d+)?(-[0-9A-Za-z.-]+)?"))
 def test_any_name_becomes_a_semantic_version(name):
     identifier = r"(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)"
