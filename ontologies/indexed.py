@@ -7,6 +7,7 @@ is decided towards yes; string matching alone never maps a term (see ``Indexed.p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -107,6 +108,11 @@ class Indexed:
             or not facts_a.near.isdisjoint(facts_b.near)
         )
 
+    def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
+        """Content of an exact or close id of each term, in the ontology that has most of them."""
+        known = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
+        return max(known, key=lambda row: sum(value is not None for value in row))
+
     def preferred(self, term: Term) -> Name | None:
         """Label of an exact id, unchanged, from the ontology that names this kind of term.
 
@@ -134,6 +140,12 @@ class Indexed:
             or (hit.scope == Scope.EXACT and not is_abbreviation(hit.matched, hit.type))
             if (concept := self._index.concept(hit.id)) is not None
             if _names_something(concept)
+        )
+
+    def _in_ontology(self, terms: Sequence[Term], ontology: str) -> tuple[float | None, ...]:
+        found = [term.matches().get(ontology, ("", "")) for term in terms]
+        return tuple(
+            self._index.content(own) if match in {EXACT, _CLOSE} else None for own, match in found
         )
 
     def _name(self, identity: str, code: str, label: str, ontology: str) -> Name:

@@ -8,6 +8,7 @@ knowledge only ever refuses a distractor, ranks it, or names it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +59,14 @@ class Knowledge(Protocol):
         """Whether the two share a direct parent."""
         ...
 
+    def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
+        """Intrinsic information content of each in [0, 1], ``None`` where it is not known.
+
+        All are of the one ontology that holds most of the terms, since the depths of two
+        ontologies cannot be compared.
+        """
+        ...
+
     def preferred(self, term: Term) -> Name | None:
         """The name to show: RadLex for imaging terms, ICD-11 for diagnoses, HPO for findings."""
         ...
@@ -90,6 +99,10 @@ class Silent:
     def siblings(self, a: Term, b: Term) -> bool:  # noqa: ARG002
         """Unknown, so no."""
         return False
+
+    def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
+        """Unknown."""
+        return (None,) * len(terms)
 
     def preferred(self, term: Term) -> Name | None:  # noqa: ARG002
         """No name but our own."""

@@ -200,6 +200,7 @@ class Writer:
     ) -> tuple[str, str, tuple[Flaw, ...]]:
         query, terms, relations = ready.query, self._rules.terms, self._rules.relations
         values = wording(query, terms, relations)
+        content = self._contents(options)
         lots = {name: tie(self._seed, ready.identity, name) for name in variants(query.task)}
         errors: list[Flaw] = []
         for name in sorted(lots, key=lots.__getitem__):
@@ -212,6 +213,7 @@ class Writer:
                     kinds=tuple(terms[it.concept].kind if it.concept else "" for it in options),
                     grouped=query.group is not None,
                     concepts=tuple(option.concept for option in options),
+                    content=content,
                     ranks=self._ranks(query, options) if ordered else (),
                     target=str(values.get("target", "")),
                     file=query.sample.image,
@@ -222,6 +224,12 @@ class Writer:
                 return name, question, flaws
             errors += found
         raise _FlawedError(f"lint {errors[0].rule}")
+
+    def _contents(self, options: Sequence[Option]) -> tuple[float | None, ...]:
+        """Information content of each option; none for boxes, which are no concepts."""
+        if not all(option.concept for option in options):
+            return ()
+        return self._rules.knowledge.contents([self._rules.terms[it.concept] for it in options])
 
     def _ranks(self, query: Query, options: Iterable[Option]) -> tuple[int, ...]:
         if query.group is None:

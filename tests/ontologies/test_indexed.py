@@ -194,3 +194,21 @@ def test_what_is_remembered_is_bounded(knowledge):
     for number in range(5000):
         knowledge.similarity(MARSH, term(f"word {number}"))
     assert knowledge._facts.cache_info().currsize <= 4096
+
+
+class TestContents:
+    def test_what_stands_deeper_says_more(self, knowledge):
+        wet, lake, dead = knowledge.contents([WET, LAKE, term("x", hpo="HP:0000009")])
+        assert 0 < wet < lake < dead == 1
+
+    def test_all_are_of_the_ontology_that_has_most(self, knowledge):
+        both = term("a", hpo="HP:0000004", radlex="RID3")
+        mixed = knowledge.contents([both, term("b", radlex="RID2"), term("c", radlex="RID1")])
+        assert mixed == knowledge.contents(
+            [term("a", radlex="RID3"), term("b", radlex="RID2"), term("c", radlex="RID1")]
+        )
+        assert None not in mixed
+
+    def test_what_no_exact_or_close_id_names_is_not_known(self, knowledge):
+        far = term("x", match="broader", hpo="HP:0000003")
+        assert knowledge.contents([LAKE, far, term("y")])[1:] == (None, None)

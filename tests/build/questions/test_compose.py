@@ -398,6 +398,21 @@ def test_a_name_that_gives_itself_away_puts_the_whole_item_in_our_words(name):
     assert {option.named_by for option in found.values()} == {""}
 
 
+@dataclass(frozen=True)
+class Depths(Silent):
+    """An index in which the key alone is deep."""
+
+    def contents(self, terms):
+        return tuple(1.0 if term.label == "Pneumothorax" else 0.2 for term in terms)
+
+
+def test_options_that_are_much_wider_than_the_key_are_told_to_the_reviewer():
+    asked = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)
+    (deep,) = run([asked], knowledge=Depths()).items
+    (level,) = run([asked]).items
+    assert set(deep.warnings) - set(level.warnings) == {"content-depth"}
+
+
 def test_capitals_of_abbreviations_stay():
     asked = query(
         "T1",
