@@ -94,6 +94,8 @@ class Item(models.Model):
                 name="queue_order",
             ),
             models.Index(fields=["state", "id"], name="list_by_state"),
+            models.Index(fields=["task", "id"], name="list_by_task"),
+            models.Index(fields=["state", "task", "id"], name="list_by_state_and_task"),
             models.Index(fields=["stratum", "id"], name="list_by_stratum"),
             models.Index(fields=["source", "id"], name="list_by_source"),
         ]

@@ -160,7 +160,12 @@ def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, c
 
 @pytest.mark.parametrize(
     ("chosen", "index"),
-    [("state", "list_by_state"), ("source", "list_by_source"), ("stratum", "list_by_stratum")],
+    [
+        ("state", "list_by_state"),
+        ("source", "list_by_source"),
+        ("stratum", "list_by_stratum"),
+        ("task", "list_by_task"),
+    ],
 )
 def test_a_filter_begins_at_its_place_in_its_index(person, add_items, chosen, index):
     add_items(5)
