@@ -53,6 +53,8 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=100_000, help="of the build of nothing")
     parser.add_argument("--quick", action="store_true", help="leave out the build of nothing")
     parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes")
+    parser.add_argument("--upstream", type=Path, help="folder scripts of the published evaluator")
+    parser.add_argument("--inspect", type=Path, help="Python with inspect_ai, openai, Pillow, tqdm")
     given = parser.parse_args()
     bench = Bench(cache_folder(), given.rounds)
     _say("data and environments")
@@ -78,6 +80,7 @@ def main() -> None:
         "scaling": bench.scaling(),
         "ontologies": bench.ontologies(),
         "review": bench.review(),
+        "evaluation": bench.evaluation(given.upstream, given.inspect),
         "distractors": bench.distractors(10_000),
         "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
         "scale": [] if given.quick else bench.scale(),
@@ -274,6 +277,17 @@ class Bench:
                 shutil.rmtree(folder)
                 rows.append({**row, "name": name, "rate": row["reviews"] / row["seconds"]})
         return rows
+
+    def evaluation(self, upstream: Path | None, python: Path | None) -> Mapping[str, Any]:
+        """An endpoint on this machine that is asked by ours and, where they are named, by peers."""
+        _say("evaluation of a model")
+        options = [("--upstream", upstream), ("--inspect", python)]
+        found: Mapping[str, Any] = self._json(
+            *(Path(sys.executable), _HERE / "evaluate.py", self.folder / "evaluate"),
+            *("--rounds", self._rounds),
+            *(part for option in options if option[1] for part in option),
+        )
+        return found
 
     def rebuild(self, cases: int) -> Mapping[str, Any]:
         """A build with nothing to do."""

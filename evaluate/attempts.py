@@ -44,23 +44,58 @@ class AttemptLog:
     """
 
     file: BinaryIO
-    _pending: list[bytes] = field(default_factory=list)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    path: Path
+    _waiting: list[tuple[bytes, asyncio.Future[None]]] = field(default_factory=list)
+    _writer: asyncio.Task[None] | None = None
 
     async def append(self, record: Mapping[str, Any]) -> None:
-        """Write one record durably."""
+        """Write one record durably.
+
+        Raises:
+            WorkspaceError: the disk takes no more.
+        """
         line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        written = asyncio.get_running_loop().create_future()
         # A lone surrogate in a reply has no UTF-8 form.
-        self._pending.append(line.encode("utf-8", "backslashreplace") + b"\n")
-        async with self._turn:
-            lines, self._pending = self._pending, []
-            if lines:
-                await asyncio.to_thread(self._write, b"".join(lines))
+        self._waiting.append((line.encode("utf-8", "backslashreplace") + b"\n", written))
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write_waiting())
+        await written
+
+    def finish(self) -> None:
+        """Write what was still waiting when the event loop was stopped."""
+        if self._waiting:
+            self._write(b"".join(line for line, _ in self._waiting))
+            self._waiting = []
+
+    async def _write_waiting(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            problem: WorkspaceError | None = None
+            try:
+                await asyncio.to_thread(self._write, b"".join(line for line, _ in batch))
+            except WorkspaceError as error:
+                problem = error
+            for _, written in batch:
+                if written.done():
+                    continue
+                if problem is None:
+                    written.set_result(None)
+                else:
+                    written.set_exception(problem)
+        self._writer = None
 
     def _write(self, data: bytes) -> None:
-        self.file.write(data)
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self.file.write(rest) :]
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise WorkspaceError(
+                f"{self.path}: cannot be written ({error.strerror}); make room, and the same "
+                "command goes on"
+            ) from error
 
 
 @contextlib.contextmanager
@@ -71,13 +106,17 @@ def open_log(path: Path) -> Iterator[AttemptLog]:
         WorkspaceError: another process writes to it, or it cannot be written.
     """
     try:
-        file = path.open("a+b")
+        file = path.open("a+b", buffering=0)
     except OSError as error:
         raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
     with file:
         _lock(file, path)
         _cut_torn_line(file)
-        yield AttemptLog(file=file)
+        log = AttemptLog(file=file, path=path)
+        try:
+            yield log
+        finally:
+            log.finish()
 
 
 def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:

@@ -115,4 +115,4 @@ def _t_quantile(probability: float, freedom: int) -> float:
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
-    return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
+    return z + math.fsum(term / math.pow(freedom, i) for i, term in enumerate(terms, start=1))

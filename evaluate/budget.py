@@ -51,21 +51,24 @@ class Budget:
                 "a million tokens"
             )
 
-    def add(self, usage: Mapping[str, int]) -> None:
+    def count(self, usage: Mapping[str, int]) -> None:
         """Count one reply.
 
         Raises:
             ModelError: a largest cost is set and the server does not count tokens.
         """
-        if self.prices is None:
-            return
         if self.most is not None and not usage:
             raise ModelError(
                 "the endpoint does not say how many tokens a reply took, so --max-cost cannot be "
                 "kept; leave it out"
             )
-        self.spent += self.prices.cost(usage)
+        self.count_failed(usage)
         self.counted += 1
+
+    def count_failed(self, usage: Mapping[str, int]) -> None:
+        """Count a try that ended without a reply, for which a provider may charge too."""
+        if self.prices is not None:
+            self.spent += self.prices.cost(usage)
 
     def exhausted(self, running: int) -> bool:
         """Whether one more question, beside those that are running, might exceed the most."""

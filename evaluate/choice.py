@@ -54,6 +54,8 @@ class Reader:
     def whole_letter(self, line: str) -> str | None:
         """The letter, if the line is nothing but a letter."""
         line = line.strip()
+        if repeated := _REPEATED.fullmatch(line):
+            line = repeated["letter"]
         match = _WHOLE.match(line) if len(line) <= _LONGEST_BARE else None
         letter = match["letter"].upper() if match else None
         return letter if letter in self.letters else None
@@ -64,6 +66,11 @@ class Reader:
         With ``strict`` a letter must end a phrase, and a text must not be in doubt.
         """
         start = _skip(body, start)
+        if doubts.DENIED_TARGET.match(body, start):
+            # "No", "None of the above" and "No mass" may be options.
+            text = self._text(body, start, strict=strict)
+            if text.verdict is Verdict.LETTER and _OPENING_END.match(body, text.end):
+                return text
         while denied := doubts.DENIED_TARGET.match(body, start):
             instead = _INSTEAD.match(body, denied.end())
             if instead is None:
@@ -115,19 +122,19 @@ class Reader:
         return found & self.letters
 
     def letters_not_denied(self, body: str, end: int) -> set[str]:
-        """Own letters that stand alone before ``end`` and are not said to be wrong."""
+        """Letters that stand alone before ``end``, own or not, and are not said to be wrong."""
         return {
             match["letter"]
             for match in FREE_LETTER.finditer(body, 0, end)
             if not spans.denied(body, match.start(), match.end())
-        } & self.letters
+        } - {"I"}
 
     def _letter(
         self, body: str, start: int, *, strict: bool, opening: bool = False, alone: bool = False
     ) -> Choice | None:
         """A letter at a place; ``None`` when what stands there is a word, a term or an article."""
         match = _LETTER.match(body, start)
-        if match is None or phrases.TERM.match(body, match.end()):
+        if match is None or self._term(body, match.end()):
             return None
         letter, end = match["letter"].upper(), match.end()
         own = self.texts.beside(body, end, letter)
@@ -136,6 +143,8 @@ class Reader:
             ends = _OPENING_LETTER if opening else _PHRASE_END
             if not (_LOWER_END if match["letter"] == "a" else ends).match(body, end):
                 return None
+        if strict and not opening and match["letter"] == "a" and own is None:
+            return None
         if letter not in self.letters:
             return None if letter == "I" else Choice(Verdict.OPEN, None, end)
         if own is not None and self._list_goes_on(body, own):
@@ -143,21 +152,38 @@ class Reader:
         if own is None and self.texts.labels_another(body, end, letter):
             return Choice(Verdict.OPEN, None, end)
         end = end if own is None else own
-        if not alone and self._joined(body, end, letter):
+        sure = doubts.LIKELIER.search(body, max(0, start - 20), start) is not None
+        if not alone and self._joined(body, end, letter, sure=sure):
             return Choice(Verdict.OPEN, None, end)
-        if doubts.DENIED_AFTER.match(body, end):
+        if doubts.DENIED_AFTER.match(body, end) or (not alone and self._all_denied(body, end)):
             return _nothing(end)
         return Choice(Verdict.LETTER, letter, end)
 
-    def _joined(self, body: str, end: int, letter: str) -> bool:
-        """Whether another letter is named in the same breath: "A or B"."""
+    def _term(self, body: str, end: int) -> bool:
+        """Whether a letter belongs to what follows it: "B lines", "C/O"."""
+        abbreviated = _ABBREVIATED.match(body, end)
+        other = abbreviated is not None and abbreviated["second"] not in self.letters
+        return other or phrases.TERM.match(body, end) is not None
+
+    def _joined(self, body: str, end: int, letter: str, *, sure: bool) -> bool:
+        """Whether another letter is named in the same breath: "A or B"; not "likely A, maybe B"."""
         join = _JOIN.match(body, end) or _NEXT_LETTER.match(body, end)
-        if join is None or doubts.LESSER.search(join[0]):
+        if join is None or (sure and doubts.LESSER.match(join[0])):
             return False
         other = self._letter(body, _skip(body, join.end()), strict=False, alone=True)
         if other is None or other.letter == letter:
             return False
         return other.verdict is not Verdict.NOTHING or _ASKED.match(body, other.end) is not None
+
+    def _all_denied(self, body: str, end: int) -> bool:
+        """Whether the letter is one of several that are denied together: "A and B are out"."""
+        join = _JOIN.match(body, end)
+        other = (
+            self._letter(body, _skip(body, join.end()), strict=False, alone=True) if join else None
+        )
+        if join is None or other is None or other.verdict is not Verdict.NOTHING:
+            return False
+        return _PLURAL.match(body, other.end) is not None
 
     def _text(self, body: str, start: int, *, strict: bool) -> Choice:
         article = _ARTICLE.match(body, start)
@@ -233,7 +259,7 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _JOIN = re.compile(
-    r"[\s\"')\].]*(?:[,/&+(]|\b(?:as\s+well\s+as|and\s*/\s*or|and|or|und|oder|et|ou|to|through|versus|vs)\b|和|或者?|与|與|及|跟|か|と|또는|와|과)\s*"
+    r"[\s\"')\].]*(?:[,/&+(]|\b(?:as\s+well\s+as|and\s*/\s*or|and|or|und|oder|et|ou|to|through|versus|vs)\b|和|还是|還是|或者?|与|與|及|跟|か|と|또는|와|과)\s*"
     r"(?:(?:and|or|but\s+also|also|possibly|maybe|perhaps|either|even|both|option|choice)\s+)*",
     re.IGNORECASE,
 )
@@ -243,9 +269,12 @@ _JOIN_TEXT = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:(?:a|an|the|some|probably|likely)\s+)+", re.IGNORECASE)
+_ABBREVIATED = re.compile(r"/(?P<second>[A-Za-z]+)")
+_PLURAL = re.compile(r"\s+(?:are|were|can|both)\b", re.IGNORECASE)
 _ASKED = re.compile(r"\s*\?")
 _SCORED = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])[\s:=(-]{{1,4}}\d")
 _NEXT_HEAD = re.compile(r"[\s,;|/]*[(\[]?(?P<letter>[A-Z])[.):\]]?")
+_REPEATED = re.compile(r"[^\w?+%=]*(?P<letter>[A-Z])(?:[^\w?+%=]+(?P=letter))+[^\w?+%=]*")
 _WHOLE = re.compile(
     r"^[^\w?]*(?:(?:option|choice|answer|letter|选项|選項)\s*:?\s*)?(?:\d{1,2}[.)]\s*)?[^\w?]*"
     r"(?P<letter>[A-Za-z])[^\w?+%=]*(?:选项|選項)?[^\w?+%=]*$",

@@ -16,7 +16,7 @@ as wrong); and an id belongs to its dataset (upstream lets equal ids overwrite o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -289,12 +289,14 @@ def _value(terms: _Terms, sums: Sequence[float]) -> float | None:
 
 
 def _interval(terms: _Terms, draws: NDArray[np.float64] | None, images: int) -> list[float] | None:
+    import numpy as np  # noqa: PLC0415
+
     if draws is None:
         return None
-    ratios = (
-        sign * divided(draws[:, top], sum(draws[:, i] for i in below)) for sign, top, below in terms
-    )
-    interval = percentile_interval(sum(ratios), images)
+    values = np.zeros(len(draws))
+    for sign, top, below in terms:
+        values += sign * divided(draws[:, top], draws[:, list(below)].sum(axis=1))
+    interval = percentile_interval(values, images)
     return None if interval is None else list(interval)
 
 

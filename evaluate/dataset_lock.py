@@ -80,11 +80,7 @@ def read_lock(path: Path) -> dict[str, Seen]:
         return {}
 
 
-def write_lock(path: Path, seen: Mapping[str, Seen | None]) -> None:
+def write_lock(path: Path, seen: Mapping[str, Seen]) -> None:
     """Keep what was seen, a line for each picture."""
-    lines = [
-        json.dumps({"image": image, **asdict(one)}, ensure_ascii=False)
-        for image, one in sorted(seen.items())
-        if one is not None
-    ]
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    rows = ({"image": image, **asdict(one)} for image, one in sorted(seen.items()))
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -133,21 +133,23 @@ def accounting(attempts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     usage: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     models: set[str] = set()
-    replies, latency = 0, 0.0
+    latencies: list[float] = []
     for record in attempts:
         if record["status"] == "reply":
-            replies += 1
-            latency += record["latency"]
+            latencies.append(record["latency"])
             usage.update(record["usage"])
             models.add(record["model"])
         else:
             errors[record["code"]] += 1
+    latencies.sort()
     return {
-        "tries": replies + errors.total(),
-        "replies": replies,
+        "tries": len(latencies) + errors.total(),
+        "replies": len(latencies),
         "errors": dict(sorted(errors.items())),
         "usage": dict(sorted(usage.items())),
-        "mean_latency": latency / replies if replies else None,
+        "mean_latency": mean(latencies),
+        "median_latency": latencies[len(latencies) // 2] if latencies else None,
+        "p95_latency": latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
         "models": sorted(models),
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from medrcube.evaluate.phrases import AFTER_MENTION, CASED
 
@@ -27,9 +28,10 @@ class OptionTexts:
     def whole(self, text: str) -> str | None:
         """The letter whose text this is and nothing else."""
         bare = text.strip(EDGES)
-        for letter, own in self._texts.items():
-            if bare.casefold() == own.strip(EDGES).casefold():
-                return letter
+        same = [key for key, own in self._texts.items() if _squeezed(own) == _squeezed(bare)]
+        exact = [key for key in same if bare.casefold() == self._texts[key].strip(EDGES).casefold()]
+        if exact or (len(same) == 1 and _squeezed(bare)):
+            return (exact or same)[0]
         found = self.at(bare, 0)
         return found[0] if found is not None and found[1] == len(bare) else None
 
@@ -74,6 +76,10 @@ class OptionTexts:
         return loose
 
 
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
 def _exactly(text: str) -> str:
     return r"\s+".join(map(re.escape, text.strip(EDGES).split())) or re.escape(text)
 
@@ -83,7 +89,7 @@ def _loosely(text: str) -> str:
     if not words or len(text.strip(EDGES)) == 1:
         return _exactly(text)
     parts = [_variants(words[0], first=True, last=len(words) == 1)]
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         least = 1 if before[-1].isdigit() and word[0].isdigit() else 0
         numbered = word.isdigit() or word.upper() in _ROMAN
         between = rf"{_BETWEEN}{{{least},4}}"

@@ -49,7 +49,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     for k in range(few + 1):
         tail += term
         term = term * (n - k) // (k + 1)
-    return min(1.0, 2 * tail / 2**n)
+    return min(1.0, 2 * tail / (1 << n))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

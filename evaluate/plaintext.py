@@ -32,7 +32,7 @@ def lift_fields(text: str) -> Fields:
             inner = " " * (end - start)
         rest = rest[:start] + inner + rest[end:]
     found += [
-        (match.start(), "element", match["value"] or match["box"] or "")
+        (match.start(), "element", match["value"] or match["bracketed"] or match["box"] or "")
         for match in _ELEMENT.finditer(rest)
     ]
     rest = _ELEMENT.sub(lambda match: " " * len(match[0]), rest)
@@ -47,17 +47,18 @@ def plain(text: str) -> str:
 
     What is struck out is not said. A row of a table becomes a line whose cells end in colons.
     """
-    text = _STRUCK.sub(" ", html.unescape(text))
+    text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text)))
     text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text))
     text = unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
     text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"})
-    text = _COLOUR.sub(" ", _TAG.sub(" ", text))
+    text = _COLOUR.sub(" ", text)
     text = _TABLE_ROW.sub(_cells, text)
     previous = None
     while previous != text:
         previous, text = text, _WRAPPER.sub(r"\1", text)
     text = _DELIMITER.sub(" ", text)
     text = _HEADING.sub("", text)
+    text = _TICKED.sub("\u2705 ", _UNTICKED.sub("\u274c ", text))
     return _BLANKS.sub(" ", text).strip()
 
 
@@ -84,27 +85,31 @@ _COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}\n]{0,40}\}")
 _TABLE_ROW = re.compile(r"^[ \t]*\|([^\n]*?)\|?[ \t]*$", re.MULTILINE)
 _WRAPPER = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathsf|mathit|mathbb|emph|bm|bf|rm"
-    r"|boldsymbol|operatorname)\s*\{([^{}]*)\}"
+    r"|boldsymbol|operatorname|underline|uline|emph)\s*\{([^{}]*)\}"
 )
 _DELIMITER = re.compile(r"\\[()\[\],;!]|\\(?:quad|qquad|,)|[{}]")
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+|[-+\u2022])[ \t]+", re.MULTILINE)
+_TICKED = re.compile(r"^[ \t]*\[[xX\u2713\u2714]\][ \t]+", re.MULTILINE)
+_UNTICKED = re.compile(r"^[ \t]*\[ \][ \t]+", re.MULTILINE)
 _BLANKS = re.compile(r"[ \t\u00a0]+")
 
 _FIELD_NAMES = frozenset(
     {
-        "answer", "finalanswer", "correctanswer", "choice", "finalchoice", "option",
-        "correctoption", "selectedoption", "selectedanswer", "selection", "selected", "answers",
-        "answerchoice", "answerletter", "answeroption", "letter", "prediction", "response",
-        "predictedanswer", "predictedoption", "chosenoption", "chosenanswer", "correctchoice",
-        "bestanswer", "finaldecision", "optionletter", "selectedchoice", "selectedletter",
+        "answer", "answerchoice", "answerletter", "answeroption", "answers", "bestanswer",
+        "choice", "chosenanswer", "chosenoption", "conclusion", "correctanswer", "correctchoice",
+        "correctoption", "decision", "final", "finalanswer", "finalchoice", "finaldecision",
+        "letter", "option", "optionletter", "output", "predictedanswer", "predictedoption",
+        "prediction", "response", "result", "selected", "selectedanswer", "selectedchoice",
+        "selectedletter", "selectedoption", "selection", "verdict",
     }
 )  # fmt: skip
 _TEXT_NAMES = ("text", "answertext", "optiontext", "choicetext", "answervalue", "content")
 _ELEMENT = re.compile(
-    r"<(?P<name>answer|final_answer|finalanswer|conclusion|choice|option|response)>(?P<value>.*?)</(?P=name)>"
-    r"|<\|begin_of_box\|>(?P<box>.*?)<\|end_of_box\|>",
+    r"<(?P<name>answer|final_answer|finalanswer|conclusion|choice|option|response|output|final|result|decision)>(?P<value>.{0,2000}?)</(?P=name)>"
+    r"|\[answer\](?P<bracketed>.{0,2000}?)\[/answer\]|<\|begin_of_box\|>(?P<box>.{0,2000}?)<\|end_of_box\|>",
     re.IGNORECASE | re.DOTALL,
 )
+_MOST_BROKEN = 50
 _LONGEST_BOX = 500
 _JSON_KEY = re.compile(r'"[^"\n]*"\s*:')
 _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
@@ -119,13 +124,14 @@ def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
     """(start, end, value of the answer field) of every JSON object."""
     decoder = json.JSONDecoder(strict=False)
     found = []
+    failed = 0
     start = text.find("{")
-    while start >= 0:
+    while start >= 0 and failed < _MOST_BROKEN:
         end = start + 1
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            pass
+            failed += 1
         else:
             found.append((start, end, _field(value)))
         start = text.find("{", end)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from medrcube.console import Advance, Reporter
-from medrcube.evaluate.runner import OnProgress, Progress
+from medrcube.evaluate.summary import OnProgress, Progress
 
 
 @contextmanager
@@ -18,13 +18,30 @@ def watch(reporter: Reporter) -> Iterator[OnProgress]:
 
         def show(progress: Progress) -> None:
             nonlocal advance, last
-            if advance is None:
+            known, last = last, progress
+            if advance is None or known is None:
                 left = progress.total - progress.reused
                 reporter.note(f"{progress.reused:,} reused, {left:,} to run")
-                advance = stack.enter_context(reporter.stage("evaluate", left))
-            advance(progress.done - (last.done if last else 0))
-            if progress.note and progress.note != (last.note if last else ""):
+                advance = stack.enter_context(
+                    reporter.stage("evaluate", left, lambda: f", {describe(last or progress)}")
+                )
+                return
+            advance(progress.done - known.done)
+            if progress.note and progress.note != known.note:
                 reporter.note(progress.note)
-            last = progress
 
         yield show
+
+
+def describe(progress: Progress) -> str:
+    """Rate, failures, what is under way and what it cost, in a few words."""
+    words = [f"{progress.running} of {progress.limit} under way"]
+    if progress.rate is not None:
+        words.insert(0, f"{progress.rate:.1f} a second")
+    if progress.failed:
+        words.append(f"{progress.failed:,} failed")
+    if progress.retries:
+        words.append(f"{progress.retries:,} asked again")
+    if progress.cost is not None:
+        words.append(f"{progress.cost:.2f} US dollars")
+    return ", ".join(words)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.models.contract import Json
 
 DEFAULT_PROMPT = "default"
 """Name of the template in ``templates/prompts`` that asks for the letter."""
@@ -17,6 +20,12 @@ def render_prompt(item: Item, name: str = DEFAULT_PROMPT) -> str:
     """The question, its options by letter, and what to reply; ends without a newline."""
     template = _environment().get_template(f"{name}.j2")
     return template.render(question=item.question, options=item.options).strip()
+
+
+def render_data(name: str, data: Mapping[str, Json]) -> str:
+    """A prompt around data that others wrote, which stands in it as one line of JSON."""
+    line = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return _environment().get_template(f"{name}.j2").render(data=line).strip()
 
 
 def prompt_version(name: str = DEFAULT_PROMPT) -> str:

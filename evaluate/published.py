@@ -35,10 +35,24 @@ REGIONS: Mapping[str, Anatomy] = MappingProxyType({parts.value: parts for parts 
 
 COUNTS: Mapping[str, int] = MappingProxyType(
     {
-        **{"overall": 7626, "MR": 1032, "VR": 300, "IPR": 700, "OR": 1067, "RG": 1000},
-        **{"DD": 2445, "AD": 514, "SG": 568},
-        **{"CT": 1290, "Xray": 3461, "MRI": 760, "US": 1115},
-        **{"Brain": 1229, "Chest": 3201, "Heart": 420, "Lungs": 1055, "Breast": 721},
+        "overall": 7626,
+        "MR": 1032,
+        "VR": 300,
+        "IPR": 700,
+        "OR": 1067,
+        "RG": 1000,
+        "DD": 2445,
+        "AD": 514,
+        "SG": 568,
+        "CT": 1290,
+        "Xray": 3461,
+        "MRI": 760,
+        "US": 1115,
+        "Brain": 1229,
+        "Chest": 3201,
+        "Heart": 420,
+        "Lungs": 1055,
+        "Breast": 721,
     }
 )
 """Questions of each column, from the paper's figure of its statistics."""
@@ -225,11 +239,11 @@ def _misprint(row: PublishedRow) -> Misprint | None:
     inside = [column for column in TASKS if column not in OUTSIDE_MARGINS]
     families: tuple[Sequence[str], ...] = (inside, tuple(MODALITIES), tuple(REGIONS))
     sums = [sum(map(row.correct, family)) for family in families]
-    for column in (column for column in COUNTS if column != "overall" and not _whole(row, column)):
-        own = next(index for index, family in enumerate(families) if column in family)
-        others = {total for index, total in enumerate(sums) if index != own}
-        count = row.correct(column) + (others.pop() if len(others) == 1 else 0) - sums[own]
-        return _cell(row, column, 100 * count / COUNTS[column])
+    for own, family in enumerate(families):
+        for column in family:
+            if not _whole(row, column):
+                count = row.correct(column) + sums[(own + 1) % 3] - sums[own]
+                return _cell(row, column, 100 * count / COUNTS[column])
     derived = 100 * sum(map(row.correct, TASKS)) / COUNTS["overall"]
     if abs(derived - row.printed["overall"]) < TOLERANCE:
         return None

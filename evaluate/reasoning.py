@@ -26,7 +26,7 @@ def strip_reasoning(reply: str) -> Visible:
     tokens, and a lone closing tag, which stands where the chat template has already opened the
     thinking.
     """
-    text = reply
+    text = _one_turn(reply)
     if _CHANNEL.search(text):
         final = list(_FINAL.finditer(text))
         if not final:
@@ -52,6 +52,14 @@ def strip_reasoning(reply: str) -> Visible:
     return Visible("\n".join(parts).strip(), closed=not thinking)
 
 
+def _one_turn(reply: str) -> str:
+    """The first turn of the model: what chat templates put before it, and what it made up after."""
+    begun = _MODEL_TURN.search(reply)
+    text = reply[begun.end() :] if begun else reply
+    ended = _END_OF_TURN.search(text)
+    return text[: ended.start()] if ended else text
+
+
 _NAME = (
     r"(?:think|thinking|thought|thoughts|reason|reasoning|analysis|scratchpad|reflection"
     r"|seed:think|begin_of_thought|begin_of_thinking|inner_monologue|internal_thinking)"
@@ -61,6 +69,14 @@ _TAG = re.compile(
     r"|<unused95>)"
     rf"|<unused94>|<\|?{_NAME}\|?>|\[{_NAME}\]|◁{_NAME}▷",
     re.IGNORECASE,
+)
+_MODEL_TURN = re.compile(
+    r"<\|im_start\|>assistant|<\|assistant\|>|<\|start_header_id\|>assistant<\|end_header_id\|>"
+    r"|<start_of_turn>model|\[/INST\]"
+)
+_END_OF_TURN = re.compile(
+    r"(?<=\S)\s*(?:<\|(?:im_end|endoftext|eot_id|end_of_text|end_of_turn|user|im_start)\|>|</s>|<eos>"
+    r"|<end_of_turn>|<\uff5cend\u2581of\u2581sentence\uff5c>)"
 )
 _CHANNEL = re.compile(r"<\|channel\|>")
 # The special tokens of gpt-oss, decoded away: what is left of them runs into the text.

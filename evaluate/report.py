@@ -1,235 +1,129 @@
 """One HTML page for one or several runs, with nothing outside it: no host, no script, no font.
 
-Questions and replies are text of others; the template escapes them, and the page's own content
-policy forbids scripts and requests.
+Questions and replies are text of others; the template escapes them and shows what is invisible in
+them, and the page's own content policy forbids scripts and requests. The same runs give the same
+bytes: every time on the page is that of a run.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 import medrcube
-from medrcube.errors import WorkspaceError
-from medrcube.evaluate.benchmark import Benchmark, load_benchmark
-from medrcube.evaluate.colours import Shade, shade
-from medrcube.evaluate.images import UnusablePictureError, read_picture
-from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.run_folder import (
-    now,
-    read_manifest,
-)
-from medrcube.evaluate.runner import FAILURE_GATE
-from medrcube.evaluate.scoring import main_results, read_metrics, read_results
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.colours import shade, signed_shade
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.reporting import safe_text
+from medrcube.evaluate.reporting.accounting import requests
+from medrcube.evaluate.reporting.contrasts import contrasts, summaries
+from medrcube.evaluate.reporting.correlation import STEPS, correlation
+from medrcube.evaluate.reporting.credibility import credibility
+from medrcube.evaluate.reporting.cube import accuracy_map, axes, signed, signed_span
+from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failures, filter_rules
+from medrcube.evaluate.reporting.leaderboard import leaderboard
+from medrcube.evaluate.reporting.radar import radar
+from medrcube.evaluate.reporting.reading import reading
+from medrcube.evaluate.reporting.runs import Run, load_runs, lost
+from medrcube.evaluate.reporting.tables import write_tables
+from medrcube.evaluate.statistics import SMALL
+from medrcube.evaluate.summary import FAILURE_GATE
 from medrcube.files import write_text
-from medrcube.taxonomy import Anatomy, Modality, Task
-
-EXAMPLES = 6
-LARGEST_EXAMPLE = 1_500_000
-"""Bytes of the largest picture that goes into the page."""
-
-_SHOWN_REPLY = 320
-_SHOWN_FIRST = (Outcome.WRONG, Outcome.CORRECT)
-_SAFE_PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+from medrcube.taxonomy import Anatomy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A scored run as the page needs it.
-
-    Attributes:
-        label: model, and the folder where two runs have one model.
-        manifest: what the run was begun with.
-        metrics: content of ``metrics.json``.
-        results: every scored item.
-        digests: SHA-256 of the picture of each item, by item name.
-    """
-
-    label: str
-    manifest: Mapping[str, Any]
-    metrics: Mapping[str, Any]
-    results: Sequence[Result]
-    digests: Mapping[str, str | None]
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether too many items have no reply."""
-        group = self.metrics["global"]
-        return _lost(group) > FAILURE_GATE * int(group["n"])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One voxel of a heat map."""
-
-    metrics: Mapping[str, Any]
-    shade: Shade
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """One item with its picture and what each run answered."""
-
-    result: Result
-    picture: str
-    replies: Sequence[tuple[str, Result]]
-
-
-def write_report(runs: Sequence[Path], out: Path, benchmark: Path | None = None) -> None:
+def write_report(
+    runs: Sequence[Path], out: Path, release: Path | None = None, data: Path | None = None
+) -> list[Path]:
     """Write the page.
 
     Args:
         runs: folders of scored runs, best first or in any order wanted.
         out: the HTML file.
-        benchmark: the release, for a few example pictures; restricted ones are never shown.
+        release: the release, for the pictures of what went wrong; restricted ones are never shown.
+        data: folder for every table as CSV, JSON and, where pyarrow is installed, Parquet.
+
+    Returns:
+        The files of tables; none without ``data``.
 
     Raises:
-        WorkspaceError: a folder holds no scored run, or the page cannot be written.
+        WorkspaceError: a folder holds no scored run, or something cannot be written.
         ReleaseError: the release is broken.
     """
-    if not runs:
-        raise WorkspaceError("no run to report; expected at least one --out folder of evaluate")
-    loaded = _labelled([_load(run) for run in runs], runs)
-    release = load_benchmark(benchmark) if benchmark else None
-    page = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            runs=loaded,
-            one=loaded[0] if len(loaded) == 1 else None,
-            one_dataset=len({run.manifest["dataset"]["digest"] for run in loaded}) == 1,
-            outcomes=list(Outcome),
-            maps=[(run, _heat_maps(run)) for run in loaded],
-            anatomies=list(Anatomy),
-            slices=_slices(loaded),
-            examples=_examples(loaded, release) if release else [],
-            made=now(),
-            version=medrcube.__version__,
-            legend=[(step / 10, shade(step / 10, 0.25)) for step in range(11)],
-            gate=FAILURE_GATE,
-        )
-    )
-    write_text(out, page)
+    loaded = load_runs(runs)
+    shown = _context(loaded, release)
+    write_text(out, _environment().get_template("report.html.j2").render(shown))
+    return [] if data is None else write_tables(loaded, data)
 
 
-def _load(run: Path) -> Run:
-    manifest = read_manifest(run)
-    results = main_results(read_results(run))
-    metrics = read_metrics(run)
-    return Run(
-        label=str(manifest["model"]["name"]),
-        manifest=manifest,
-        metrics=metrics,
-        results=results,
-        digests={result.item.name: result.asked.image_sha256 for result in results},
-    )
-
-
-def _labelled(runs: list[Run], folders: Sequence[Path]) -> list[Run]:
-    labels = [run.label for run in runs]
-    return [
-        Run(
-            label=run.label if labels.count(run.label) == 1 else f"{run.label} ({folder.name})",
-            manifest=run.manifest,
-            metrics=run.metrics,
-            results=run.results,
-            digests=run.digests,
-        )
-        for run, folder in zip(runs, folders, strict=True)
-    ]
-
-
-def _heat_maps(run: Run) -> list[tuple[Modality, list[tuple[Task, list[Cell | None]]]]]:
-    """For each modality its rows of tasks, a cell or nothing for each region."""
-    cells = {
-        (voxel["modality"], voxel["task"], voxel["parts"]): Cell(
-            metrics=voxel, shade=shade(voxel["accuracy"], voxel["chance"])
-        )
-        for voxel in run.metrics["voxels"]
+def _context(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
+    benchmark = load_benchmark(release) if release else None
+    wrong = failures(runs, benchmark)
+    shown = {
+        "runs": runs,
+        "one": runs[0] if len(runs) == 1 else None,
+        "one_dataset": len({run.benchmark for run in runs}) == 1,
+        "samples": _samples(runs),
+        "outcomes": list(Outcome),
+        "anatomies": list(Anatomy),
+        "leaderboard": leaderboard(runs),
+        "board_edges": {1, 9, 13},
+        "maps": [(run, accuracy_map(run)) for run in runs],
+        "radar": radar(runs),
+        "slices": axes(runs),
+        "contrasts": [(run, found) for run in runs if (found := contrasts(run))],
+        "contrast_rows": summaries(runs),
+        "repeated": [(run, once) for run in runs if (once := run.metrics.get("epochs"))],
+        "credibility": credibility(runs),
+        "correlation": correlation(runs),
+        "steps": [signed_shade(2 * step / (STEPS - 1) - 1) for step in range(STEPS)],
+        "requests": requests(runs),
+        "replies_read": reading(runs),
+        "failures": wrong,
+        "shown_outcomes": SHOWN_OUTCOMES,
+        "filter_rules": filter_rules(len(runs)),
+        "picture_uris": wrong.pictures.uris if wrong.pictures else [],
+        "version": medrcube.__version__,
+        "legend": [shade(step / 10, 0.25) for step in range(11)],
+        "signed_legend": [signed_shade(step / 5) for step in range(-5, 6)],
+        "gate": FAILURE_GATE,
+        "small": SMALL,
     }
-    return [
-        (
-            modality,
-            [(task, [cells.get((modality, task, parts)) for parts in Anatomy]) for task in Task],
-        )
-        for modality in Modality
-    ]
+    return {**shown, "parts": [(a, t) for a, t, key in _PARTS if not key or shown[key]]}
 
 
-def _slices(runs: Sequence[Run]) -> list[tuple[str, str, list[tuple[str, list[tuple[Run, Any]]]]]]:
-    """(title, remark, rows) of each table; a row is a group and its numbers in every run."""
-    tables = []
-    for key, title, remark in _TABLES:
-        names = dict.fromkeys(name for run in runs for name in run.metrics["slices"][key])
-        rows = [
-            (name, [(run, run.metrics["slices"][key].get(name)) for run in runs]) for name in names
-        ]
-        tables.append((title, remark, rows))
-    return tables
+def _samples(runs: Sequence[Run]) -> list[tuple[str, int, str]]:
+    """(share of the benchmark, number of runs, their names) of runs that asked only a part."""
+    shares: dict[str, list[str]] = {}
+    for run in runs:
+        if run.manifest["limit"]:
+            share = f"{run.total['n']:,} of {run.manifest['dataset']['items']:,}"
+            shares.setdefault(share, []).append(run.label)
+    return [(share, len(names), ", ".join(names)) for share, names in shares.items()]
 
 
-_PUBLISHED = "as in the published table, without View and Imaging Protocols Recognition"
-_TABLES = (
-    ("task", "Task", ""),
-    ("level", "Tier of task", "low: what is seen; mid: where; high: what it means"),
-    ("modality", "Modality", ""),
-    ("parts", "Region", ""),
-    ("modality_as_published", "Modality, published margins", _PUBLISHED),
-    ("parts_as_published", "Region, published margins", _PUBLISHED),
-    ("dataset", "Source", ""),
+_PARTS = (
+    ("leaderboard", "Beside the published models", "leaderboard"),
+    ("cells", "Every cell", ""),
+    ("radar", "Tasks", "radar"),
+    ("axes", "By axis", ""),
+    ("conditions", "What the picture adds", "contrasts"),
+    ("repeats", "The same again", "repeated"),
+    ("credibility", "Credibility", "credibility"),
+    ("correlation", "Cells together", "correlation"),
+    ("outcomes", "Outcomes", ""),
+    ("requests", "Requests", ""),
+    ("rules", "How replies were read", ""),
+    ("failures", "What went wrong", ""),
+    ("reading", "How to read this", ""),
+    ("provenance", "Provenance", ""),
 )
-
-
-def _examples(runs: Sequence[Run], release: Benchmark) -> list[Example]:
-    """A few items with their pictures: each modality in turn, wrong and right ones mixed."""
-    first = runs[0]
-    others = [(run.label, {r.item.name: r for r in run.results}) for run in runs]
-    examples: list[Example] = []
-    for result in _in_turn(first.results):
-        picture = _picture(result, first, release)
-        if picture is not None:
-            name = result.item.name
-            replies = [(label, found[name]) for label, found in others if name in found]
-            examples.append(Example(result=result, picture=picture, replies=replies))
-        if len(examples) == EXAMPLES:
-            break
-    return examples
-
-
-def _in_turn(results: Sequence[Result]) -> Iterator[Result]:
-    """Results that may be shown: modalities take turns, and within each the outcomes do."""
-    queues: dict[tuple[Modality, Outcome], list[Result]] = {}
-    for result in results:
-        if not result.item.restricted and result.outcome is not Outcome.MISSING_IMAGE:
-            queues.setdefault((result.item.modality, result.outcome), []).append(result)
-    for turn in range(len(results)):
-        outcome = list(Outcome)[turn % len(Outcome)]
-        for shift, modality in enumerate(Modality):
-            other = _SHOWN_FIRST[(turn + shift) % 2] if turn < 2 else outcome
-            queue = queues.get((modality, other))
-            if queue:
-                yield queue.pop(0)
-
-
-def _picture(result: Result, run: Run, release: Benchmark) -> str | None:
-    """The picture as a data URI, if it is the one that the run showed and may be shown again."""
-    path = release.path(result.item)
-    if path is None:
-        return None
-    try:
-        picture = read_picture(path)
-    except UnusablePictureError:
-        return None
-    same = picture.sha256 == run.digests[result.item.name]
-    if not same or len(picture.data) > LARGEST_EXAMPLE or picture.media_type not in _SAFE_PICTURES:
-        return None
-    data = base64.b64encode(picture.data).decode("ascii")
-    return f"data:{picture.media_type};base64,{data}"
+"""Anchor, title, and the name of what must be there."""
 
 
 def _environment() -> Environment:
@@ -240,22 +134,37 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = _percent
-    environment.filters["clip"] = _clip
-    environment.filters["lost"] = _lost
-    environment.filters["count"] = lambda value: f"{value:,}"
+    environment.filters |= {
+        "percent": _percent,
+        "span": _span,
+        "signed": signed,
+        "signed_span": signed_span,
+        "pvalue": _p,
+        "count": lambda value: f"{value:,}",
+        "moment": _moment,
+        "lost": lost,
+        "seen": lambda text: safe_text.visible(str(text)),
+        "clip": safe_text.clip,
+        "line": safe_text.one_line,
+    }
     return environment
-
-
-def _lost(group: Mapping[str, Any]) -> int:
-    """Questions of a group that got no reply."""
-    return int(group["outcomes"][Outcome.FAILED] + group["outcomes"][Outcome.MISSING_IMAGE])
 
 
 def _percent(value: float | None, digits: int = 1) -> str:
     return "\u2013" if value is None else f"{100 * value:.{digits}f}"
 
 
-def _clip(text: str | None) -> str:
-    text = " ".join((text or "").split())
-    return text if len(text) <= _SHOWN_REPLY else text[:_SHOWN_REPLY].rstrip() + " \u2026"
+def _span(interval: Sequence[float] | None) -> str:
+    return "\u2013" if interval is None else f"{_percent(interval[0])}\u2013{_percent(interval[1])}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "\u2013"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _moment(stamp: str) -> Markup:
+    """A time of a manifest for people, to the second."""
+    shown = datetime.fromisoformat(stamp).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Markup('<time datetime="{}">{}</time>').format(stamp, shown)

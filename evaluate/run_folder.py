@@ -84,7 +84,8 @@ def begin_run(
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
-    benchmark = benchmark.knowing({} if recheck else read_lock(out / LOCK))
+    known = read_lock(out / LOCK)
+    benchmark = benchmark.knowing({} if recheck else known)
     identity: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
         "model": dict(model.identity),
@@ -92,7 +93,7 @@ def begin_run(
     }
     identity = json.loads(json.dumps(identity))
     wanted = set(conditions)
-    manifest: dict[str, Any] = {"started": now(), **identity}
+    manifest: dict[str, Any] = {"started": now(), "ended": None, **identity}
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)
         _same_run(out, manifest, identity)
@@ -108,15 +109,14 @@ def begin_run(
     listed = {**plan, "medrcube": medrcube.__version__}
     if manifest.get("listed") != listed:
         out.mkdir(parents=True, exist_ok=True)
-        write_manifest(out, {**manifest, **plan, "versions": versions(), "listed": None})
+        write_manifest(out, {**manifest, **plan, "listed": None})
         write_lines(
             out / ITEMS, ({**item_to_json(i), "image_sha256": keys.image(i)} for i in items)
         )
         write_lines(out / ASKED, map(_row, asked))
-    write_lock(out / LOCK, benchmark.pictures)
-    write_manifest(
-        out, {**manifest, **plan, "versions": versions(), "listed": listed, "ended": None}
-    )
+    if known != (seen := {image: one for image, one in benchmark.pictures.items() if one}):
+        write_lock(out / LOCK, seen)
+    write_manifest(out, {**manifest, **listed, "versions": versions(), "listed": listed})
     return asked
 
 
@@ -223,7 +223,7 @@ def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:
 
 
 def _holds_something_else(out: Path) -> bool:
-    """Whether a folder may not become a run; what a killed process began to write does not count."""
+    """Whether a folder may not become a run; half a file of a killed process does not count."""
     if not out.exists():
         return False
     return not out.is_dir() or any(path.suffix != PARTIAL for path in out.iterdir())

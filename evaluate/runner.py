@@ -1,131 +1,49 @@
-"""Ask a model every question of a benchmark, keep each reply the moment it comes, and resume.
-
-A steady pool of workers draws from one list, so that no slow reply holds up the others; each
-builds its request inside its own turn, so that memory is bounded by the number of connections.
-"""
+"""Ask a model every question of a benchmark, keep each reply the moment it comes, and resume."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from medrcube.errors import MedrcubeError, ModelError, ReleaseError
-from medrcube.evaluate.attempts import AttemptLog, open_log, read_attempts
+from medrcube.errors import ModelError
+from medrcube.evaluate.attempts import open_log, read_attempts
 from medrcube.evaluate.benchmark import Benchmark
+from medrcube.evaluate.budget import Budget, Prices
 from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
-from medrcube.evaluate.models.contract import (
-    AnswerError,
-    Model,
-    RejectedError,
-    Request,
-    TransientError,
-)
-from medrcube.evaluate.prompts import render_prompt
+from medrcube.evaluate.models.contract import Json, Model
+from medrcube.evaluate.pace import Pace
+from medrcube.evaluate.requests import Requests
+from medrcube.evaluate.retry import RetryPolicy
 from medrcube.evaluate.run_folder import (
-    Asked,
+    METRICS,
+    OUTCOMES,
+    RESULTS,
     attempts_path,
     begin_run,
     now,
     read_manifest,
     write_manifest,
 )
-from medrcube.evaluate.scoring import score
+from medrcube.evaluate.scoring import UPSTREAM_METRICS, UPSTREAM_RESULTS, score
+from medrcube.evaluate.session import Session
+from medrcube.evaluate.summary import FAILURE_GATE, OnProgress, Progress, RunSummary
+from medrcube.evaluate.watchdog import STALLED_AFTER, Watchdog
 
-FAILURE_GATE = 0.05
-"""A run counts as incomplete when a larger share of what was asked has no reply."""
+__all__ = [
+    "FAILURE_GATE",
+    "OnProgress",
+    "Prices",
+    "Progress",
+    "RetryPolicy",
+    "RunSummary",
+    "run_evaluation",
+]
 
-STOP_AFTER = 10
-"""The run stops when at least so many questions in a row fail: nobody is there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """How often and how patiently a question is asked again.
-
-    Attributes:
-        attempts: tries of one question after errors other than a rate limit.
-        rate_limited: tries of one question while the server says 429.
-        first_wait: seconds before the second try; doubles from then on.
-        longest_wait: upper bound of any wait, also of one that the server asks for.
-    """
-
-    attempts: int = 6
-    rate_limited: int = 40
-    first_wait: float = 1.0
-    longest_wait: float = 60.0
-
-    def wait(self, error: TransientError, tries: int) -> float | None:
-        """Seconds to wait after try number ``tries``, or ``None`` to give up."""
-        allowed = self.rate_limited if error.code == "429" else self.attempts
-        if tries >= allowed:
-            return None
-        spread = random.uniform(0.5, 1.0)  # noqa: S311 - keeps workers from knocking in step
-        backoff = self.first_wait * 2.0 ** min(tries - 1, 30) * spread
-        if error.retry_after is not None:
-            backoff = error.retry_after * (1 + 0.1 * spread)
-        return min(backoff, self.longest_wait)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """Where a run stands.
-
-    Attributes:
-        total: items that the run asks, without those that have no picture.
-        reused: of these, answered in an earlier session.
-        done: finished in this session, failed ones too.
-        failed: given up in this session.
-        retries: tries that were repeated.
-        note: the last trouble, in words; empty when there was none.
-    """
-
-    total: int
-    reused: int
-    done: int = 0
-    failed: int = 0
-    retries: int = 0
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """How a run ended.
-
-    Attributes:
-        out: folder of the run.
-        asked: items selected.
-        reused: answered in an earlier session.
-        answered: answered in this session.
-        failed: without a reply after all tries.
-        missing: without a usable picture, never asked.
-        seconds: length of this session.
-    """
-
-    out: Path
-    asked: int
-    reused: int
-    answered: int
-    failed: int
-    missing: int
-    seconds: float
-
-    @property
-    def too_many_failures(self) -> bool:
-        """Whether more than ``FAILURE_GATE`` of the items have no reply."""
-        return self.failed + self.missing > FAILURE_GATE * self.asked
-
-    @property
-    def exit_code(self) -> int:
-        """0, or 3 when the run is incomplete."""
-        return 3 if self.too_many_failures else 0
-
-
-OnProgress = Callable[[Progress], None]
+_KEPT_SESSIONS = 100
 
 
 def run_evaluation(
@@ -133,24 +51,39 @@ def run_evaluation(
     model: Model,
     out: Path,
     *,
-    max_connections: int = 8,
+    max_connections: int = 32,
+    fixed_connections: bool = False,
     limit: int | None = None,
     conditions: Iterable[Condition] = (Condition.FULL,),
     epochs: int = 1,
     retry: RetryPolicy | None = None,
+    timeout: float | None = None,
+    prices: Prices | None = None,
+    max_cost: float | None = None,
+    recheck: bool = False,
+    selfcheck: Mapping[str, Json] | None = None,
+    stalled_after: float = STALLED_AFTER,
     on_progress: OnProgress | None = None,
 ) -> RunSummary:
-    """Ask every item that has no reply yet, then score the run.
+    """Ask every question that has no reply yet, then score the run.
 
     Args:
         benchmark: what to ask.
         model: whom to ask.
         out: folder of the run; one that was begun the same way is continued.
-        max_connections: questions that are under way at one time.
+        max_connections: most questions that are under way at one time.
+        fixed_connections: have as many as that under way at once, instead of finding out how
+            many the server takes.
         limit: ask so many items only, drawn evenly by a hash.
         conditions: what of a question is shown; see ``conditions``.
         epochs: how often each question is asked.
         retry: how patiently to repeat.
+        timeout: seconds after which a try is cut off; ``None`` leaves that to the model.
+        prices: what a reply costs.
+        max_cost: US dollars, of all sessions of the run, at which no further question is asked.
+        recheck: read every picture, also those that look as the last session saw them.
+        selfcheck: what a comparison of batches with single questions found, for the manifest.
+        stalled_after: seconds of silence after which the progress says what it waits for.
         on_progress: called at the start and after every change, from the event loop.
 
     Raises:
@@ -160,164 +93,103 @@ def run_evaluation(
     """
     if max_connections < 1:
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
-    started = time.monotonic()
-    asked = begin_run(out, benchmark, model, limit=limit, conditions=conditions, epochs=epochs)
+    started, began = now(), time.monotonic()
+    budget = Budget(prices=prices, most=max_cost)
+    asked = begin_run(
+        out,
+        benchmark,
+        model,
+        limit=limit,
+        conditions=conditions,
+        epochs=epochs,
+        recheck=recheck,
+    )
+    if selfcheck is not None:
+        write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
+    pace = Pace(highest=max_connections, fixed=fixed_connections)
     with open_log(attempts_path(out)) as log:
-        records = read_attempts(attempts_path(out))
-        replied = {record["key"] for record in records if record["status"] == "reply"}
+        before = _Before.read(attempts_path(out), budget)
         answerable = [a for a in asked if a.key is not None]
         # Two conditions may share a question; it is asked once.
-        todo = list({a.key: a for a in answerable if a.key not in replied}.values())
-        session = _Session(
-            benchmark=benchmark,
+        todo = list({a.key: a for a in answerable if a.key not in before.replied}.values())
+        session = Session(
             model=model,
+            requests=Requests(root=benchmark.root),
             log=log,
             retry=retry or RetryPolicy(),
-            on_progress=on_progress or _unwatched,
-            stop_after=max(STOP_AFTER, max_connections),
+            pace=pace,
+            budget=budget,
             progress=Progress(total=len(answerable), reused=len(answerable) - len(todo)),
+            on_progress=on_progress or _unwatched,
+            cut_after=timeout,
+            watchdog=Watchdog(patience=stalled_after),
         )
-        asyncio.run(session.ask_all(todo, max_connections))
+        if todo:
+            write_manifest(out, {**read_manifest(out), "ended": None})
+        asyncio.run(session.ask_all(todo))
+    progress = session.progress
+    left = len(todo) - progress.done
     summary = RunSummary(
         out=out,
         asked=len(asked),
-        reused=session.progress.reused,
-        answered=session.progress.done - session.progress.failed,
-        failed=session.progress.failed,
+        reused=progress.reused,
+        answered=progress.done - progress.failed,
+        failed=progress.failed,
         missing=len(asked) - len(answerable),
-        seconds=time.monotonic() - started,
+        left=left,
+        seconds=time.monotonic() - began,
+        cost=budget.spent if prices else None,
+        stopped=f"the largest cost of {max_cost:g} US dollars is reached" if left else None,
     )
-    counts = {
-        name: getattr(summary, name)
-        for name in ("asked", "reused", "answered", "failed", "missing")
-    }
-    write_manifest(out, {**read_manifest(out), "ended": now(), "counts": counts})
-    score(out)
+    manifest = read_manifest(out)
+    if todo:
+        row = _session_row(started, summary, pace)
+        manifest |= {
+            "ended": None if left else now(),
+            "sessions": [*manifest.get("sessions", ()), row][-_KEPT_SESSIONS:],
+            "models": sorted(before.models | session.models),
+        }
+    _score(out, manifest)
     return summary
 
 
-@dataclass(slots=True, kw_only=True)
-class _Session:
-    """The state that the workers of one process share."""
+def _session_row(started: str, summary: RunSummary, pace: Pace) -> Mapping[str, Any]:
+    names = ("reused", "answered", "failed", "missing", "left", "cost", "stopped")
+    return {
+        "started": started,
+        "ended": now(),
+        **{name: getattr(summary, name) for name in names},
+        "connections": pace.to_json(),
+    }
 
-    benchmark: Benchmark
-    model: Model
-    log: AttemptLog
-    retry: RetryPolicy
-    on_progress: OnProgress
-    stop_after: int
-    progress: Progress
-    _failed_in_a_row: int = field(default=0, init=False)
 
-    async def ask_all(self, todo: list[Asked], connections: int) -> None:
-        self.on_progress(self.progress)
-        queue = iter(todo)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(connections, len(todo))):
-                    group.create_task(self._work(queue))
-        except BaseExceptionGroup as errors:
-            known = errors.subgroup(MedrcubeError)
-            raise (_first(known) if known else errors) from None
-        finally:
-            await self.model.close()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What earlier sessions left."""
 
-    async def _work(self, queue: Iterator[Asked]) -> None:
-        for asked in queue:
-            error = await self._ask(asked)
-            failed = error is not None
-            note = str(error) if failed else self.progress.note
-            self._advance(done=1, failed=int(failed), note=note)
-            self._stop_if_hopeless(error)
+    replied: frozenset[str]
+    models: frozenset[str]
 
-    async def _ask(self, asked: Asked) -> AnswerError | None:
-        """Ask one question until it is answered or given up; every try is recorded."""
-        request = await asyncio.to_thread(self._request, asked)
-        tries = 0
-        while True:
-            tries += 1
-            head = {"key": asked.key, "item": asked.item.name, "try": tries, "at": now()}
-            try:
-                reply = await self.model.answer(request)
-            except AnswerError as error:
-                problem = {"status": "error", "code": error.code, "error": str(error)}
-                await self.log.append({**head, **problem})
-                wait = self.retry.wait(error, tries) if isinstance(error, TransientError) else None
-                if wait is None:
-                    return error
-                self._advance(retries=1, note=str(error))
-                await asyncio.sleep(wait)
+    @classmethod
+    def read(cls, path: Path, budget: Budget) -> _Before:
+        replied, models = set[str](), set[str]()
+        for record in read_attempts(path):
+            if record["status"] == "reply":
+                replied.add(record["key"])
+                models.add(record["model"])
+                budget.count(record["usage"])
             else:
-                record = {
-                    "status": "reply",
-                    "text": reply.text,
-                    "finish_reason": reply.finish_reason,
-                    "usage": dict(reply.usage),
-                    "model": reply.model,
-                    "latency": round(reply.latency, 3),
-                }
-                await self.log.append({**head, **record})
-                return None
-
-    def _request(self, asked: Asked) -> Request:
-        return Request(
-            item=asked.item.name,
-            prompt=render_prompt(asked.item),
-            options=asked.item.options,
-            picture=self._picture(asked),
-        )
-
-    def _picture(self, asked: Asked) -> Picture | None:
-        if asked.presentation.image is None:
-            return None
-        path = self.benchmark.root / asked.presentation.image
-        try:
-            picture = read_picture(path)
-        except UnusablePictureError as error:
-            raise ReleaseError(f"{path}: vanished while the run was under way: {error}") from error
-        if picture.sha256 != asked.image_sha256:
-            raise ReleaseError(
-                f"{path}: changed while the run was under way; begin a new run with the release "
-                "as it is now"
-            )
-        return picture
-
-    def _advance(self, *, done: int = 0, failed: int = 0, retries: int = 0, note: str) -> None:
-        self.progress = replace(
-            self.progress,
-            done=self.progress.done + done,
-            failed=self.progress.failed + failed,
-            retries=self.progress.retries + retries,
-            note=note,
-        )
-        self.on_progress(self.progress)
-
-    def _stop_if_hopeless(self, error: AnswerError | None) -> None:
-        """Stop when question after question fails; a refused one may be the question's own fault.
-
-        Raises:
-            ModelError: nothing was answered for long enough.
-        """
-        progress = self.progress
-        answered = progress.reused + progress.done - progress.failed > 0
-        if error is None:
-            self._failed_in_a_row = 0
-        elif not (isinstance(error, RejectedError) and answered):
-            self._failed_in_a_row += 1
-        if self._failed_in_a_row >= self.stop_after:
-            raise ModelError(
-                f"stopped: {self._failed_in_a_row} questions in a row failed, the last with: "
-                f"{error}\nwhat was answered is kept; the same command goes on from there"
-            )
+                budget.count_failed(record.get("usage", {}))
+        return cls(replied=frozenset(replied), models=frozenset(models))
 
 
-def _first(errors: BaseExceptionGroup[MedrcubeError]) -> MedrcubeError:
-    """The first error of a group; the others are the same trouble in other workers."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, MedrcubeError)  # noqa: S101 - the group was filtered
-    return error
+def _score(out: Path, manifest: Mapping[str, Any]) -> None:
+    """Score the run, unless that was done from the same replies."""
+    stamp = {"attempts": attempts_path(out).stat().st_size, "listed": manifest["listed"]}
+    names = (OUTCOMES, RESULTS, METRICS, UPSTREAM_RESULTS, UPSTREAM_METRICS)
+    if manifest.get("scored") != stamp or not all((out / name).exists() for name in names):
+        score(out)
+    write_manifest(out, {**manifest, "scored": stamp})
 
 
 def _unwatched(_progress: Progress) -> None:

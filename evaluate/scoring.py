@@ -18,7 +18,8 @@ from medrcube.evaluate.benchmark import LETTERS
 from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.contrasts import contrasts, epochs, other_conditions
 from medrcube.evaluate.credibility import credibility
-from medrcube.evaluate.metrics import accounting, metrics, upstream_metrics
+from medrcube.evaluate.judge import Judge, read_judgements
+from medrcube.evaluate.metrics import accounting, group_metrics, metrics, upstream_metrics
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.reasoning import strip_reasoning
 from medrcube.evaluate.refusals import is_refusal
@@ -32,16 +33,25 @@ from medrcube.evaluate.run_folder import (
     read_manifest,
     write_lines,
 )
+from medrcube.evaluate.upstream_rule import upstream_scores
 from medrcube.files import write_text
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 
-def score(run: Path) -> Mapping[str, Any]:
+def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     """Write everything that follows from the replies anew, each file atomically.
 
     ``outcomes.jsonl`` has a row for each presentation; ``results.jsonl`` one for each item, as
-    ``main_results`` says, and so have ``metrics.json`` and upstream's two files.
+    ``main_results`` says, and so have ``metrics.json`` and upstream's two files. Those have
+    upstream's form, but ``correct`` in them is what our rules say; the accuracy by the published
+    rule stands in ``metrics.json`` under ``upstream``. ``strict`` there is what the rules alone
+    give, ``lenient`` what they and a judge give together.
+
+    Args:
+        run: folder of the run.
+        judge: who has read what the rules could not; ``None`` scores by the rules alone, also
+            where judgements are kept.
 
     Returns:
         What stands in ``metrics.json``.
@@ -51,10 +61,15 @@ def score(run: Path) -> Mapping[str, Any]:
     """
     read_manifest(run)
     attempts = list(read_attempts(attempts_path(run)))
-    results = judge_run(read_asked(run), attempts)
-    main = main_results(results)
+    by_rules = judge_run(read_asked(run), attempts)
+    results = by_rules if judge is None else judge.rescored(by_rules)
+    main, strict = main_results(results), main_results(by_rules)
     summary = {
         **metrics(main),
+        "strict": _brief(strict),
+        "lenient": None if judge is None else _brief(main),
+        "judge": _judge_unused(run) if judge is None else judge.account(by_rules),
+        "upstream": upstream_scores(main),
         "conditions": other_conditions(results),
         "contrasts": contrasts(results),
         "epochs": epochs(results),
@@ -69,6 +84,16 @@ def score(run: Path) -> Mapping[str, Any]:
     _write_json(run / UPSTREAM_RESULTS, [_upstream_row(result) for result in shown])
     _write_json(run / UPSTREAM_METRICS, upstream_metrics(shown))
     return summary
+
+
+def read_by_rules(run: Path) -> list[Result]:
+    """The outcome of every presentation by the rules alone; nothing is written.
+
+    Raises:
+        WorkspaceError: the folder is no run.
+    """
+    read_manifest(run)
+    return judge_run(read_asked(run), read_attempts(attempts_path(run)))
 
 
 def read_results(run: Path) -> list[Result]:
@@ -146,6 +171,15 @@ def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
         return _none(asked, Outcome.REFUSED if refused else Outcome.UNPARSED, rule, text)
     outcome = Outcome.CORRECT if letter == asked.item.key else Outcome.WRONG
     return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=text)
+
+
+def _brief(results: Sequence[Result]) -> dict[str, Any]:
+    group = group_metrics(results)
+    return {name: group[name] for name in ("n", "correct", "accuracy", "accuracy_answered")}
+
+
+def _judge_unused(run: Path) -> dict[str, Any]:
+    return {"used": False, "kept": sum(1 for _ in read_judgements(run))}
 
 
 def _none(asked: Asked, outcome: Outcome, rule: str, reply: str | None) -> Result:

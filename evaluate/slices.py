@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
@@ -49,11 +49,11 @@ def grouped(
     return {key: groups[key] for key in sorted(groups, key=lambda key: _place(axis, key))}
 
 
-def _place(axis: Axis, key: tuple[str, ...]) -> Sequence[object]:
+def _place(axis: Axis, key: tuple[str, ...]) -> tuple[int | str, ...]:
     if axis == "dataset":
         return key
     places = [_ORDER[name].index(value) for name, value in zip(COLUMNS[axis], key, strict=True)]
-    return (places[1], places[0], places[2]) if axis == "voxel" else places
+    return (places[1], places[0], places[2]) if axis == "voxel" else tuple(places)
 
 
 _VALUES: Mapping[str, Callable[[Item], str]] = {

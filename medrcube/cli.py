@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medrcube.cli_compare import compare
 from medrcube.cli_evaluate import evaluate, report, score
+from medrcube.cli_export import export
 from medrcube.cli_ontologies import ontologies_app
 from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers, pairs
 from medrcube.cli_reconstruct import reconstruct
@@ -45,7 +48,7 @@ EXTRA_OF = {
     ),
     "distributed": "dask",
     **dict.fromkeys(("oxrdflib", "pronto", "pyoxigraph", "rdflib"), "ontologies"),
-    "openai": "evaluate",
+    **dict.fromkeys(("aiohttp", "httpx2", "openai"), "evaluate"),
     **dict.fromkeys(("argon2", "csp", "django", "waitress", "whitenoise"), "review"),
     "psycopg": "postgresql",
     "great_expectations": "validate",
@@ -64,7 +67,7 @@ def main() -> None:
         name = (error.name or "").partition(".")[0]
         if name not in EXTRA_OF:
             raise
-        _stop(MissingExtraError(name, EXTRA_OF[name]))
+        _stop(MissingExtraError(name, _extra_of(name, error)))
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped; the same command goes on from here\n")
         sys.exit(3)
@@ -196,6 +199,15 @@ app.command()(validate)
 app.command()(evaluate)
 app.command()(score)
 app.command()(report)
+app.command()(compare)
+app.command()(export)
+
+
+def _extra_of(name: str, error: ModuleNotFoundError) -> str:
+    """The extra that brings a package to the part of medrcube that misses it."""
+    modules = [frame.f_globals["__name__"] for frame, _ in walk_tb(error.__traceback__)]
+    evaluates = any(module.startswith("medrcube.evaluate") for module in modules)
+    return "evaluate" if evaluates and EXTRA_OF[name] == "build" else EXTRA_OF[name]
 
 
 def _engine(name: str, scheduler: str | None, workers: int) -> Engine:

@@ -2,78 +2,247 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medrcube.cli_asking import number_of, object_of, prices_of
+from medrcube.cli_local import (
+    Attention,
+    BatchSize,
+    Device,
+    Dtype,
+    Revision,
+    ScoringName,
+    SelfCheck,
+    TrustRemoteCode,
+)
 from medrcube.cli_options import Json
 from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
+    from medrcube.console import Reporter
+    from medrcube.evaluate.benchmark import Benchmark
     from medrcube.evaluate.conditions import Condition
+    from medrcube.evaluate.models.contract import Json as JsonValue
+    from medrcube.evaluate.models.contract import Model
+
+_NONE = "none leaves it to the server."
 
 
 def evaluate(
     directory: Annotated[Path, typer.Argument(metavar="RELEASE")],
-    model: Annotated[str, typer.Option(metavar="PROVIDER/NAME")],
-    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="PROVIDER/NAME",
+            help="openai/NAME behind an endpoint, hf/PATH on this machine, baseline/RULE.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the run; one that is there goes on.")
+    ],
     condition: Annotated[
         list[str] | None,
-        typer.Option(help="full, blind, circular or image-swap; may be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="full, blind, circular or image-swap; may be repeated. Default: full.",
+        ),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
-    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
+    epochs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How often each question is asked.")
+    ] = 1,
+    limit: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Only so many items, a fair draw."),
+    ] = None,
+    recheck: Annotated[
+        bool,
+        typer.Option("--recheck", help="Read every picture again on resuming."),
+    ] = False,
+    temperature: Annotated[str, typer.Option(metavar="NUMBER|none", help=_NONE)] = "0",
+    max_tokens: Annotated[
+        str,
+        typer.Option(metavar="NUMBER|none", help=f"Longest reply; {_NONE}"),
+    ] = "4096",
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Of the sampling, where it has one.")
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="OpenAI-compatible endpoint, http://host:8000/v1."),
+    ] = None,
     api_key_env: Annotated[
-        str, typer.Option(help="Environment variable that holds the key.")
+        str,
+        typer.Option(metavar="NAME", help="Environment variable that holds the key."),
     ] = "OPENAI_API_KEY",
-    max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 10,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Longest reply.")] = 4096,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many items.")] = None,
+    logprobs: Annotated[
+        bool,
+        typer.Option("--logprobs", help="Keep the log-probability of each letter."),
+    ] = False,
+    extra_body: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Further fields of the request, an object."),
+    ] = None,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Most questions under way at a time. Default: 32, or as a local model suggests.",
+        ),
+    ] = None,
+    fixed: Annotated[
+        bool,
+        typer.Option(
+            "--fixed-connections",
+            help="So many at once, instead of finding out what the server takes.",
+        ),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.1,
+            help="Seconds for one whole request; an endpoint has 120 by default.",
+        ),
+    ] = None,
+    max_retries: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Of one question, rate limits apart."),
+    ] = 5,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="USD", help="Stop before the run costs more."),
+    ] = None,
+    price_in: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="USD", help="Of a million tokens sent."),
+    ] = None,
+    price_out: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="USD", help="Of a million tokens written."),
+    ] = None,
+    batch_size: BatchSize = 8,
+    dtype: Dtype = "auto",
+    device: Device = "auto",
+    attention: Attention = None,
+    scoring: ScoringName = "generate",
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
+    check: SelfCheck = False,
     json_output: Json = False,
 ) -> None:
-    """Run a model over a release; the same command again resumes."""
+    """Run a model over a release; the same command again resumes.
+
+    Every reply is kept the moment it comes, so nothing but what was under way is ever lost, and
+    "medrcube score" scores the replies again without a model. A picture that has the size, time
+    and inode that it had when it was last read is not read again on resuming; --recheck does.
+
+    Exit status: 0 done; 2 wrong use, or the model cannot be used; 3 incomplete, because more than
+    5 % of the questions have no reply, --max-cost was reached or the run was stopped by hand.
+    """
     from dataclasses import asdict
 
     from medrcube.console import Reporter
     from medrcube.evaluate.benchmark import load_benchmark
-    from medrcube.evaluate.models.registry import ModelSettings, open_model
+    from medrcube.evaluate.models.hf_settings import LocalSettings
+    from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
     from medrcube.evaluate.progress import watch
-    from medrcube.evaluate.runner import run_evaluation
+    from medrcube.evaluate.runner import RetryPolicy, run_evaluation
 
     reporter = Reporter(json_output=json_output)
-    settings = ModelSettings(base_url=base_url, api_key_env=api_key_env, max_tokens=max_tokens)
     conditions = _conditions(condition or ["full"])
+    prices = prices_of(price_in, price_out)
+    limit_of_reply = number_of("--max-tokens", max_tokens)
+    settings = ModelSettings(
+        base_url=base_url,
+        api_key_env=api_key_env,
+        temperature=number_of("--temperature", temperature),
+        max_tokens=None if limit_of_reply is None else int(limit_of_reply),
+        seed=seed,
+        timeout=timeout or DEFAULT_TIMEOUT,
+        logprobs=logprobs,
+        extra_body=object_of("--extra-body", extra_body),
+        local=LocalSettings(
+            batch_size=batch_size,
+            dtype=dtype,
+            device=device,
+            attention=attention,
+            scoring=scoring,
+            trust_remote_code=trust_remote_code,
+            revision=revision,
+        ),
+    )
+    opened = open_model(model, settings)
     benchmark = load_benchmark(directory)
+    suggested: int | None = getattr(opened, "suggested_connections", None)
+    blind = any(name.value == "blind" for name in conditions)
+    found = _selfcheck(benchmark, opened, reporter, blind=blind) if check else None
     with watch(reporter) as on_progress:
         summary = run_evaluation(
             benchmark,
-            open_model(model, settings),
+            opened,
             out,
-            max_connections=max_connections,
+            max_connections=max_connections or suggested or 32,
+            fixed_connections=fixed or suggested is not None,
             limit=limit,
             conditions=conditions,
             epochs=epochs,
+            retry=RetryPolicy(attempts=max_retries + 1),
+            timeout=timeout,
+            prices=prices,
+            max_cost=max_cost,
+            recheck=recheck,
+            selfcheck=found,
             on_progress=on_progress,
         )
     reporter.result(
-        f"{summary.asked:,} items: {summary.reused:,} reused, {summary.answered:,} answered, "
+        f"{summary.asked:,} questions: {summary.reused:,} reused, {summary.answered:,} answered, "
         f"{summary.failed:,} failed, {summary.missing:,} without a picture, in "
         f"{summary.seconds:.1f} s: {summary.out}"
     )
-    if summary.exit_code:
-        reporter.result("INCOMPLETE too many items have no reply; the same command goes on")
+    if summary.cost is not None:
+        reporter.result(f"cost so far: {summary.cost:.2f} US dollars")
+    if summary.stopped:
+        reporter.result(f"INCOMPLETE {summary.stopped}, {summary.left:,} questions are left")
+    elif summary.exit_code:
+        reporter.result("INCOMPLETE too many questions have no reply; the same command goes on")
     reporter.data({**asdict(summary), "out": str(summary.out)})
     raise typer.Exit(summary.exit_code)
 
 
-def score(run: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
-    """Score the replies of a run again, without a model."""
+def score(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER/NAME",
+            help="Model that reads what the rules cannot; it sees no question, picture or key.",
+        ),
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    api_key_env: Annotated[
+        str, typer.Option(help="Environment variable that holds the key.")
+    ] = "OPENAI_API_KEY",
+    max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 8,
+) -> None:
+    """Score the replies of a run again, without a model unless a judge is named."""
     from medrcube.console import Reporter
+    from medrcube.evaluate.judging import ask_judge
+    from medrcube.evaluate.models.registry import ModelSettings, open_model
     from medrcube.evaluate.run_folder import METRICS
+    from medrcube.evaluate.scoring import read_by_rules
     from medrcube.evaluate.scoring import score as score_run
 
-    score_run(run)
+    judged = None
+    if judge is not None:
+        model = open_model(judge, ModelSettings(base_url=base_url, api_key_env=api_key_env))
+        judged = ask_judge(run, model, read_by_rules(run), max_connections=max_connections)
+    score_run(run, judged)
     Reporter().result(f"wrote {run / METRICS}")
 
 
@@ -81,15 +250,23 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")],
     benchmark: Annotated[
-        Path | None, typer.Option("--release", help="Release, for example pictures.")
+        Path | None, typer.Option("--release", help="Release, for pictures of what went wrong.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Every table as CSV, JSON and Parquet.")
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about one or several runs."""
     from medrcube.console import Reporter
     from medrcube.evaluate.report import write_report
 
-    write_report(runs, out, benchmark)
-    Reporter().result(f"wrote {out}")
+    reporter = Reporter()
+    tables = write_report(runs, out, benchmark, data)
+    reporter.result(f"wrote {out}")
+    if data is not None:
+        reporter.result(f"wrote {len(tables)} files of tables to {data}")
+    if tables and not any(table.suffix == ".parquet" for table in tables):
+        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[build]'")
 
 
 def _conditions(names: list[str]) -> list[Condition]:
@@ -100,3 +277,13 @@ def _conditions(names: list[str]) -> list[Condition]:
         if name not in known:
             raise WorkspaceError(f"no condition {name!r}; expected one of: {', '.join(known)}")
     return [Condition(name) for name in names]
+
+
+def _selfcheck(
+    benchmark: Benchmark, model: Model, reporter: Reporter, *, blind: bool
+) -> Mapping[str, JsonValue]:
+    from medrcube.evaluate.selfcheck import selfcheck
+
+    found = selfcheck(benchmark, model, blind=blind)
+    reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
+    return found.to_json()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -45,8 +45,17 @@ class Reporter:
         self._out = Console(highlight=False, soft_wrap=True)
 
     @contextmanager
-    def stage(self, name: str, total: int) -> Iterator[Advance]:
-        """Show the progress of a stage of ``total`` units."""
+    def stage(
+        self, name: str, total: int, detail: Callable[[], str] | None = None
+    ) -> Iterator[Advance]:
+        """Show the progress of a stage of ``total`` units.
+
+        Args:
+            name: of the stage.
+            total: units.
+            detail: called whenever progress is shown, for a few words more.
+        """
+        told = detail or _nothing_to_tell
         if self._quiet or total == 0:
             yield _nothing
         elif self._err.is_terminal:
@@ -56,12 +65,13 @@ class Reporter:
                 MofNCompleteColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
+                TextColumn("{task.fields[detail]}", markup=False),
             )
             with Progress(*columns, console=self._err, transient=True) as progress:
-                task = progress.add_task(name, total=total)
-                yield lambda done=1, /: progress.advance(task, done)
+                task = progress.add_task(name, total=total, detail="")
+                yield lambda done=1, /: progress.update(task, advance=done, detail=told())
         else:
-            yield _PlainLines(name, total, self._err)
+            yield _PlainLines(name, total, self._err, told)
 
     def note(self, text: str) -> None:
         """A line for people, not part of the result."""
@@ -94,8 +104,9 @@ class Reporter:
 class _PlainLines:
     """Progress where no terminal is: a line every few seconds."""
 
-    def __init__(self, name: str, total: int, console: Console) -> None:
+    def __init__(self, name: str, total: int, console: Console, detail: Callable[[], str]) -> None:
         self._name, self._total, self._console = name, total, console
+        self._detail = detail
         self._done = 0
         self._started = self._shown = time.monotonic()
 
@@ -107,7 +118,12 @@ class _PlainLines:
             left = (now - self._started) / self._done * (self._total - self._done)
             self._console.print(
                 f"{self._name}: {self._done:,} of {self._total:,}, about {left:.0f} s left"
+                f"{self._detail()}"
             )
+
+
+def _nothing_to_tell() -> str:
+    return ""
 
 
 def _nothing(_done: int = 1, /) -> None:

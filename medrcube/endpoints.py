@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import email.utils
 import time
-from collections.abc import Mapping
-from urllib.parse import urlsplit
+from collections.abc import Collection, Mapping
+from urllib.parse import parse_qsl, urlsplit
 
 from medrcube.errors import ModelError
 
@@ -13,21 +13,27 @@ OFFICIAL_URL = "https://api.openai.com/v1"
 _SHORTEST_SECRET = 8
 
 
-def checked_url(url: str) -> str:
+def checked_url(url: str, *, query: Collection[str] = ()) -> str:
     """The address, unless it hides a key where every log would show it.
+
+    Args:
+        url: the address.
+        query: fields that its query may have, known to hold no secret.
 
     Raises:
         ModelError: it is no address, or holds a user, a password or a query; these are not shown.
     """
     parts = urlsplit(url)
-    if parts.username or parts.password or parts.query:
+    fields = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    hidden = bool(parts.query) and (not fields or not set(fields) <= set(query))
+    if parts.username or parts.password or hidden:
         raise ModelError(
             "the base URL holds a user, a password or a query; expected a bare address such as "
             "http://localhost:8000/v1, with the key in an environment variable"
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ModelError(f"base URL {url!r} is no address; expected http://HOST:PORT/v1")
-    return url.rstrip("/")
+    return url if parts.query else url.rstrip("/")
 
 
 def is_official(url: str) -> bool:

@@ -28,6 +28,8 @@ class _Axis(StrEnum):
         Raises:
             UnknownNameError: no member has that name.
         """
+        if text in cls._value2member_map_:
+            return cls(text)
         word = _fold(text)
         for member in cls:
             if word == _fold(member.value) or word in _ALIASES.get(member.value, ()):

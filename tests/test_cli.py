@@ -147,17 +147,31 @@ def test_init_makes_a_workspace_once(run, tmp_path):
     assert (status, "exists already" in err) == (2, True)
 
 
-def test_a_missing_extra_gives_one_line_that_says_what_to_install(tmp_path):
+@pytest.mark.parametrize(
+    ("command", "missing", "extra"),
+    [
+        (("build", "."), "pandas", "build"),
+        (("evaluate", "release", "--model", "openai/x", "--out", "run"), "openai", "evaluate"),
+        (("evaluate", "release", "--model", "baseline/first", "--out", "run"), "numpy", "evaluate"),
+    ],
+)
+def test_a_missing_extra_gives_one_line_that_says_what_to_install(
+    tmp_path, busi, run, command, missing, extra
+):
+    if command[0] == "evaluate":
+        assert run("build", tmp_path / "bench", "--source", f"busi={busi}", "--workers", 1)[0] == 0
+        release = ("release", tmp_path / "bench", tmp_path / "release", "--name", "t")
+        assert run(*release, "--allow-unreviewed")[0] == 0
     code = (
-        "import sys; sys.modules['pandas'] = None\n"
-        f"sys.argv = ['medrcube', 'build', {str(tmp_path)!r}]\n"
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"sys.argv = {['medrcube', *command]!r}\n"
         "from medrcube.cli import main; main()\n"
     )
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert result.returncode == 2
-    assert "pip install 'medrcube[build]'" in result.stderr
+    assert f"pip install 'medrcube[{extra}]'" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -92,9 +92,7 @@ class AnswerError(Exception):
         usage: token counts of a reply that is none; the provider charges for it all the same.
     """
 
-    def __init__(
-        self, message: str, *, code: str, usage: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, message: str, *, code: str, usage: Mapping[str, int] | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.usage = usage or {}

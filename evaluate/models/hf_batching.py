@@ -7,7 +7,6 @@ next batch while the other computes.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -128,8 +127,9 @@ class Batcher:
         """
         loop = asyncio.get_running_loop()
         job = await loop.run_in_executor(self._preparing, make)
-        if self._driver is None:
+        if self._driver is None or self._driver.done():
             self._driver = loop.create_task(self._drive())
+            self._driver.add_done_callback(self._driven)
         waiting = _Waiting(job, loop.create_future())
         self._waiting.append(waiting)
         self._changed.set()
@@ -138,11 +138,11 @@ class Batcher:
     async def close(self) -> None:
         """Stop computing; questions that still wait are cancelled."""
         self._engine.stop()
-        for task in (self._driver, self._busy):
-            if task is not None:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+        tasks = [task for task in (self._driver, self._busy) if task is not None]
+        for task in tasks:
+            task.cancel()
+        # Whoever waited for an answer has heard of an error of theirs already.
+        await asyncio.gather(*tasks, return_exceptions=True)
         for waiting in self._waiting:
             waiting.answer.cancel()
         for pool in (self._preparing, self._computing):
@@ -162,6 +162,13 @@ class Batcher:
                 raise
             self._busy = loop.create_task(self._compute(batch, jobs, prepared))
             self._busy.add_done_callback(self._wake)
+
+    def _driven(self, driver: asyncio.Task[None]) -> None:
+        """Nobody may wait for a driver that broke."""
+        if not driver.cancelled() and (error := driver.exception()) is not None:
+            for waiting in self._waiting:
+                if not waiting.answer.done():
+                    waiting.answer.set_exception(error)
 
     def _wake(self, _done: asyncio.Task[None]) -> None:
         self._changed.set()
@@ -189,11 +196,8 @@ class Batcher:
         alike = [w for w in self._waiting if (w.job.request.picture is None) == blind]
         alike.sort(key=lambda w: (w is not first, abs(w.job.length - first.job.length)))
         chosen: list[_Waiting] = []
-        longest = 0
         for waiting in alike[: self._batch_size]:
-            longest = max(longest, waiting.job.length)
-            tokens = longest * (len(chosen) + 1)
-            if chosen and self._most_tokens is not None and tokens > self._most_tokens:
+            if chosen and self._too_large([w.job for w in (*chosen, waiting)]):
                 break
             chosen.append(waiting)
         taken = set(map(id, chosen))
@@ -230,31 +234,48 @@ class Batcher:
         self, jobs: Sequence[Job], prepared: _Prepared | None = None
     ) -> Sequence[Answer | AnswerError]:
         """Compute a batch; halve it until it fits, or until the question at fault stands alone."""
+        if len(jobs) > 1 and self._too_large(jobs):
+            return self._halves(jobs)
         given = prepared or self._prepared(jobs)
+        found = self._try(given)
+        if not isinstance(found, _Failure):
+            return found
+        # The exception is gone, and with it the frames that hold the tensors of the batch.
+        given.drop()
+        if found.trouble is Trouble.DEVICE:
+            raise ModelError(f"the device fails: {found.message}\nwhat was answered is kept")
+        if found.trouble is Trouble.MEMORY:
+            self._engine.free()
+        if len(jobs) == 1:
+            return [found.rejected()]
+        if found.trouble is Trouble.MEMORY:
+            self._remember(jobs)
+        return self._halves(jobs)
+
+    def _try(self, given: _Prepared) -> Sequence[Answer] | _Failure:
         try:
             if given.error is not None:
                 raise given.error  # noqa: TRY301 - judged like one of the computation
             return self._engine.answer(given.value)
         except ModelError:
             raise
+        except RejectedError as error:
+            return _Failure(trouble=Trouble.QUESTION, message=str(error))
         except Exception as error:  # noqa: BLE001 - the engine knows what it means
-            trouble, message = self._engine.judge(error), f"{type(error).__name__}: {error}"
-        # The exception is gone, and with it the frames that hold the tensors of the batch.
-        given.drop()
-        if trouble is Trouble.DEVICE:
-            raise ModelError(f"the device fails: {message}\nwhat was answered is kept")
-        if trouble is Trouble.MEMORY:
-            self._engine.free()
-        if len(jobs) == 1:
-            return [_rejected(trouble, message)]
-        if trouble is Trouble.MEMORY:
-            self._remember(jobs)
+            message = f"{type(error).__name__}: {error}"
+            return _Failure(trouble=self._engine.judge(error), message=message)
+
+    def _halves(self, jobs: Sequence[Job]) -> Sequence[Answer | AnswerError]:
         middle = (len(jobs) + 1) // 2
         return [*self._answers(jobs[:middle]), *self._answers(jobs[middle:])]
 
+    def _too_large(self, jobs: Sequence[Job]) -> bool:
+        """Whether a batch that was put together earlier exceeds what has been learnt since."""
+        return self._most_tokens is not None and _tokens(jobs) > self._most_tokens
+
     def _remember(self, jobs: Sequence[Job]) -> None:
         """Later batches hold at most half as many tokens, padding included."""
-        tokens = len(jobs) * max(job.length for job in jobs)
+        tokens = _tokens(jobs)
         self._most_tokens = min(self._most_tokens or tokens, tokens // 2)
         _log.warning(
             "out of memory with %d questions together; going on with at most %d tokens at a time",
@@ -274,13 +295,24 @@ class _Prepared:
         self.value = self.error = None
 
 
-def _rejected(trouble: Trouble, message: str) -> RejectedError:
-    short = " ".join(message.split())[:500]
-    if trouble is Trouble.MEMORY:
-        return RejectedError(
-            f"does not fit into the memory, even alone: {short}", code="out-of-memory"
-        )
-    return RejectedError(f"cannot be computed: {short}", code="model-error")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failure:
+    """Why a batch was not computed."""
+
+    trouble: Trouble
+    message: str
+
+    def rejected(self) -> RejectedError:
+        short = " ".join(self.message.split())[:500]
+        if self.trouble is Trouble.MEMORY:
+            return RejectedError(
+                f"does not fit into the memory, even alone: {short}", code="out-of-memory"
+            )
+        return RejectedError(f"cannot be computed: {short}", code="model-error")
+
+
+def _tokens(jobs: Sequence[Job]) -> int:
+    return len(jobs) * max(job.length for job in jobs)
 
 
 def _cancel(batch: Sequence[_Waiting]) -> None:

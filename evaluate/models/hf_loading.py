@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,9 +222,7 @@ def _processor(path: str, config: Any, common: Mapping[str, Any]) -> Any:
         return _still_processor(path, config, common, error)
 
 
-def _still_processor(
-    path: str, config: Any, common: Mapping[str, Any], error: ImportError
-) -> Any:
+def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: ImportError) -> Any:
     """A processor without its video part, which needs torchvision and is never used here."""
     mapping = transformers.models.auto.processing_auto.PROCESSOR_MAPPING
     if type(config) not in mapping:
@@ -292,7 +289,7 @@ def _digest(value: Any) -> str:
 
 
 def _shown(path: str) -> str:
-    return f"hf/{path}" if not os.path.isabs(path) else path
+    return path if Path(path).is_absolute() else f"hf/{path}"
 
 
 def _short(error: BaseException) -> str:

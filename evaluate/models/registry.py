@@ -1,4 +1,4 @@
-"""Open a model by its name: ``openai/NAME``, ``baseline/RULE``, or one that a package brings.
+"""Open a model by its name: ``openai/NAME``, ``hf/PATH``, ``baseline/RULE``, or a package's own.
 
 A package adds a provider with an entry point in the group ``medrcube.models``; its name is the
 provider, its object a function ``(name, settings) -> Model``.
@@ -6,15 +6,21 @@ provider, its object a function ``(name, settings) -> Model``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.baseline import open_baseline
-from medrcube.evaluate.models.contract import Model
+from medrcube.evaluate.models.contract import Json, Model
+from medrcube.evaluate.models.hf_settings import LocalSettings
 
 ENTRY_POINTS = "medrcube.models"
 """Entry-point group of further providers."""
+
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds for one whole request to a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +34,9 @@ class ModelSettings:
         max_tokens: longest reply in tokens; ``None`` leaves it to the server.
         seed: seed of the sampling, where the server takes one, and of ``baseline/random``.
         timeout: seconds for one whole request.
+        logprobs: ask a server for the log-probability of each option's letter.
+        extra_body: further fields of the request to a server.
+        local: how to run a model on this machine.
     """
 
     base_url: str | None = None
@@ -35,7 +44,10 @@ class ModelSettings:
     temperature: float | None = 0.0
     max_tokens: int | None = 4096
     seed: int | None = None
-    timeout: float = 120.0
+    timeout: float = DEFAULT_TIMEOUT
+    logprobs: bool = False
+    extra_body: Mapping[str, Json] = field(default_factory=dict)
+    local: LocalSettings = field(default_factory=LocalSettings)
 
 
 def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
@@ -58,10 +70,14 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
         from medrcube.evaluate.models.openai import open_openai  # noqa: PLC0415 - needs an extra
 
         return open_openai(name, settings)
+    if provider == "hf":
+        from medrcube.evaluate.models.hf import open_hf  # noqa: PLC0415 - needs an extra
+
+        return open_hf(name, settings)
     found = entry_points(group=ENTRY_POINTS, name=provider)
     if not found:
         others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
-        known = ", ".join(["baseline", "openai", *others])
+        known = ", ".join(["baseline", "hf", "openai", *others])
         raise ModelError(f"no provider {provider!r}; expected one of: {known}")
     model: Model = next(iter(found)).load()(name, settings)
     return model

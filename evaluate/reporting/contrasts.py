@@ -48,6 +48,17 @@ def contrasts(run: Run) -> list[Contrast]:
     return shown
 
 
+def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Row | None, Row | None, Row | None]]:
+    """(number, run, image gain, image swap, order) of all questions, for runs that have any."""
+    rows = []
+    for number, run in enumerate(runs):
+        found = run.metrics.get("contrasts") or {}
+        gain, swap, order = (found[key]["global"] if key in found else None for key in _KEYS)
+        if gain or swap or order:
+            rows.append((number, run, gain, swap, order))
+    return rows
+
+
 def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Contrast:
     rows = [("All questions", found["global"]), *found["task"].items()]
     return Contrast(
@@ -55,19 +66,25 @@ def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Cont
     )
 
 
+_KEYS = ("image_gain", "image_swap", "position")
 _PAIRED = (
     (
         "image_gain",
         "Image gain",
-        "The same questions with the picture and without any. What is right without the picture "
-        "was not read off it.",
+        (
+            "The same questions with the picture and without any. What is right without the "
+            "picture was not read off it."
+        ),
         "without it",
     ),
     (
         "image_swap",
         "Image swap",
-        "The same questions with their own picture and with another one of the same cell. A model "
-        "that looks should lose with the other picture; one that answers by habit does not.",
+        (
+            "The same questions with their own picture and with another one of the same cell. A "
+            "model that looks should lose with the other picture; one that answers by habit does "
+            "not."
+        ),
         "with another one",
     ),
 )

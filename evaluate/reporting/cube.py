@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.evaluate.colours import Shade, shade, signed_shade
-from medrcube.evaluate.reporting.runs import FAILURE_GATE, Run, lost
+from medrcube.evaluate.reporting.runs import Run, lost
+from medrcube.evaluate.summary import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 Row = Mapping[str, Any]

@@ -101,7 +101,25 @@ def failures(runs: Sequence[Run], release: Benchmark | None) -> Failures:
     )
 
 
-def task_mark(task: Task) -> str:
+def filter_rules(runs: int) -> list[str]:
+    """Style selectors of the cards to hide, for each choice that the filters offer.
+
+    A model and an outcome chosen together ask for that outcome of that model.
+    """
+    outcomes = [outcome.value for outcome in SHOWN_OUTCOMES]
+    rules = [
+        f".browse:has(#task-{task.abbreviation}:checked) .card:not(.{_task_mark(task)})"
+        for task in Task
+    ]
+    rules += [f".browse:has(#outcome-{o}:checked) .card:not(.any-{o})" for o in outcomes]
+    for run in range(runs if runs > 1 else 0):
+        chosen = f".browse:has(#run-{run}:checked)"
+        rules.append(f"{chosen} .card:not(.run{run}-any)")
+        rules += [f"{chosen}:has(#outcome-{o}:checked) .card:not(.run{run}-{o})" for o in outcomes]
+    return rules
+
+
+def _task_mark(task: Task) -> str:
     """Style class of a task."""
     return f"t-{task.abbreviation}"
 
@@ -112,7 +130,7 @@ def _card(replies: Sequence[tuple[int, Result]], gallery: Gallery | None) -> Fai
     if gallery is not None:
         picture, why = gallery.take(replies[0][1])
     failed = [(number, result.outcome) for number, result in replies if _is_shown(result)]
-    marks = [task_mark(item.task)]
+    marks = [_task_mark(item.task)]
     marks += sorted({f"any-{outcome}" for _, outcome in failed})
     marks += [f"run{number}-any run{number}-{outcome}" for number, outcome in failed]
     return Failure(

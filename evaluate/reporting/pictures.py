@@ -7,6 +7,7 @@ import io
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from medrcube.evaluate.benchmark import Benchmark
 from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
@@ -61,7 +62,7 @@ class Gallery:
 
     def _new(self, path: Path, digest: str) -> tuple[int | None, str]:
         try:
-            picture = read_picture(path)
+            picture = read_picture(path, root=self.release.root)
         except UnusablePictureError:
             return None, "The release does not have this picture."
         if picture.sha256 != digest:

@@ -16,7 +16,7 @@ from medrcube.taxonomy import Task
 MOST_RUNS = 6
 """So many polygons are drawn; more could not be told apart."""
 
-_WIDTH, _HEIGHT, _RADIUS = 460.0, 400.0, 150.0
+_WIDTH, _HEIGHT, _RADIUS = 440.0, 400.0, 165.0
 _CENTRE = (_WIDTH / 2, _HEIGHT / 2)
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 
@@ -62,9 +62,7 @@ def _draw(
     runs: Sequence[Run], rows: Sequence[tuple[Task, float, Sequence[float | None]]]
 ) -> Markup:
     count = len(rows)
-    parts = [
-        svg.polygon([_at(i, count, ring) for i in range(count)], "ring") for ring in _RINGS
-    ]
+    parts = [svg.polygon([_at(i, count, ring) for i in range(count)], "ring") for ring in _RINGS]
     parts += [svg.line(_CENTRE, _at(i, count, 1.0), "spoke") for i in range(count)]
     chances = [_at(i, count, chance) for i, (_, chance, _) in enumerate(rows)]
     parts.append(svg.polygon(chances, "chance"))
@@ -75,7 +73,12 @@ def _draw(
             if (value := values[number]) is not None
         ]
         if len(places) == count:
-            parts.append(svg.polygon([place for place, _, _ in places], f"area r{number}"))
+            parts.append(
+                svg.polygon(
+                    [place for place, _, _ in places],
+                    f"{'area' if len(runs) <= 2 else 'outline'} r{number}",
+                )
+            )
         parts += [
             svg.mark(place, number, f"point r{number}", f"{run.label}, {task}: {100 * value:.1f} %")
             for place, task, value in places

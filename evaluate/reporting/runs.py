@@ -10,8 +10,8 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.run_folder import read_manifest
-from medrcube.evaluate.runner import FAILURE_GATE
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
+from medrcube.evaluate.summary import FAILURE_GATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,20 @@ class Run:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the run was broken off, so that more may come."""
-        return not self.manifest.get("ended")
+        """Whether the run was broken off or stopped, so that more may come."""
+        return not self.manifest["ended"] or self.stopped is not None
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the last session was stopped before its end."""
+        sessions = self.manifest.get("sessions") or [{}]
+        why: str | None = sessions[-1].get("stopped")
+        return why
+
+    @property
+    def versions(self) -> str:
+        """What the replies went through, by package."""
+        return ", ".join(f"{name} {of}" for name, of in self.manifest["versions"].items())
 
 
 def load_runs(folders: Sequence[Path]) -> list[Run]:

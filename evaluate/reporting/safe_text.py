@@ -36,7 +36,7 @@ def visible(text: str) -> Markup:
             left -= 1
             parts.append(_mark(characters))
         else:
-            parts.append(Markup(_NOT_SHOWN))
+            parts.append(escape(_NOT_SHOWN))
     return Markup("").join(parts)
 
 

@@ -57,11 +57,28 @@ def mark(place: Point, shape: int, css: str, said: str) -> Markup:
     return Markup('<polygon class="{}" points="{}">{}</polygon>').format(css, points, title)
 
 
+def square(corner: Point, side: float, css: str, said: str) -> Markup:
+    """A filled square with what it means."""
+    x, y, size = (number(value) for value in (*corner, side))
+    return Markup(
+        '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
+    ).format(css, x, y, size, size, said)
+
+
 def text(place: Point, words: str, css: str, anchor: str = "middle") -> Markup:
     """A label; ``anchor`` is ``start``, ``middle`` or ``end``."""
     return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
         css, number(place[0]), number(place[1]), anchor, words
     )
+
+
+def turned(place: Point, words: str, css: str) -> Markup:
+    """A label that reads upwards, centred on its place."""
+    x, y = number(place[0]), number(place[1])
+    return Markup(
+        '<text class="{}" x="{}" y="{}" text-anchor="middle" '
+        'transform="rotate(-90 {} {})">{}</text>'
+    ).format(css, x, y, x, y, words)
 
 
 def join(parts: Iterable[Markup]) -> Markup:

@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 
-from medrcube.evaluate.benchmark import Benchmark, load_benchmark
+from medrcube.evaluate.benchmark import Benchmark, Item, load_benchmark
+from medrcube.evaluate.conditions import Condition, Presentation, rotate
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.run_folder import Asked
 from medrcube.evaluate.runner import RetryPolicy
+from medrcube.taxonomy import Anatomy, Modality, Task
 
 FAST = RetryPolicy(attempts=3, rate_limited=20, first_wait=0.01, longest_wait=0.05)
 
@@ -197,12 +201,12 @@ def find_prompt(body: dict[str, Any]) -> str:
     return next(p["text"] for p in body["messages"][0]["content"] if p["type"] == "text")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def row():
     return make_row
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_release():
     return make_release
 
@@ -235,3 +239,62 @@ def fast() -> RetryPolicy:
 @pytest.fixture
 def load(tmp_path, write_release):
     return lambda *rows: load_benchmark(write_release(tmp_path / "r", list(rows)))
+
+
+def make_result(
+    name: str = "q0",
+    right: int | None = 1,
+    *,
+    outcome: Outcome | None = None,
+    choice: int | None = None,
+    picture: str | None = "p0",
+    count: int = 4,
+    condition: Condition = Condition.FULL,
+    turn: int = 0,
+    epoch: int = 0,
+    **axes: Any,
+) -> Result:
+    """One scored presentation; ``choice`` is the place of the chosen text, the key has place 0.
+
+    ``right`` none is a reply without a letter.
+    """
+    item = Item(
+        id=name,
+        dataset=axes.pop("dataset", "ALPHA"),
+        question="What is it?",
+        options=tuple((letter, f"text {letter}") for letter in "ABCD"[:count]),
+        key="A",
+        task=axes.pop("task", Task.DISEASE_DIAGNOSIS),
+        modality=axes.pop("modality", Modality.CT),
+        parts=axes.pop("parts", Anatomy.LUNGS),
+        image=None if picture is None else f"ALPHA/{picture}.png",
+        original_task=None,
+        restricted=False,
+    )
+    assert not axes
+    place = choice if choice is not None else {True: 0, False: 1, None: None}[right]
+    if outcome is None:
+        known = {None: Outcome.UNPARSED, 0: Outcome.CORRECT}
+        outcome = known.get(place, Outcome.WRONG)
+    if outcome not in {Outcome.CORRECT, Outcome.WRONG}:
+        place = None
+    shown = rotate(item, turn)
+    return Result(
+        asked=Asked(
+            presentation=Presentation(
+                item=shown, condition=condition, turn=turn, epoch=epoch, image=item.image
+            ),
+            subject=picture,
+            image_sha256=picture,
+            key=None if outcome is Outcome.MISSING_IMAGE else "k",
+        ),
+        outcome=outcome,
+        answer=None if place is None else "ABCD"[(place + turn) % count],
+        rule="test",
+        reply=None,
+    )
+
+
+@pytest.fixture(scope="session")
+def result():
+    return make_result

@@ -1,30 +1,17 @@
-"""Extraction: right or silent, never wrong; ``replies.jsonl`` holds the adversarial replies."""
+"""Extraction: what holds for every reply; the replies themselves are in ``test_replies``."""
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medrcube.evaluate.answers import extract
-from medrcube.evaluate.refusals import is_refusal
 from medrcube.evaluate.reasoning import strip_reasoning
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"), ("C", "Edema"), ("D", "Fracture"))
-CASES = [
-    json.loads(line)
-    for line in Path(__file__).with_name("replies.jsonl").read_text("utf-8").split("\n")
-    if line
-]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['kind']}: {case['reply'][:40]!r}")
-def test_a_reply_gives_the_letter_that_it_means_or_none(case):
-    assert extract(case["reply"], OPTIONS).letter == case["answer"]
 
 
 @pytest.mark.parametrize("reply", ["C", "Answer: C", "The answer is D.", "C. Edema", "(D)"])
@@ -65,7 +52,12 @@ def test_the_texts_of_the_items_own_options_decide(options, reply, letter):
         ("The answer is B", "declared"),
         ('{"answer": "B"}', "json"),
         ("\\boxed{B}", "boxed"),
-        ("There is a mass.", "option-text"),
+        ("A mass is seen.", "option-text"),
+        ("There is a mass.", "hint"),
+        ("A: no. B: yes. C: no. D: no.", "judged-list"),
+        ("A is incorrect; C", "last-sentence"),
+        ("Only B fits.", "singled-out"),
+        ("B > C > A", "ranked"),
         ("A or B", "left-open"),
         ("", "empty"),
         ("<think>B", "unclosed-reasoning"),
@@ -138,6 +130,83 @@ def test_thinking_never_decides(letter, thought):
     assert extract(reply, OPTIONS).letter == letter
 
 
+FORMS = (
+    "{L}", "({L})", "**{L}. {T}**", "Answer: {L}", "The answer is {L}.", "{L} is correct.",
+    "\\boxed{{{L}}}", '{{"answer": "{L}"}}', "答案是{L}", "Option {L}", "{T}", "I choose {L}. {T}.",
+    "<think>maybe</think>{L}", "The correct option is ({L}) {T}.", "The image shows {T}.",
+)  # fmt: skip
+REMARKS = (
+    "I looked at the picture closely.",
+    "Note: this is no medical advice.",
+    "The picture is of good quality.",
+    "Thank you for the question.",
+)
+WORDY = ("Pleural effusion", "Pneumothorax", "Cardiomegaly", "Atelectasis")
+
+
+def filled(form, letter, text):
+    return form.format(L=letter, T=text)
+
+
+@given(st.sampled_from(FORMS), st.permutations(WORDY), st.integers(0, 3))
+def test_options_in_another_order_move_the_letter_with_them(form, texts, place):
+    options = tuple(zip("ABCD", texts, strict=True))
+    reply = filled(form, *options[place])
+    assert extract(reply, options).letter == "ABCD"[place]
+
+
+@given(
+    st.sampled_from([form for form in FORMS if not form.startswith("<think>")]),
+    st.sampled_from(REMARKS),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_a_remark_beside_the_answer_changes_nothing(form, remark, place, before):
+    options = tuple(zip("ABCD", WORDY, strict=True))
+    reply = filled(form, *options[place])
+    reply = f"{remark}\n\n{reply}" if before else f"{reply}\n\n{remark}"
+    assert extract(reply, options).letter == "ABCD"[place]
+
+
+@given(
+    st.sampled_from(FORMS), st.integers(0, 3), st.sampled_from([str.upper, str.lower, str.title])
+)
+def test_the_case_of_the_words_changes_nothing(form, place, change):
+    options = tuple(zip("ABCD", WORDY, strict=True))
+    cased = form if form.startswith(("\\", "{{", "<")) else change(form)
+    reply = filled(cased.replace("{l}", "{L}").replace("{t}", "{T}"), *options[place])
+    assert extract(reply, options).letter == "ABCD"[place]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@given(reply=st.sampled_from(FORMS), text=st.sampled_from(["Pear", "Plum"]))
+def test_a_letter_beyond_the_options_is_never_given(count, reply, text):
+    options = tuple(zip("ABCD", WORDY, strict=True))[:count]
+    assert extract(filled(reply, "D", text), options).letter is None
+
+
+@pytest.mark.parametrize(
+    ("options", "reply", "letter"),
+    [
+        (["Edema", "Tumor"], "oedema", "A"),
+        (["Edema", "Tumor"], "A tumour is seen.", "B"),
+        (["Edema", "Tumor"], "Edma", None),
+        (["BI-RADS 3", "BI-RADS 4"], "birads 4", "B"),
+        (["Grade II", "Grade III"], "grade 3", "B"),
+        (["Grade II", "Grade III"], "grade 4", None),
+        (["T1-weighted", "T2-weighted"], "T2 weighted", "B"),
+        (["Behçet disease", "Crohn's disease"], "Crohns disease", "B"),
+        (["Behçet disease", "Crohn's disease"], "Behcet's disease", "A"),
+        (["Grade 1", "Grade I"], "Grade I", "B"),
+        (["が", "か"], "か", "B"),
+        (["No", "No finding"], "No finding.", "B"),
+        (["None of the above", "Mass"], "The answer is none of the above.", "A"),
+    ],
+)
+def test_a_text_may_differ_in_form_but_not_by_likeness(options, reply, letter):
+    assert extract(reply, tuple(zip("AB", options, strict=True))).letter == letter
+
+
 @pytest.mark.parametrize("options", [OPTIONS, tuple(zip("ABCD", "wxyz", strict=True))])
 @pytest.mark.parametrize("letter", "ABCD")
 def test_every_letter_is_read_alike(options, letter):
@@ -146,12 +215,18 @@ def test_every_letter_is_read_alike(options, letter):
 
 
 @pytest.mark.parametrize(
-    "piece", ["(", "A ", "\\boxed{", "<think>", "{", "option A ", "not ", "答案", "A, ", "<answer>"]
-)
+    "piece",
+    [
+        "(", "A ", "\\boxed{", "<think>", "{", "option A ", "not ", "答案", "A, ", "<answer>",
+        "A is ", "| A ", "**", "~~", "- [ ] ", "the answer to ", "A > ", "only A ", "if ",
+        "A: no. ", "\n", "image shows ", "(A) ", "\u274c ", "[answer]", '{"a":', "Edema ",
+        "A. Normal\n", "a, ", "1st: ",
+    ],
+)  # fmt: skip
 def test_a_model_that_loops_does_not_hold_up_scoring(piece):
     started = time.perf_counter()
-    extract(piece * (40_000 // len(piece)), OPTIONS)
-    assert time.perf_counter() - started < 5
+    extract(piece * (200_000 // len(piece)), OPTIONS)
+    assert time.perf_counter() - started < 10
 
 
 def test_a_closing_tag_alone_ends_the_thinking():
@@ -160,15 +235,3 @@ def test_a_closing_tag_alone_ends_the_thinking():
 
 def test_text_before_the_thinking_is_kept():
     assert strip_reasoning("Answer: B <think>hm</think>").text.startswith("Answer: B")
-
-
-@pytest.mark.parametrize(
-    "reply",
-    ["I'm sorry, I can't assist with that.", "I cannot diagnose images.", "抱歉,我无法回答。"],
-)
-def test_a_refusal_is_told_apart(reply):
-    assert is_refusal(reply)
-
-
-def test_an_undecided_reply_is_no_refusal():
-    assert not is_refusal("A and B are both possible.")

@@ -63,7 +63,7 @@ def test_the_page_is_well_formed_and_loads_nothing(report, row):
     page = Page(text)
     assert not {"script", "link", "iframe", "object", "form"} & set(page.tags)
     assert all(value.startswith("data:image/") for name, value in page.attributes if name == "src")
-    assert not re.search(r"url\(|@import|https?://", text)
+    assert not re.search(r"url\((?!data:image/)|@import|https?://", text)
     assert "default-src 'none'" in text
 
 
@@ -110,16 +110,6 @@ def test_a_picture_that_is_not_the_one_asked_is_not_shown(report, row, tmp_path)
     picture.write_bytes(picture.read_bytes() + b"x")
     write_report([tmp_path / "baseline-first"], tmp_path / "two.html", tmp_path / "r")
     assert "data:image" not in (tmp_path / "two.html").read_text()
-
-
-def test_examples_come_from_every_modality(report, row):
-    rows = [
-        row(n, modality=modality)
-        for n, modality in enumerate(["X-ray", "CT", "MRI", "Ultrasound"] * 6)
-    ]
-    shown = re.findall(r'alt="(\S+) picture', report(rows))
-    assert len(shown) == 6
-    assert set(shown) == {"X-ray", "CT", "MRI", "Ultrasound"}
 
 
 def test_lost_questions_are_announced_and_kept_apart(report, row, write_release, tmp_path):

@@ -16,33 +16,9 @@ import pytest
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.attempts import open_log, read_attempts
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.models.contract import RejectedError, Reply, TransientError
+from medrcube.evaluate.models.contract import RejectedError, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.runner import run_evaluation
-
-
-class Scripted:
-    """A model in the same process that counts what it is asked."""
-
-    name = "scripted/1"
-
-    def __init__(self, script=lambda _request: "A", identity="1"):
-        self.script = script
-        self.identity = {"adapter": "scripted", "version": identity}
-        self.asked = []
-        self.now = self.most = 0
-
-    async def answer(self, request):
-        self.asked.append(request)
-        self.now += 1
-        self.most = max(self.most, self.now)
-        await asyncio.sleep(0.002)
-        self.now -= 1
-        text = self.script(request)
-        return Reply(text=text, finish_reason="stop", usage={}, model="s", latency=0.0)
-
-    async def close(self):
-        """Nothing to close."""
 
 
 def outcomes(run):
@@ -50,96 +26,98 @@ def outcomes(run):
     return {row["id"]: row["outcome"] for row in rows}
 
 
-def test_every_item_is_asked_once(benchmark, tmp_path):
-    model = Scripted()
+def test_every_item_is_asked_once(benchmark, tmp_path, scripted):
+    model = scripted()
     summary = run_evaluation(benchmark, model, tmp_path / "run")
     assert sorted(r.item for r in model.asked) == sorted(i.name for i in benchmark.items)
     assert (summary.asked, summary.answered, summary.exit_code) == (8, 8, 0)
 
 
-def test_questions_on_one_picture_stand_together(load, row, tmp_path):
+def test_questions_on_one_picture_stand_together(load, row, tmp_path, scripted):
     rows = [row(n, image_path=f"pictures/{n % 2}.png") for n in range(6)]
-    model = Scripted()
+    model = scripted()
     run_evaluation(load(*rows), model, tmp_path / "run", max_connections=1)
     digests = [request.picture.sha256 for request in model.asked]
     assert digests == sorted(digests, key=digests.index)
     assert len(set(digests)) == 2
 
 
-def test_the_pool_is_bounded_and_full(benchmark, tmp_path):
-    model = Scripted()
+def test_the_pool_is_bounded_and_full(benchmark, tmp_path, scripted):
+    model = scripted()
     run_evaluation(benchmark, model, tmp_path / "run", max_connections=3)
     assert model.most == 3
 
 
-def test_a_second_run_asks_nothing(benchmark, tmp_path):
-    run_evaluation(benchmark, Scripted(), tmp_path / "run")
+def test_a_second_run_asks_nothing(benchmark, tmp_path, scripted):
+    run_evaluation(benchmark, scripted(), tmp_path / "run")
     before = (tmp_path / "run/metrics.json").read_bytes()
-    again = Scripted()
+    again = scripted()
     summary = run_evaluation(benchmark, again, tmp_path / "run")
     assert (again.asked, summary.reused, summary.answered) == ([], 8, 0)
     assert (tmp_path / "run/metrics.json").read_bytes() == before
 
 
-def test_a_limit_draws_a_sample_that_a_larger_limit_keeps(benchmark, tmp_path):
-    few, more = Scripted(), Scripted()
+def test_a_limit_draws_a_sample_that_a_larger_limit_keeps(benchmark, tmp_path, scripted):
+    few, more = scripted(), scripted()
     run_evaluation(benchmark, few, tmp_path / "run", limit=3)
     summary = run_evaluation(benchmark, more, tmp_path / "run", limit=5)
     assert (len(few.asked), len(more.asked), summary.reused) == (3, 2, 3)
 
 
-def test_an_item_without_picture_is_never_asked(load, row, release, tmp_path):
+def test_an_item_without_picture_is_never_asked(load, row, release, tmp_path, scripted):
     (release / "ALPHA/pictures/p0.png").unlink()
-    model = Scripted()
+    model = scripted()
     summary = run_evaluation(load_benchmark(release), model, tmp_path / "run")
     assert not {"ALPHA/q000", "ALPHA/q001"} & {request.item for request in model.asked}
     assert outcomes(tmp_path / "run")["q000"] == "missing-image"
     assert (summary.missing, summary.too_many_failures, summary.exit_code) == (2, True, 3)
 
 
-def test_an_item_that_names_no_picture_is_never_asked(load, row, tmp_path):
-    model = Scripted()
+def test_an_item_that_names_no_picture_is_never_asked(load, row, tmp_path, scripted):
+    model = scripted()
     run_evaluation(load(row(0, image_path=None), row(1)), model, tmp_path / "run")
     assert [request.item for request in model.asked] == ["ALPHA/q001"]
 
 
-def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fast):
+def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fast, scripted):
     def refuse_one(request):
         if request.item == "ALPHA/q003":
             raise RejectedError("too large", code="413")
         return "A"
 
-    summary = run_evaluation(benchmark, Scripted(refuse_one), tmp_path / "run", retry=fast)
+    summary = run_evaluation(benchmark, scripted(refuse_one), tmp_path / "run", retry=fast)
     assert (summary.failed, outcomes(tmp_path / "run")["q003"]) == (1, "failed")
-    healed = Scripted()
+    healed = scripted()
     run_evaluation(benchmark, healed, tmp_path / "run", retry=fast)
     assert [request.item for request in healed.asked] == ["ALPHA/q003"]
     assert outcomes(tmp_path / "run")["q003"] == "wrong"
 
 
-def test_a_transient_error_is_repeated_and_bounded(benchmark, tmp_path, fast):
+def test_a_transient_error_is_repeated_and_bounded(benchmark, tmp_path, fast, scripted):
     def down_for_one(request):
         if request.item == "ALPHA/q003":
             raise TransientError("busy", code="500")
         return "A"
 
-    model = Scripted(down_for_one)
+    model = scripted(down_for_one)
     run_evaluation(benchmark, model, tmp_path / "run", retry=fast)
     assert sum(r.item == "ALPHA/q003" for r in model.asked) == fast.attempts
 
 
-def test_a_run_stops_when_nobody_answers(load, row, tmp_path, fast):
-    def down(_request):
-        raise TransientError("connection refused", code="connection")
+def test_a_run_stops_when_nobody_answers_any_more(load, row, tmp_path, fast, scripted):
+    def dies(request):
+        if request.item != "ALPHA/q000":
+            raise TransientError("connection refused", code="connection")
+        return "A"
 
-    model = Scripted(down)
+    model = scripted(dies)
     benchmark = load(*(row(n) for n in range(60)))
     with pytest.raises(ModelError, match=r"in a row failed.*connection refused"):
         run_evaluation(benchmark, model, tmp_path / "run", retry=fast, max_connections=2)
     assert len({request.item for request in model.asked}) < 20
 
 
-def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, fast):
+def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, fast, scripted):
     def refuse_most(request):
         if request.item != "ALPHA/q000":
             raise RejectedError("no", code="400")
@@ -147,12 +125,12 @@ def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, f
 
     benchmark = load(*(row(n) for n in range(30)))
     summary = run_evaluation(
-        benchmark, Scripted(refuse_most), tmp_path / "run", retry=fast, max_connections=1
+        benchmark, scripted(refuse_most), tmp_path / "run", retry=fast, max_connections=1
     )
     assert summary.failed == 29
 
 
-def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast):
+def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast, scripted):
     def every_second(request):
         if int(request.item[-3:]) % 2:
             raise TransientError("busy", code="500")
@@ -160,12 +138,12 @@ def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast):
 
     benchmark = load(*(row(n) for n in range(40)))
     summary = run_evaluation(
-        benchmark, Scripted(every_second), tmp_path / "run", retry=fast, max_connections=1
+        benchmark, scripted(every_second), tmp_path / "run", retry=fast, max_connections=1
     )
     assert (summary.answered, summary.failed, summary.exit_code) == (20, 20, 3)
 
 
-def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path):
+def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path, scripted):
     replies = iter("AAA")
 
     def revoked(_request):
@@ -175,16 +153,16 @@ def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path
         return text
 
     with pytest.raises(ModelError, match="key revoked"):
-        run_evaluation(benchmark, Scripted(revoked), tmp_path / "run", max_connections=1)
-    summary = run_evaluation(benchmark, Scripted(), tmp_path / "run")
+        run_evaluation(benchmark, scripted(revoked), tmp_path / "run", max_connections=1)
+    summary = run_evaluation(benchmark, scripted(), tmp_path / "run")
     assert summary.reused == 3
 
 
 @pytest.mark.parametrize("part", ["model", "dataset"])
-def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, part):
-    run_evaluation(benchmark, Scripted(), tmp_path / "run")
+def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, part, scripted):
+    run_evaluation(benchmark, scripted(), tmp_path / "run")
     before = {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()}
-    model = Scripted(identity="2" if part == "model" else "1")
+    model = scripted(identity="2" if part == "model" else "1")
     if part == "dataset":
         (release / "ALPHA/pictures/p0.png").unlink()
     with pytest.raises(WorkspaceError, match=f"begun with another {part}"):
@@ -193,27 +171,32 @@ def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, par
     assert model.asked == []
 
 
-def test_a_folder_that_is_no_run_is_left_alone(benchmark, tmp_path):
+def test_a_folder_that_is_no_run_is_left_alone(benchmark, tmp_path, scripted):
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(WorkspaceError, match="no run"):
-        run_evaluation(benchmark, Scripted(), tmp_path)
+        run_evaluation(benchmark, scripted(), tmp_path)
 
 
-def test_a_picture_that_changes_meanwhile_stops_the_run(benchmark, tmp_path):
-    _ = benchmark.digest
+def test_a_picture_that_changes_meanwhile_stops_the_run(benchmark, tmp_path, scripted):
     picture = benchmark.root / "ALPHA/pictures/p3.png"
-    picture.write_bytes(picture.read_bytes() + b"x")
+
+    def change(_request):
+        picture.write_bytes(picture.read_bytes() + b"x")
+        return "A"
+
+    model = scripted(change)
     with pytest.raises(ReleaseError, match="changed while"):
-        run_evaluation(benchmark, Scripted(), tmp_path / "run")
+        run_evaluation(benchmark, model, tmp_path / "run", max_connections=1)
+    assert not any(request.item in {"ALPHA/q006", "ALPHA/q007"} for request in model.asked)
 
 
-def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_path):
+def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_path, scripted):
     run = tmp_path / "run"
-    run_evaluation(benchmark, Scripted(), run)
+    run_evaluation(benchmark, scripted(), run)
     path = run / "attempts.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    model = Scripted()
+    model = scripted()
     run_evaluation(benchmark, model, run)
     assert len(model.asked) == 1
     records = list(read_attempts(path))
@@ -227,14 +210,14 @@ def test_a_torn_last_line_is_passed_over_by_a_reader(tmp_path):
     assert list(read_attempts(path)) == [{"key": 1}]
 
 
-def test_a_damaged_line_in_the_middle_is_named(benchmark, tmp_path):
+def test_a_damaged_line_in_the_middle_is_named(benchmark, tmp_path, scripted):
     run = tmp_path / "run"
-    run_evaluation(benchmark, Scripted(), run)
+    run_evaluation(benchmark, scripted(), run)
     path = run / "attempts.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], b"garbage\n", *lines[1:]]))
     with pytest.raises(WorkspaceError, match=r"attempts\.jsonl:2"):
-        run_evaluation(benchmark, Scripted(), run)
+        run_evaluation(benchmark, scripted(), run)
 
 
 def test_two_processes_cannot_write_to_one_run(tmp_path):
@@ -304,9 +287,9 @@ def test_kill_9_loses_only_what_was_under_way(write_release, row, tmp_path, serv
     assert len(server.requests) - asked == 20
 
 
-def test_progress_tells_what_was_reused_and_what_is_done(benchmark, tmp_path):
-    run_evaluation(benchmark, Scripted(), tmp_path / "run", limit=3)
+def test_progress_tells_what_was_reused_and_what_is_done(benchmark, tmp_path, scripted):
+    run_evaluation(benchmark, scripted(), tmp_path / "run", limit=3)
     seen = []
-    run_evaluation(benchmark, Scripted(), tmp_path / "run", on_progress=seen.append)
+    run_evaluation(benchmark, scripted(), tmp_path / "run", on_progress=seen.append)
     assert (seen[0].reused, seen[0].total, seen[0].done) == (3, 8, 0)
     assert seen[-1].done == 5

@@ -1,0 +1,190 @@
+"""How likely a model finds each option: by its letter, or by its text.
+
+By letter one pass over question and picture is enough for all options. By text each option needs
+a few tokens more; question and picture are computed once and kept where the model's cache allows
+it, which is tried on the first question rather than believed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+TOLERANCE = {"float32": 1e-3}
+"""How far the two ways to score a text may be apart, in nats a token, by number format."""
+
+ROUGH_TOLERANCE = 0.1
+"""The same for the formats of 16 bits."""
+
+_log = logging.getLogger(__name__)
+
+
+def letters(
+    tokenizer: Any, text: str, options: Sequence[tuple[str, str]]
+) -> dict[str, tuple[int, ...]]:
+    """First tokens of a reply that begins with each option's letter, with and without a blank.
+
+    A spelling that begins with the same token for two letters says nothing and is left out.
+    Empty when no spelling tells the letters apart.
+    """
+    found: dict[str, tuple[int, ...]] = {letter: () for letter, _ in options}
+    for blank in ("", " "):
+        tokens = {letter: continuation(tokenizer, text, blank + letter)[:1] for letter in found}
+        firsts = [one[0] for one in tokens.values() if one]
+        if len(set(firsts)) == len(found):
+            found = {k: tuple(dict.fromkeys((*v, *tokens[k]))) for k, v in found.items()}
+    all_tokens = list(itertools.chain.from_iterable(found.values()))
+    told_apart = all_tokens and len(set(all_tokens)) == len(all_tokens)
+    return found if told_apart else {}
+
+
+def continuation(tokenizer: Any, text: str, more: str) -> list[int]:
+    """The tokens by which ``more`` goes on from ``text``.
+
+    Where both melt into one token at the border, those of ``more`` alone.
+    """
+    before = tokenizer(text, add_special_tokens=False)["input_ids"]
+    after = tokenizer(text + more, add_special_tokens=False)["input_ids"]
+    if after[: len(before)] == before:
+        return list(after[len(before) :])
+    return list(tokenizer(more, add_special_tokens=False)["input_ids"])
+
+
+def best(scores: Mapping[str, float]) -> str:
+    """The option with the highest score; the first of several."""
+    return max(scores, key=lambda letter: scores[letter])
+
+
+class FirstToken:
+    """Watches a generation and keeps the log-probabilities of its first token."""
+
+    def __init__(self) -> None:
+        self._seen: Any = None
+
+    def __call__(self, ids: Any, scores: Any) -> Any:
+        """Called by transformers at each token with its scores, which stay as they are."""
+        del ids
+        if self._seen is None:
+            self._seen = torch.log_softmax(scores.float(), dim=-1).cpu()
+        return scores
+
+    def scores(self, row: int, spellings: Mapping[str, Sequence[int]]) -> dict[str, float]:
+        """Log-probability of each letter: of any of its spellings."""
+        return {
+            letter: float(torch.logsumexp(self._seen[row, list(tokens)], dim=0))
+            for letter, tokens in spellings.items()
+        }
+
+
+class TextScorer:
+    """Mean log-probability of the tokens of each option after a question.
+
+    Args:
+        model: computes logits.
+        dtype: number format of its weights.
+    """
+
+    def __init__(self, *, model: Any, dtype: Any) -> None:
+        self._model = model
+        self._tolerance = TOLERANCE.get(str(dtype).removeprefix("torch."), ROUGH_TOLERANCE)
+        self._keeps_prefix: bool | None = None
+
+    def scores(
+        self, inputs: Mapping[str, Any], options: Mapping[str, Sequence[int]]
+    ) -> dict[str, float]:
+        """Score the options of one question.
+
+        Args:
+            inputs: the processor's tensors for one question, without padding.
+            options: tokens of each option, at least one.
+        """
+        # Without a picture there is little to save, and some models then go on from the positions
+        # of the last picture that they saw.
+        way = _each_whole
+        if any(value.is_floating_point() for value in inputs.values()):
+            if self._keeps_prefix is None:
+                self._keeps_prefix = self._prefix_holds(inputs, options)
+            way = _after_prefix if self._keeps_prefix else _each_whole
+        found = way(self._model, inputs, list(options.values()))
+        return dict(zip(options, found, strict=True))
+
+    def _prefix_holds(
+        self, inputs: Mapping[str, Any], options: Mapping[str, Sequence[int]]
+    ) -> bool:
+        tokens = list(options.values())
+        plain = _each_whole(self._model, inputs, tokens)
+        try:
+            kept = _after_prefix(self._model, inputs, tokens)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - caches differ from model to model
+            _log.info("the prefix is computed anew for each option: %r", error)
+            return False
+        pairs = zip(plain, kept, strict=True)
+        return all(math.isclose(a, b, rel_tol=0, abs_tol=self._tolerance) for a, b in pairs)
+
+
+def _each_whole(
+    model: Any, inputs: Mapping[str, Any], options: Sequence[Sequence[int]]
+) -> list[float]:
+    """One pass for each option over question, picture and option: right for every model."""
+    ids = inputs["input_ids"]
+    found = []
+    for tokens in options:
+        more = torch.tensor([list(tokens)], device=ids.device)
+        whole = {
+            name: torch.cat([value, _extension(name, value, more)], dim=1)
+            if _is_per_token(value, ids)
+            else value
+            for name, value in inputs.items()
+        }
+        logits = model(**whole, use_cache=False).logits[0, ids.shape[1] - 1 : -1]
+        found.append(_mean(logits, more[0]))
+    return found
+
+
+def _after_prefix(
+    model: Any, inputs: Mapping[str, Any], options: Sequence[Sequence[int]]
+) -> list[float]:
+    """One pass over question and picture, and one over all options at once behind it."""
+    ids = inputs["input_ids"]
+    last_only = "logits_to_keep" in inspect.signature(model.forward).parameters
+    prefix = model(**inputs, use_cache=True, **({"logits_to_keep": 1} if last_only else {}))
+    first = prefix.logits[0, -1:]
+    longest = max(map(len, options))
+    if longest == 1:
+        return [_mean(first, torch.tensor(tokens, device=ids.device)) for tokens in options]
+    cache = prefix.past_key_values
+    cache.batch_repeat_interleave(len(options))
+    # Blanks stand behind the option, where nothing that counts can see them: no mask is needed.
+    more = torch.zeros((len(options), longest), dtype=ids.dtype, device=ids.device)
+    for row, tokens in enumerate(options):
+        more[row, : len(tokens)] = torch.tensor(tokens, device=ids.device)
+    logits = model(input_ids=more, past_key_values=cache, use_cache=True).logits
+    return [
+        _mean(torch.cat([first, logits[row, : len(tokens) - 1]]), more[row, : len(tokens)])
+        for row, tokens in enumerate(options)
+    ]
+
+
+def _is_per_token(value: Any, ids: Any) -> bool:
+    return bool(value.shape[:2] == ids.shape) and not value.is_floating_point()
+
+
+def _extension(name: str, value: Any, more: Any) -> Any:
+    if name == "input_ids":
+        return more
+    # Written text is no picture, and every token of it may be seen.
+    filled = torch.ones_like if name == "attention_mask" else torch.zeros_like
+    return filled(more).to(value.dtype)
+
+
+def _mean(logits: Any, tokens: Any) -> float:
+    each = torch.log_softmax(logits.float(), dim=-1).gather(1, tokens[:, None])
+    return float(each.mean())

@@ -1,0 +1,120 @@
+"""Read what a chat-completions endpoint sends back; nothing in it is trusted to have its form."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from medrcube.endpoints import one_line
+from medrcube.evaluate.models.contract import Reply, TransientError
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_AROUND = " \t\n▁Ġ([*\"'"
+"""What may stand before a letter within one token: spaces as vocabularies write them, brackets."""
+
+
+def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float) -> Reply:
+    """The reply in the body of a successful response.
+
+    Args:
+        data: the body.
+        model: name to give where the endpoint tells none.
+        letters: letters of the options, for their scores.
+        latency: seconds since sending.
+
+    Raises:
+        TransientError: it is no chat completion, or has no text.
+    """
+    body = _mapping(_json(data), data)
+    choice = _mapping(_first(body.get("choices"), data), data)
+    message = _mapping(choice.get("message"), data)
+    usage = _usage(body.get("usage"))
+    reason = choice.get("finish_reason")
+    reason = reason if isinstance(reason, str) and reason else "stop"
+    text, refusal = _text(message.get("content"), data), message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        text, reason = refusal, "refusal"
+    elif not text.strip() and reason not in {"length", "content_filter"}:
+        raise TransientError(
+            f"reply without text (finish reason {one_line(reason)!r})",
+            code="empty-reply",
+            usage=usage,
+        )
+    return Reply(
+        text=text,
+        finish_reason=reason,
+        usage=usage,
+        scores=_scores(choice.get("logprobs"), letters),
+        model=_name(body) or model,
+        latency=latency,
+    )
+
+
+def _json(data: str) -> object:
+    try:
+        found: object = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _malformed(data) from None
+    return found
+
+
+def _mapping(value: object, data: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _malformed(data)
+    return value
+
+
+def _first(value: object, data: str) -> object:
+    if not isinstance(value, list) or not value:
+        raise _malformed(data)
+    return value[0]
+
+
+def _text(content: object, data: str) -> str:
+    """The visible text; some servers send it in parts, and none at all with a refusal."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise _malformed(data)
+    return "".join(map(str, texts))
+
+
+def _usage(found: object) -> dict[str, int]:
+    counts = found if isinstance(found, dict) else {}
+    return {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    """Model and build as the provider names them."""
+    names = (body.get("model"), body.get("system_fingerprint"))
+    return "@".join(name for name in names if isinstance(name, str) and name)
+
+
+def _scores(logprobs: object, letters: Sequence[str]) -> dict[str, float]:
+    """Log-probability of each letter as the first token, summed over the ways to write it."""
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    first = tokens[0] if isinstance(tokens, list) and tokens else None
+    top = first.get("top_logprobs") if isinstance(first, dict) else None
+    found: dict[str, list[float]] = {}
+    for one in top if isinstance(top, list) else ():
+        token, value = (one.get("token"), one.get("logprob")) if isinstance(one, dict) else (0, 0)
+        letter = token.lstrip(_AROUND) if isinstance(token, str) else ""
+        if letter in letters and isinstance(value, (int, float)) and math.isfinite(value):
+            found.setdefault(letter, []).append(float(value))
+    return {letter: _log_sum(found[letter]) for letter in letters if letter in found}
+
+
+def _log_sum(values: list[float]) -> float:
+    most = max(values)
+    return most + math.log(math.fsum(math.exp(value - most) for value in values))
+
+
+def _malformed(data: str) -> TransientError:
+    found = one_line(data[:2000])
+    return TransientError(f"reply is no chat completion: {found}", code="malformed")

@@ -1,0 +1,162 @@
+"""Which cells go together over the models: is a region an island?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.colours import Shade, signed_shade
+from medrcube.evaluate.reporting import svg
+from medrcube.evaluate.reporting.runs import Run
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+FEWEST_RUNS = 3
+STEPS = 11
+"""Shades of the drawing, from -1 to 1."""
+
+_CELL, _LABELS, _TOP = 13.0, 176.0, 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Square:
+    """One correlation in a table: its number, its colours, and everything about it in a line."""
+
+    text: str
+    shade: Shade | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """What the section shows.
+
+    Attributes:
+        problem: why there is nothing else, or nothing.
+        regions: (region, squares) of the runs.
+        published: the same of the published table.
+        picture: every cell against every other.
+        models: how many runs.
+        cells: how many cells are large enough.
+        items: how many questions all runs answered.
+    """
+
+    problem: str = ""
+    regions: Sequence[tuple[str, Sequence[Square]]] = ()
+    published: Sequence[tuple[str, Sequence[Square]]] = ()
+    picture: Markup | None = None
+    models: int = 0
+    cells: int = 0
+    items: int = 0
+
+
+def correlation(runs: Sequence[Run]) -> Correlation | None:
+    """The section; ``None`` for fewer than three runs, or runs of several benchmarks."""
+    if len(runs) < FEWEST_RUNS or len({run.benchmark for run in runs}) > 1:
+        return None
+    try:
+        from medrcube.evaluate.correlation import (  # noqa: PLC0415 - needs numpy and scipy
+            published_correlations,
+            slice_correlations,
+        )
+
+        found = slice_correlations({run.label: run.results for run in runs})
+        published = published_correlations()
+    except ImportError as error:
+        return Correlation(problem=f"This needs {error.name}, which is not installed here.")
+    except WorkspaceError as error:
+        return Correlation(problem=f"Not computed: {error}.")
+    return Correlation(
+        regions=_regions(found["by_region"]),
+        published=_published(published),
+        picture=_draw(found),
+        models=len(found["models"]),
+        cells=len(found["names"]),
+        items=found["items"],
+    )
+
+
+def _regions(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Square]]]:
+    found = {frozenset((row["first"], row["second"])): row for row in rows}
+    names = [one.value for one in Anatomy if any(one.value in pair for pair in found)]
+    return [(a, [_region(a, b, found.get(frozenset((a, b)))) for b in names]) for a in names]
+
+
+def _region(first: str, second: str, row: Mapping[str, Any] | None) -> Square:
+    name = f"{first} with {second}" if first != second else f"{first} with itself"
+    if row is None:
+        return Square(text="", shade=None, said=f"{name}: no two cells are large enough")
+    return Square(
+        text=_number(row["r"]),
+        shade=signed_shade(row["r"]),
+        said=f"{name}: mean r {_number(row['r'])} over {row['pairs']} pairs of cells"
+        f"{_interval(row['interval'])}",
+    )
+
+
+def _published(found: Mapping[str, Any]) -> list[tuple[str, list[Square]]]:
+    names = [name for (name,) in found["names"]]
+    table = []
+    for i, first in enumerate(names):
+        squares = []
+        for j, second in enumerate(names):
+            r = found["r"][i][j]
+            said = f"{first} with {second}: "
+            said += (
+                "itself" if i == j else f"r {_number(r)}{_interval(found['interval_models'][i][j])}"
+            )
+            shade = None if r is None else signed_shade(r)
+            squares.append(Square(text="" if r is None else _number(r), shade=shade, said=said))
+        table.append((first, squares))
+    return table
+
+
+def _draw(found: Mapping[str, Any]) -> Markup:
+    """Every cell against those above it; cells of one region stand together."""
+    order = sorted(range(len(found["names"])), key=lambda i: _place(found["names"][i]))
+    names = [found["names"][i] for i in order]
+    count = len(names)
+    parts = []
+    for row, i in enumerate(order):
+        y = _TOP + row * _CELL
+        parts.append(svg.text((_LABELS - 6, y + 10), _short(names[row]), "tiny", "end"))
+        for column, j in enumerate(order[:row]):
+            r = found["r"][i][j]
+            step = "none" if r is None else f"s{round((r + 1) / 2 * (STEPS - 1))}"
+            said = f"{_short(names[row])} with {_short(names[column])}: "
+            said += "not defined" if r is None else f"r {_number(r)}"
+            place = (_LABELS + column * _CELL, y)
+            parts.append(svg.square(place, _CELL - 1, step, said))
+    for row in range(1, count):
+        if names[row][2] != names[row - 1][2]:
+            y = _TOP + row * _CELL - 0.5
+            parts.append(svg.line((0, y), (_LABELS + row * _CELL, y), "spoke"))
+    said = f"Correlation of accuracies over models for every two of {count} cells"
+    return svg.drawing(_LABELS + count * _CELL, _TOP + count * _CELL + 4, said, parts)
+
+
+def _place(name: Sequence[str]) -> tuple[int, int, int]:
+    task, modality, parts = name
+    return (
+        [one.value for one in Anatomy].index(parts),
+        [one.value for one in Modality].index(modality),
+        [one.value for one in Task].index(task),
+    )
+
+
+def _short(name: Sequence[str]) -> str:
+    task, modality, parts = name
+    return f"{parts} · {modality} · {Task(task).abbreviation}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\u2212")
+
+
+def _interval(interval: Sequence[float] | None) -> str:
+    if interval is None:
+        return ""
+    return f" (95 % interval over models {_number(interval[0])} to {_number(interval[1])})"

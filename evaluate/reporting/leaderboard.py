@@ -1,0 +1,135 @@
+"""The runs above the published table: two blocks of rows, never one ranking.
+
+The published numbers are of the published questions. A rebuilt release fills the same cube with
+other questions on other pictures, so its accuracies stand beside them and not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.evaluate import published
+from medrcube.evaluate.reporting.runs import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One cell.
+
+    Attributes:
+        value: accuracy from 0 to 1, or ``None`` where nothing was asked.
+        n: how many questions of a run it is of; ``None`` in a published row.
+        small: whether those are few.
+        best: whether no other published model has more.
+        misprint: what the rest of the row says of a misprinted cell, or nothing.
+    """
+
+    value: float | None
+    n: int | None = None
+    small: bool = False
+    best: bool = False
+    misprint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """The table.
+
+    Attributes:
+        columns: (title, abbreviations with their full names) of each group of columns.
+        runs: (run, what it was asked, cells).
+        models: (name, cells) of the published models, best overall first, then the guesser.
+        shared: what all runs were asked, where it is the same.
+        same_test: whether every run has as many questions in each column as the published table.
+    """
+
+    columns: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    runs: Sequence[tuple[Run, str, Sequence[Entry]]]
+    models: Sequence[tuple[str, Sequence[Entry]]]
+    shared: str
+    same_test: bool
+
+
+def leaderboard(runs: Sequence[Run]) -> Leaderboard:
+    """The runs and the published rows."""
+    models = published.models()
+    best = {column: max(row.printed[column] for row in models) for column in published.COUNTS}
+    guesser = [row for row in published.rows() if row.model == published.RANDOM]
+    return Leaderboard(
+        columns=_COLUMNS,
+        runs=[(run, _asked(run), _own_cells(run)) for run in runs],
+        models=[
+            (row.model, _printed_cells(row, best if row in models else {}))
+            for row in (*models, *guesser)
+        ],
+        shared=_asked(runs[0]) if len({_asked(run) for run in runs}) == 1 else "",
+        same_test=all(_is_published_size(run) for run in runs),
+    )
+
+
+def _asked(run: Run) -> str:
+    if _is_published_size(run):
+        return "as many questions in every column as published"
+    return f"{run.total['n']:,} questions of benchmark {run.benchmark[:8]}"
+
+
+def _own_cells(run: Run) -> list[Entry]:
+    return [_own_cell(group) for group in _groups(run).values()]
+
+
+def _own_cell(group: Mapping[str, Any] | None) -> Entry:
+    if not group:
+        return Entry(value=None, n=0)
+    return Entry(value=group["accuracy"], n=group["n"], small=group["small"])
+
+
+def _printed_cells(row: published.PublishedRow, best: Mapping[str, float]) -> list[Entry]:
+    return [
+        Entry(
+            value=row.printed[column] / 100,
+            best=row.printed[column] == best.get(column),
+            misprint=_misprint(row.model, column),
+        )
+        for column in published.COUNTS
+    ]
+
+
+def _misprint(model: str, column: str) -> str:
+    for known in published.MISPRINTS:
+        if (known.model, known.column) == (model, column):
+            return f"printed {known.printed}; the other cells of the row give {known.derived}"
+    return ""
+
+
+def _is_published_size(run: Run) -> bool:
+    groups = _groups(run)
+    return all(
+        group is not None and group["n"] == published.COUNTS[column]
+        for column, group in groups.items()
+    )
+
+
+def _groups(run: Run) -> dict[str, Mapping[str, Any] | None]:
+    """The run's numbers by column of the table."""
+    slices = run.metrics["slices"]
+    tasks = slices["task"]
+    modalities, regions = slices["modality_as_published"], slices["parts_as_published"]
+    found: dict[str, Mapping[str, Any] | None] = {"overall": run.total}
+    found |= {name: tasks.get(task.value) for name, task in published.TASKS.items()}
+    found |= {name: modalities.get(one.value) for name, one in published.MODALITIES.items()}
+    found |= {name: regions.get(one.value) for name, one in published.REGIONS.items()}
+    return {column: found[column] for column in published.COUNTS}
+
+
+def _names(members: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, str(members[name])) for name in published.COUNTS if name in members]
+
+
+_COLUMNS = (
+    ("", [("overall", "all questions")]),
+    ("Task", _names(published.TASKS)),
+    ("Modality", _names(published.MODALITIES)),
+    ("Region", _names(published.REGIONS)),
+)

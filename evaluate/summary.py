@@ -1,0 +1,107 @@
+"""Where a run stands while it goes on, and how it ended."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FAILURE_GATE = 0.05
+"""A run counts as incomplete when a larger share of what was asked has no reply."""
+
+_RECENT = 30.0
+_MARKS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes:
+        total: questions that the run asks, without those that have no picture.
+        reused: of these, answered in an earlier session.
+        done: finished in this session, failed ones too.
+        failed: given up in this session.
+        retries: tries that were repeated.
+        running: questions under way.
+        limit: how many may be.
+        rate: questions finished a second, of late; ``None`` until that is known.
+        cost: US dollars of all sessions; ``None`` without prices.
+        note: the last trouble, in words; empty when there was none.
+    """
+
+    total: int
+    reused: int
+    done: int = 0
+    failed: int = 0
+    retries: int = 0
+    running: int = 0
+    limit: int = 0
+    rate: float | None = None
+    cost: float | None = None
+    note: str = ""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the present rate; ``None`` until that is known."""
+        return (self.total - self.reused - self.done) / self.rate if self.rate else None
+
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(slots=True)
+class Rate:
+    """Questions finished a second over the last half minute."""
+
+    _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_MARKS))
+
+    def at(self, now: float, done: int) -> float | None:
+        """The rate when ``done`` questions are finished at ``now``."""
+        marks = self._marks
+        if not marks or now - marks[-1][0] >= _RECENT / _MARKS:
+            marks.append((now, done))
+        while now - marks[0][0] > _RECENT:
+            marks.popleft()
+        then, before = marks[0]
+        return (done - before) / (now - then) if now > then and done > before else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """How a run ended.
+
+    Attributes:
+        out: folder of the run.
+        asked: questions selected.
+        reused: answered in an earlier session.
+        answered: answered in this session.
+        failed: without a reply after all tries.
+        missing: without a usable picture, never asked.
+        left: not asked because the run was stopped.
+        seconds: length of this session.
+        cost: US dollars of all sessions; ``None`` without prices.
+        stopped: why the run was stopped before its end; ``None`` when it was not.
+    """
+
+    out: Path
+    asked: int
+    reused: int
+    answered: int
+    failed: int
+    missing: int
+    left: int = 0
+    seconds: float
+    cost: float | None = None
+    stopped: str | None = None
+
+    @property
+    def too_many_failures(self) -> bool:
+        """Whether more than ``FAILURE_GATE`` of the questions have no reply."""
+        return self.failed + self.missing > FAILURE_GATE * self.asked
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 when the run is incomplete: too many failures, or stopped before its end."""
+        return 3 if self.too_many_failures or self.stopped else 0

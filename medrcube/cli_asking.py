@@ -1,0 +1,62 @@
+"""What the options of ``medrcube evaluate`` say, as the evaluation takes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from medrcube.errors import ModelError
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.budget import Prices
+    from medrcube.evaluate.models.contract import Json
+
+
+def number_of(option: str, value: str) -> float | None:
+    """A number, or ``None`` for the word none.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    if value.casefold() == "none":
+        return None
+    try:
+        found = float(value)
+    except ValueError:
+        found = math.nan
+    whole = option == "--max-tokens"
+    if not (math.isfinite(found) and found >= whole and (not whole or found.is_integer())):
+        kind = "a whole number from 1" if whole else "a number from 0"
+        raise ModelError(f"{option} {value}: expected {kind}, or none")
+    return found
+
+
+def object_of(option: str, value: str | None) -> dict[str, Json]:
+    """The object that a JSON text holds; an empty one for no text.
+
+    Raises:
+        ModelError: it holds something else.
+    """
+    try:
+        found = json.loads(value or "{}")
+    except ValueError as error:
+        raise ModelError(f"{option}: is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ModelError(f'{option}: expected an object, such as {{"top_k": 1}}')
+    return found
+
+
+def prices_of(tokens_in: float | None, tokens_out: float | None) -> Prices | None:
+    """Both prices, or none.
+
+    Raises:
+        ModelError: one is missing.
+    """
+    from medrcube.evaluate.budget import Prices
+
+    if tokens_in is None and tokens_out is None:
+        return None
+    if tokens_in is None or tokens_out is None:
+        raise ModelError("--price-in and --price-out belong together; give both")
+    return Prices(tokens_in=tokens_in, tokens_out=tokens_out)

@@ -1,0 +1,137 @@
+"""The command line of an evaluation: what its options mean, and how it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from medrcube.cli import app
+from medrcube.cli_asking import number_of, object_of, prices_of
+from medrcube.console import Reporter
+from medrcube.errors import ModelError
+from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.progress import describe, watch
+from medrcube.evaluate.summary import Progress
+
+
+@pytest.fixture
+def evaluate(release, server, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def run(*options):
+        command = ["evaluate", str(release), "--model", "openai/stub", "--base-url", server.url]
+        return CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run"), *options])
+
+    return run
+
+
+def test_a_run_that_is_complete_ends_with_zero(evaluate):
+    result = evaluate("--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["answered"], found["failed"], found["left"]) == (8, 0, 0)
+
+
+def test_an_unusable_model_ends_with_two(evaluate, server, problem):
+    server.behave = lambda _n, _b: problem(401, "Incorrect API key")
+    result = evaluate()
+    assert isinstance(result.exception, ModelError)
+    assert result.exception.exit_code == 2
+    assert "Incorrect API key" in str(result.exception)
+
+
+def test_too_many_failures_end_with_three(evaluate, server, completion, problem):
+    server.behave = lambda n, _b: problem(400, "too large") if n % 2 else completion("A")
+    result = evaluate()
+    assert result.exit_code == 3
+    assert "INCOMPLETE" in result.stdout
+
+
+def test_a_largest_cost_ends_with_three_and_tells_the_cost(evaluate):
+    # The stub counts 10 tokens in and 1 out: a dollar and ten for each reply.
+    prices = ("--price-in", "100000", "--price-out", "100000")
+    result = evaluate(*prices, "--max-cost", "4.5")
+    assert result.exit_code == 3, result.output
+    assert "cost so far: 4.40 US dollars" in result.stdout
+    assert "4 questions are left" in result.stdout
+
+
+def test_a_parameter_can_be_left_to_the_server(evaluate, server):
+    assert evaluate("--temperature", "none", "--max-tokens", "none").exit_code == 0
+    assert not {"temperature", "max_tokens"} & set(server.requests[0])
+
+
+def test_parameters_reach_the_server(evaluate, server):
+    options = ("--temperature", "0.5", "--max-tokens", "7", "--seed", "3", "--logprobs")
+    assert evaluate(*options, "--extra-body", '{"top_k": 1}').exit_code == 0
+    sent = server.requests[0]
+    assert [sent[name] for name in ("temperature", "max_tokens", "seed", "logprobs", "top_k")] == [
+        0.5,
+        7,
+        3,
+        True,
+        1,
+    ]
+    assert isinstance(sent["max_tokens"], int)
+
+
+def test_the_help_names_every_exit_status():
+    text = " ".join(CliRunner().invoke(app, ["evaluate", "--help"]).stdout.split())
+    for words in ("0 done", "2 wrong use", "3 incomplete", "--recheck", "--max-cost"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--temperature", "hot"),
+        ("--temperature", "-1"),
+        ("--temperature", "nan"),
+        ("--max-tokens", "0"),
+        ("--max-tokens", "1.5"),
+        ("--max-tokens", "inf"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(option, value):
+    with pytest.raises(ModelError, match=option):
+        number_of(option, value)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "3"])
+def test_further_fields_must_be_an_object(text):
+    with pytest.raises(ModelError, match="--extra-body"):
+        object_of("--extra-body", text)
+
+
+@pytest.mark.parametrize("prices", [(1.0, None), (None, 1.0)])
+def test_one_price_alone_is_refused(prices):
+    with pytest.raises(ModelError, match="give both"):
+        prices_of(*prices)
+
+
+def test_the_defaults_of_the_command_are_those_of_the_library(evaluate, server, tmp_path):
+    evaluate()
+    parameters = json.loads((tmp_path / "run/manifest.json").read_text())["model"]["parameters"]
+    settings = ModelSettings()
+    assert parameters == {
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+    }
+
+
+def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
+    at = Progress(
+        total=100, reused=10, done=30, failed=2, retries=5, running=7, limit=8, rate=3.0, cost=1.5
+    )
+    words = "3.0 a second, 7 of 8 under way, 2 failed, 5 asked again, 1.50 US dollars"
+    assert describe(at) == words
+    assert at.seconds_left == 20.0
+    with watch(Reporter()) as show:
+        show(Progress(total=100, reused=10))
+        show(Progress(total=100, reused=10, done=1, note="500: busy"))
+        show(Progress(total=100, reused=10, done=2, note="500: busy"))
+    told = capsys.readouterr().err
+    assert "10 reused, 90 to run" in told
+    assert told.count("500: busy") == 1

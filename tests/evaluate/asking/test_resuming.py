@@ -1,0 +1,290 @@
+"""A run that was killed goes on as if nothing had happened, and quickly."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate import benchmark as benchmark_module
+from medrcube.evaluate import runner
+from medrcube.evaluate.attempts import AttemptLog, open_log, read_attempts
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.dataset_lock import FILE as LOCK
+from medrcube.evaluate.dataset_lock import read_lock
+from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.runner import run_evaluation
+
+KEY = "sk-canary-0123456789abcdef"
+LONG_AGO = 1_600_000_000
+TIMES = {"requests"}
+"""Part of the metrics that tells how long replies took."""
+
+
+@pytest.fixture
+def settled(release):
+    """A release whose pictures have lain there for years."""
+    for picture in (release / "ALPHA/pictures").iterdir():
+        os.utime(picture, (LONG_AGO, LONG_AGO))
+    return release
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Pictures that are read to learn their digest."""
+    seen = []
+    look = benchmark_module.look
+    monkeypatch.setattr(
+        benchmark_module, "look", lambda root, image: seen.append(image) or look(root, image)
+    )
+    return seen
+
+
+def files(run):
+    return {path.name: path.read_bytes() for path in run.iterdir()}
+
+
+def start(release, run, url, **environment):
+    command = ["evaluate", str(release), "--model", "openai/stub", "--out", str(run)]
+    code = "import sys; from medrcube.cli import main; sys.argv[0] = 'medrcube'; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *command, "--base-url", url, "--max-connections", "3"],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_kill_9_at_any_moment_loses_only_what_was_under_way(
+    write_release, row, tmp_path, server, completion
+):
+    root = write_release(tmp_path / "r", [row(n) for n in range(60)])
+
+    def by_its_question(_number, body):
+        time.sleep(0.02)
+        text = body["messages"][0]["content"][1]["text"]
+        return completion("ABCD"[sum(text.encode()) % 4])
+
+    server.behave = by_its_question
+    rng = random.Random(8)
+    for _ in range(3):
+        child = start(root, tmp_path / "run", server.url)
+        before = len(server.requests)
+        moment = rng.randint(0, 14)
+        deadline = time.monotonic() + 30
+        while len(server.requests) - before < moment and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(rng.random() * 0.03)
+        os.kill(child.pid, signal.SIGKILL)
+        child.communicate()
+    kept = [r["key"] for r in read_attempts(tmp_path / "run/attempts.jsonl")]
+    assert len(server.requests) - len(kept) <= 3 * 3
+
+    asked = len(server.requests)
+    model = open_model("openai/stub", ModelSettings(base_url=server.url))
+    summary = run_evaluation(load_benchmark(root), model, tmp_path / "run")
+    assert (summary.reused, summary.failed) == (len(kept), 0)
+    assert len(server.requests) - asked == 60 - len(kept)
+
+    run_evaluation(load_benchmark(root), model, tmp_path / "whole")
+    killed, whole = files(tmp_path / "run"), files(tmp_path / "whole")
+    for name in ("results.jsonl", "outcomes.jsonl", "results.json", "items.jsonl", "asked.jsonl"):
+        assert killed[name] == whole[name], name
+    numbers = [json.loads(run["metrics.json"]) for run in (killed, whole)]
+    assert len({json.dumps({**n, "requests": None}) for n in numbers}) == 1
+    assert {n["requests"]["replies"] for n in numbers} == {60}
+
+
+def test_a_run_that_is_complete_stays_byte_for_byte(settled, tmp_path, scripted):
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    before = files(tmp_path / "run")
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    assert files(tmp_path / "run") == before
+
+
+def test_a_complete_run_is_not_scored_again_unless_its_scores_are_gone(
+    benchmark, tmp_path, scripted, monkeypatch
+):
+    run = tmp_path / "run"
+    run_evaluation(benchmark, scripted(), run)
+    scored = []
+    score = runner.score
+    monkeypatch.setattr(runner, "score", lambda out: scored.append(out) or score(out))
+    run_evaluation(benchmark, scripted(), run)
+    assert scored == []
+    (run / "results.jsonl").unlink()
+    run_evaluation(benchmark, scripted(), run)
+    assert scored == [run]
+    assert (run / "results.jsonl").exists()
+
+
+def test_pictures_that_look_unchanged_are_not_read_again(settled, tmp_path, scripted, reads):
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    assert len(reads) == 4
+    reads.clear()
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    assert reads == []
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run", recheck=True)
+    assert len(reads) == 4
+
+
+@pytest.mark.parametrize("what", ["time", "size", "inode"])
+def test_a_picture_that_looks_changed_is_read_again(settled, tmp_path, scripted, reads, what):
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    reads.clear()
+    picture = settled / "ALPHA/pictures/p1.png"
+    data = picture.read_bytes()
+    if what == "time":
+        os.utime(picture, ns=(LONG_AGO * 10**9, LONG_AGO * 10**9 + 1))
+    elif what == "inode":
+        (settled / "new").write_bytes(data)
+        (settled / "new").replace(picture)
+        os.utime(picture, (LONG_AGO, LONG_AGO))
+    else:
+        picture.write_bytes(data + b"x")
+        os.utime(picture, (LONG_AGO, LONG_AGO))
+        with pytest.raises(WorkspaceError, match="another dataset"):
+            run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+        assert reads == ["ALPHA/pictures/p1.png"]
+        return
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    assert reads == ["ALPHA/pictures/p1.png"]
+
+
+def test_the_time_of_a_picture_that_was_just_written_is_not_believed(
+    release, tmp_path, scripted, reads
+):
+    run_evaluation(load_benchmark(release), scripted(), tmp_path / "run")
+    lock = read_lock(tmp_path / "run" / LOCK)
+    assert {seen.mtime_ns for seen in lock.values()} == {None}
+    reads.clear()
+    run_evaluation(load_benchmark(release), scripted(), tmp_path / "run")
+    assert len(reads) == 4
+
+
+@pytest.mark.parametrize("text", ["", "garbage", '{"image": "x"}\n', "[1]\n", "\xff"])
+def test_a_damaged_lock_only_costs_time(settled, tmp_path, scripted, reads, text):
+    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    (tmp_path / "run" / LOCK).write_text(text, "latin-1")
+    reads.clear()
+    summary = run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    assert (len(reads), summary.reused) == (4, 8)
+
+
+def test_a_process_killed_before_its_first_file_was_whole_blocks_nothing(
+    benchmark, tmp_path, scripted
+):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/.abc.partial").write_text("{")
+    assert run_evaluation(benchmark, scripted(), tmp_path / "run").answered == 8
+
+
+def test_a_process_killed_while_it_listed_the_questions_blocks_nothing(
+    benchmark, tmp_path, scripted
+):
+    run = tmp_path / "run"
+    run_evaluation(benchmark, scripted(), run)
+    whole = files(run)
+    manifest = json.loads(whole["manifest.json"])
+    (run / "manifest.json").write_text(json.dumps({**manifest, "listed": None}))
+    (run / "asked.jsonl").unlink()
+    run_evaluation(benchmark, scripted(), run)
+    assert files(run)["asked.jsonl"] == whole["asked.jsonl"]
+
+
+def test_the_manifest_tells_versions_sessions_and_who_answered(benchmark, tmp_path, scripted):
+    run = tmp_path / "run"
+    run_evaluation(benchmark, scripted(), run, limit=3)
+    run_evaluation(benchmark, scripted(), run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert {"python", "medrcube", "openai"} <= set(manifest["versions"])
+    assert [s["answered"] for s in manifest["sessions"]] == [3, 5]
+    assert manifest["models"] == ["s"]
+    assert len(manifest["dataset"]["digest"]) == 64
+
+
+def test_a_full_disk_stops_the_run_with_its_reason(tmp_path, monkeypatch):
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def write(log):
+        await asyncio.gather(*(log.append({"key": n}) for n in range(5)), return_exceptions=False)
+
+    monkeypatch.setattr(os, "fsync", full)
+    path = tmp_path / "attempts.jsonl"
+    with (
+        pytest.raises(WorkspaceError, match="No space left"),
+        open_log(path) as log,
+    ):
+        asyncio.run(write(log))
+
+
+def test_what_waited_for_the_disk_is_written_when_the_loop_is_stopped(tmp_path):
+    path = tmp_path / "attempts.jsonl"
+
+    async def leave(log: AttemptLog) -> None:
+        tasks = [asyncio.create_task(log.append({"key": n})) for n in range(3)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+
+    with open_log(path) as log:
+        asyncio.run(leave(log))
+    assert sorted(record["key"] for record in read_attempts(path)) == [0, 1, 2]
+
+
+def test_records_share_the_waiting_for_the_disk(tmp_path, monkeypatch):
+    syncs, fsync = [], os.fsync
+
+    def slow(descriptor):
+        syncs.append(descriptor)
+        time.sleep(0.01)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+
+    async def write(log):
+        await asyncio.gather(*(log.append({"key": n}) for n in range(200)))
+
+    with open_log(tmp_path / "attempts.jsonl") as log:
+        asyncio.run(write(log))
+    assert len(list(read_attempts(tmp_path / "attempts.jsonl"))) == 200
+    assert len(syncs) < 20
+
+
+def test_the_key_shows_nowhere(write_release, row, tmp_path, server, completion, problem):
+    root = write_release(tmp_path / "r", [row(n) for n in range(12)])
+
+    def telltale(number, body):
+        time.sleep(0.05)
+        if number == 1:
+            return problem(500, f"crashed while handling key {KEY}")
+        return completion(f"Your key is {KEY}. Answer: A")
+
+    server.behave = telltale
+    child = start(
+        root, tmp_path / "run", server.url, OPENAI_API_KEY=KEY, OPENAI_LOG="debug", TERM="dumb"
+    )
+    deadline = time.monotonic() + 30
+    while len(server.requests) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    title = Path(f"/proc/{child.pid}/cmdline")
+    shown = title.read_bytes() if title.exists() else b""
+    output, _ = child.communicate(timeout=60)
+    assert child.returncode == 0, output
+    sent = {name.lower(): value for name, value in server.headers[0].items()}
+    assert sent["authorization"] == f"Bearer {KEY}"
+    assert "500: crashed while handling key [key]" in output
+    written = b"".join(files(tmp_path / "run").values()) + shown + output.encode()
+    assert KEY.encode() not in written

@@ -1,0 +1,264 @@
+"""The page of a report in a real browser: alone, accessible, on a phone, filtered, unharmed."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from contextlib import suppress
+from types import SimpleNamespace
+
+import pytest
+
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.report import write_report
+from medrcube.evaluate.runner import run_evaluation
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+NARROW = 360
+HOSTILE = (
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</div></article></div></div></main></body><h1>gone</h1>",
+    "<style>*{display:none!important}</style>",
+    "\x1b[31m\u202eesrever\u202c\u200b\u2066 A or B",
+    "W" * 60_000,
+    "x\u0301\u0302\u0303\u0304\u0305\u0306\u0307" * 900,
+    "\n" * 3000 + "so B or C",
+    "I'm sorry, I can't assist with that.",
+)
+
+
+class Dice:
+    """Right, wrong or hostile by a hash of what was asked."""
+
+    def __init__(self, name, items, skill):
+        self.name = name
+        self.identity = {"adapter": "test/1", "name": name, "note": HOSTILE[0]}
+        self._items, self._skill = items, skill
+
+    async def answer(self, request):
+        picture = request.picture.sha256 if request.picture else ""
+        said = f"{self.name}{request.prompt}{picture}".encode()
+        lot = int.from_bytes(hashlib.sha256(said).digest()[:4])
+        key = dict(self._items[request.item].options)[self._items[request.item].key]
+        letter = next(one for one, text in request.options if text == key)
+        if picture and lot % 100 < self._skill:
+            text = letter
+        elif lot % 9:
+            text = f"The answer is {request.options[lot % len(request.options)][0]}."
+        else:
+            text = HOSTILE[lot // 9 % len(HOSTILE)]
+        usage = {"prompt_tokens": 300, "completion_tokens": 9, "total_tokens": 309}
+        model = f"{self.name} {HOSTILE[1]}"
+        return Reply(text=text, finish_reason="stop", usage=usage, model=model, latency=0.5)
+
+    async def close(self):
+        pass
+
+
+def make_rows(row):
+    """Several tiers on each picture, four cells of twelve questions and some small ones."""
+    number = 0
+    for modality in Modality:
+        for anatomy in (Anatomy.CHEST, Anatomy.BRAIN):
+            for task in Task:
+                for place in range(6 if modality is Modality.XRAY else 2):
+                    shown = f"pictures/{modality.name}-{anatomy.name}-{place}.png"
+                    yield row(
+                        number,
+                        task=task.release_name,
+                        modality=modality.value,
+                        parts=anatomy.value,
+                        image_path=shown,
+                        question=f"{number}: what is it? {HOSTILE[number % 5]}",
+                        restricted=number % 7 == 0,
+                    )
+                    number += 1
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, row, write_release):
+    """Reports of one run, of three, and of one in which nothing went wrong."""
+    folder = tmp_path_factory.mktemp("pages")
+    benchmark = load_benchmark(write_release(folder / "release", list(make_rows(row))))
+    items = {item.name: item for item in benchmark.items}
+    runs = []
+    for name, skill in (("test/able", 70), ("test/poor", 20), ("test/" + "long-name-" * 9, 45)):
+        runs.append(folder / name.rpartition("/")[2][:12])
+        run_evaluation(benchmark, Dice(name, items, skill), runs[-1], conditions=list(Condition))
+    few = load_benchmark(write_release(folder / "few", [row(0)]))
+    run_evaluation(few, Dice("t/one", {i.name: i for i in few.items}, 100), folder / "perfect")
+    made = SimpleNamespace(
+        one=folder / "one.html", many=folder / "many.html", perfect=folder / "perfect.html"
+    )
+    write_report(runs[:1], made.one, benchmark.root)
+    write_report(runs, made.many, benchmark.root)
+    write_report([folder / "perfect"], made.perfect, few.root)
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser(pages):
+    """A running Chromium; after the runs, because it holds an event loop."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a file; the test fails when it asks for anything or the browser complains."""
+    contexts, asked, faults = [], [], []
+
+    def make(path, **options):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        context.on("request", lambda request: asked.append(request.url))
+        context.on("console", lambda said: faults.append(said.text))
+        page = context.new_page()
+        page.goto(path.as_uri())
+        asked[:] = [url for url in asked if url != path.as_uri() and not url.startswith("data:")]
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert asked == []
+    assert faults == []
+
+
+@pytest.mark.parametrize("name", ["one", "many", "perfect"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(open_page, pages, name, scheme):
+    page = open_page(getattr(pages, name), color_scheme=scheme)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    # Cards are alike; the first ones stand for all, since axe takes its time over each.
+    page.evaluate("document.querySelectorAll('.card:nth-child(n+16)').forEach(it => it.remove())")
+    rules = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+    options = rules if scheme == "dark" else None
+    found = axe.Axe().run(page, options=options).response["violations"]
+    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == []
+
+
+@pytest.mark.parametrize("name", ["one", "many", "perfect"])
+def test_the_page_fits_a_phone(open_page, pages, name):
+    page = open_page(getattr(pages, name), viewport={"width": NARROW, "height": 740})
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
+
+
+def test_the_leaderboard_scrolls_in_its_box_and_keeps_the_names(open_page, pages):
+    page = open_page(pages.many, viewport={"width": NARROW, "height": 740})
+    box = page.locator(".board .scroll")
+    box.focus()
+    assert box.evaluate("it => it.scrollWidth > it.clientWidth")
+    box.evaluate("it => { it.scrollLeft = 400 }")
+    name = page.get_by_role("rowheader", name="Lingshu-32B").first
+    assert name.bounding_box()["x"] >= 0
+
+
+def test_the_leaderboard_is_whole_on_a_desk(open_page, pages):
+    page = open_page(pages.many)
+    box = page.locator(".board .scroll")
+    assert box.evaluate("it => it.scrollWidth <= it.clientWidth + 1")
+    assert page.locator(".board tbody tr td.num").count() == (3 + 34) * 18
+
+
+def shown(page):
+    return page.locator(".card:visible").count()
+
+
+def test_filters_work_by_the_keyboard_and_without_a_script(open_page, pages):
+    page = open_page(pages.many, java_script_enabled=True)
+    everything = shown(page)
+    page.get_by_role("radio", name="refused").focus()
+    page.keyboard.press("Space")
+    refused = shown(page)
+    assert 0 < refused < everything
+    assert page.locator(".card.any-refused").count() == refused
+    page.get_by_role("radio", name="test/poor").check()
+    mine = shown(page)
+    assert 0 < mine < refused
+    assert page.locator(".card.run1-refused").count() == mine
+    page.get_by_role("radio", name="Severity Grading").check()
+    assert shown(page) == page.locator(".card.run1-refused.t-SG").count()
+    for group in page.get_by_role("radio", name="any").all():
+        group.check()
+    assert shown(page) == everything
+
+
+def test_filters_work_where_scripts_are_forbidden(open_page, pages):
+    page = open_page(pages.one, java_script_enabled=False)
+    everything = page.locator(".card").count()
+    page.locator("#outcome-unparsed").check()
+    visible = sum(card.is_visible() for card in page.locator(".card").all())
+    assert 0 < visible < everything
+    assert visible == page.locator(".card.any-unparsed").count()
+
+
+def test_hostile_text_does_nothing(open_page, pages):
+    page = open_page(pages.many)
+    assert page.title() == "3 models · evaluation report"
+    assert page.evaluate("document.scripts.length") == 0
+    assert page.evaluate("document.images.length") == 0
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("document.styleSheets.length") == 1
+    names = "[...document.querySelectorAll('*')].flatMap(it => it.getAttributeNames())"
+    assert not [name for name in page.evaluate(names) if name.startswith("on")]
+    assert page.locator("footer").is_visible()
+
+
+def test_hostile_replies_do_not_break_the_layout(open_page, pages):
+    page = open_page(pages.one)
+    for card in page.locator(".card").all():
+        box = card.bounding_box()
+        assert box["width"] < 400
+        assert box["height"] < 1400
+        assert card.evaluate("it => it.scrollWidth <= it.clientWidth")
+    heights = page.locator(".words").evaluate_all("all => all.map(it => it.clientHeight)")
+    assert max(heights) < 260
+
+
+def test_pictures_are_shown_and_restricted_ones_are_not(open_page, pages):
+    page = open_page(pages.one)
+    images = page.locator(".pic").evaluate_all(
+        "all => all.map(it => getComputedStyle(it).backgroundImage)"
+    )
+    assert images
+    assert all(image.startswith('url("data:image/png;base64,') for image in images)
+    assert page.get_by_text("This picture may not be passed on.").count() > 0
+
+
+def test_a_policy_of_the_page_forbids_scripts_and_requests(browser, pages):
+    """What would happen if something did get in: the browser refuses it."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(pages.one.as_uri())
+    refused = []
+    page.on("console", lambda said: refused.append(said.text))
+    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/'}))")
+    page.evaluate("document.body.setAttribute('onclick', 'document.title = 1')")
+    with suppress(playwright.Error):
+        page.locator("h1").click()
+    page.wait_for_timeout(100)
+    assert page.title() != "1"
+    assert len([text for text in refused if "Content Security Policy" in text]) >= 2
+    context.close()
+
+
+def test_on_paper_nothing_is_cut_off_at_the_side(open_page, pages):
+    page = open_page(pages.many, viewport={"width": 1040, "height": 1400})
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1040
+    assert not page.locator(".filters").is_visible()
+    assert page.locator(".card:visible").count() <= 24

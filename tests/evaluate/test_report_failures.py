@@ -1,0 +1,221 @@
+"""The failures of a report: what is shown, how much of it, with which picture, found by filters."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.report import write_report
+from medrcube.evaluate.reporting import failures as module
+from medrcube.evaluate.reporting import pictures
+from medrcube.evaluate.reporting.failures import failures, filter_rules
+from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.runner import run_evaluation
+
+REFUSAL = "I'm sorry, I can't assist with that."
+OPEN = "A and B are both possible."
+
+
+class Scripted:
+    """Answers by the number in the item's id."""
+
+    def __init__(self, name, replies):
+        self.name = name
+        self.identity = {"adapter": "test/1", "name": name}
+        self._replies = replies
+
+    async def answer(self, request):
+        text, reason = self._replies[int(request.item[-3:]) % len(self._replies)]
+        return Reply(text=text, finish_reason=reason, usage={}, model=self.name, latency=0.0)
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+def scored(load, tmp_path):
+    """Run models with scripted replies over rows; gives the runs and the benchmark."""
+
+    def make(rows, *scripts):
+        benchmark = load(*rows)
+        folders = []
+        for number, replies in enumerate(scripts):
+            folders.append(tmp_path / f"run{number}")
+            run_evaluation(benchmark, Scripted(f"test/{number}", replies), folders[-1])
+        return load_runs(folders), benchmark
+
+    return make
+
+
+def stop(*texts):
+    return [(text, "stop") for text in texts]
+
+
+def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
+    script = [*stop("A", "A", REFUSAL, OPEN), ("A B", "length"), *stop("B", "C", "D")]
+    runs, benchmark = scored([row(n) for n in range(8)], script)
+    found = failures(runs, benchmark)
+    assert [card.item.id for card in found.shown] == ["q001", "q002", "q003", "q004"]
+    assert found.counts == {
+        Outcome.WRONG: 1,
+        Outcome.REFUSED: 1,
+        Outcome.UNPARSED: 1,
+        Outcome.TRUNCATED: 1,
+    }
+    assert found.total == 4
+
+
+def test_a_question_without_a_reply_is_no_failure_to_look_at(scored, row, tmp_path):
+    _, benchmark = scored([row(0, image_path="pictures/none.png"), row(1)], stop("A"))
+    (tmp_path / "r/ALPHA/pictures/none.png").unlink()
+    run_evaluation(load_benchmark(tmp_path / "r"), Scripted("t/x", stop("A")), tmp_path / "again")
+    found = failures(load_runs([tmp_path / "again"]), benchmark)
+    assert [card.item.id for card in found.shown] == ["q001"]
+
+
+def test_a_card_holds_the_reply_of_every_run(scored, row):
+    runs, benchmark = scored([row(0)], stop("A"), stop("B"), stop(REFUSAL))
+    card = failures(runs, benchmark).shown[0]
+    assert [result.outcome for _, result in card.replies] == ["correct", "wrong", "refused"]
+
+
+def test_runs_of_another_benchmark_are_left_out(scored, row, write_release, tmp_path):
+    runs, benchmark = scored([row(0)], stop("B"))
+    other = write_release(tmp_path / "other", [row(0, question="Something else?")])
+    run_evaluation(load_benchmark(other), Scripted("t/o", stop("C")), tmp_path / "o")
+    cards = failures([*runs, *load_runs([tmp_path / "o"])], benchmark).shown
+    assert [len(card.replies) for card in cards] == [1]
+
+
+def test_the_number_is_bounded_and_rare_outcomes_come_first(scored, row, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 6)
+    script = [*stop(*["A"] * 30), *stop(REFUSAL), ("x", "length")]
+    tasks = ("Disease Diagnosis", "View Recognition", "Severity Grading")
+    rows = [row(n, task=tasks[n % 3], gt_answer="Mass", correct_index=1) for n in range(32)]
+    runs, benchmark = scored(rows, script)
+    found = failures(runs, benchmark)
+    assert (len(found.shown), found.total) == (6, 32)
+    assert {Outcome.REFUSED, Outcome.TRUNCATED} <= set(found.counts)
+    assert len(found.tasks) == 3
+    assert failures(runs, benchmark).shown == found.shown
+
+
+def test_the_filters_hide_exactly_what_does_not_match(scored, row):
+    rows = [row(0), row(1, task="View Recognition")]
+    runs, benchmark = scored(rows, stop("B", REFUSAL), stop("A", "A"))
+    cards = failures(runs, benchmark).shown
+    marks = {card.item.id: set(card.marks.split()) for card in cards}
+    assert marks["q000"] == {"t-DD", "any-wrong", "run0-any", "run0-wrong"}
+    assert marks["q001"] == {
+        "t-VR", "any-refused", "any-wrong", "run0-any", "run0-refused", "run1-any", "run1-wrong",
+    }  # fmt: skip
+    rules = filter_rules(2)
+    assert ".browse:has(#outcome-refused:checked) .card:not(.any-refused)" in rules
+    assert ".browse:has(#run-1:checked):has(#outcome-wrong:checked) .card:not(.run1-wrong)" in rules
+    assert ".browse:has(#task-VR:checked) .card:not(.t-VR)" in rules
+
+
+def test_one_run_has_no_filter_of_runs():
+    assert not any("#run-" in rule for rule in filter_rules(1))
+
+
+def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
+    runs, benchmark = scored([row(0), row(1)], stop("D"))
+    found = failures(runs, benchmark)
+    assert [card.picture for card in found.shown] == [0, 0]
+    assert len(found.pictures.uris) == 1
+    assert found.pictures.uris[0].startswith("data:image/png;base64,")
+
+
+def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
+    runs, benchmark = scored([row(0, restricted=True)], stop("D"))
+    monkeypatch.setattr(pictures, "read_picture", lambda *_, **__: pytest.fail("was opened"))
+    card = failures(runs, benchmark).shown[0]
+    assert card.picture is None
+    assert "may not be passed on" in card.why_no_picture
+
+
+def test_the_pictures_stay_within_their_budget(scored, row, monkeypatch):
+    runs, benchmark = scored([row(n) for n in range(12)], stop("E is not there"))
+    size = (benchmark.root / "ALPHA/pictures/p0.png").stat().st_size
+    monkeypatch.setattr(pictures, "MOST_BYTES", 3 * size + 20)
+    found = failures(runs, benchmark)
+    assert len(found.pictures.uris) == 3
+    assert {card.why_no_picture for card in found.shown if card.picture is None} == {
+        "Left out to keep this page small."
+    }
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "I;16", "RGBA", "P", "1"])
+def test_a_large_picture_is_reduced_and_keeps_its_colours(tmp_path, row, write_release, mode):
+    image = pytest.importorskip("PIL.Image")
+    picture = image.effect_noise((900, 700), 90)
+    if mode == "RGB":
+        picture = picture.convert("RGB")
+        picture.paste((255, 0, 0), (100, 100, 300, 300))
+    elif mode == "I;16":
+        picture = picture.convert("I").point(lambda value: value * 16).convert("I;16")
+    else:
+        picture = picture.convert(mode)
+    data = io.BytesIO()
+    picture.save(data, "PNG", compress_level=0)
+    reduced = pictures._reduced(
+        pictures.Picture(data=data.getvalue() + b"\0" * 60_000, media_type="image/png", sha256="")
+    )
+    with image.open(io.BytesIO(reduced.data)) as shown:
+        assert max(shown.size) == pictures.LONGEST_SIDE
+        assert shown.size[1] == pytest.approx(448 * 7 / 9, abs=1)
+        if mode == "RGB":
+            red, green, blue = shown.getpixel((100, 100))
+            assert (red > 240, green < 20, blue < 20) == (True, True, True)
+        if mode == "I;16":
+            low, high = shown.convert("L").getextrema()
+            assert (low < 40, high > 215) == (True, True)
+
+
+def test_what_is_no_picture_inside_is_left_out():
+    broken = b"\x89PNG\r\n\x1a\n" + b"\0" * 70_000
+    picture = pictures.Picture(data=broken, media_type="image/png", sha256="")
+    assert pictures._reduced(picture) is None
+
+
+def test_hostile_replies_stay_text_and_stay_short(scored, row, tmp_path):
+    hostile = [
+        "<script>alert(1)</script><style>*{display:none}</style>",
+        "\x1b[2J\x1b[31m\u202eesrever\u202c " + "\u200b" * 5000,
+        "A" * 3_000_000,
+        '" onmouseover="alert(2)" x="',
+        "</div></article></main><h1>gone</h1>",
+        "Z\u0300\u0301\u0302" * 4000,
+    ]
+    rows = [row(n, gt_answer="Fracture", correct_index=3) for n in range(6)]
+    _, benchmark = scored(rows, [(text, "length") for text in hostile])
+    write_report([tmp_path / "run0"], tmp_path / "x.html", benchmark.root)
+    text = (tmp_path / "x.html").read_text("utf-8")
+    body = text[text.index("<body>") :]
+    assert not re.search(r"<(script|style|h1>gone)", body)
+    assert "\x1b" not in text
+    assert not set(text) & set("\u202e\u202c\u200b")
+    assert not re.search(r"<[^>]* on\w+=", body)
+    assert body.count("</article>") == 6
+    assert len(text) < 400_000
+    assert "characters left out" in text
+
+
+def test_replies_get_shorter_the_more_runs_there_are(scored, row):
+    runs, benchmark = scored([row(0)], stop("B"))
+    many = [replace(runs[0], label=str(n)) for n in range(24)]
+    assert failures(many, benchmark).longest_reply < failures(runs, benchmark).longest_reply
+
+
+def test_a_run_without_failures_says_so(scored, row, tmp_path):
+    _, benchmark = scored([row(0)], stop("A"))
+    write_report([tmp_path / "run0"], tmp_path / "x.html", benchmark.root)
+    text = (tmp_path / "x.html").read_text("utf-8")
+    assert "No question has a wrong, unreadable, refused or truncated reply." in text
