@@ -69,7 +69,7 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         "strict": _brief(strict),
         "lenient": None if judge is None else _brief(main),
         "judge": _judge_unused(run) if judge is None else judge.account(by_rules),
-        "upstream": upstream_scores(main),
+        "upstream": upstream_scores(strict),
         "conditions": other_conditions(results),
         "contrasts": contrasts(results),
         "epochs": epochs(results),

@@ -197,7 +197,7 @@ def test_a_letter_beyond_the_options_is_never_given(count, reply, text):
         (["T1-weighted", "T2-weighted"], "T2 weighted", "B"),
         (["Behçet disease", "Crohn's disease"], "Crohns disease", "B"),
         (["Behçet disease", "Crohn's disease"], "Behcet's disease", "A"),
-        (["Grade 1", "Grade I"], "Grade I", "B"),
+        (["Grade 1", "Grade I"], "This is Grade I.", "B"),
         (["が", "か"], "か", "B"),
         (["No", "No finding"], "No finding.", "B"),
         (["None of the above", "Mass"], "The answer is none of the above.", "A"),

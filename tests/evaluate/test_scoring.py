@@ -78,6 +78,7 @@ def test_failures_are_counted_both_ways(results):
     assert (group["n"], group["correct"], group["accuracy"]) == (5, 2, 0.4)
     assert group["accuracy_without_failures"] == 0.5
     assert group["accuracy_answered"] == 0.5
+    assert list(group["bounds"]) == [0.4, 0.6]
     assert group["outcomes"]["failed"] == 1
 
 
