@@ -37,7 +37,7 @@ class Agenda:
 
     def next(self, now: float) -> Turn | None:
         """The next question, or ``None`` when there is none at this moment."""
-        if False and self._waiting and self._waiting[0][0] <= now:
+        if self._waiting and self._waiting[0][0] <= now:
             return heapq.heappop(self._waiting)[2]
         asked = next(self._new, None)
         return None if asked is None else Turn(asked=asked)

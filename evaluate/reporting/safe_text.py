@@ -51,9 +51,10 @@ def clip(text: str | None, limit: int) -> str:
 
 
 def one_line(text: str | None, limit: int) -> str:
-    """The beginning, without line breaks."""
+    """The beginning, for a place that holds no markup: no line break, nothing invisible."""
     text = " ".join((text or "")[: 4 * limit].split())
-    return text if len(text) <= limit else text[:limit].rstrip() + " …"
+    text = text if len(text) <= limit else text[:limit].rstrip() + " …"
+    return "".join(_NOT_SHOWN if _is_hidden(one) else one for one in _capped(text))
 
 
 def _is_hidden(character: str) -> bool:

@@ -10,7 +10,11 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
+from medrcube.evaluate.reporting.safe_text import one_line
+
 Point = tuple[float, float]
+
+_LONGEST = 300
 
 
 def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
@@ -42,7 +46,7 @@ def polygon(points: Sequence[Point], css: str) -> Markup:
 def mark(place: Point, shape: int, css: str, said: str) -> Markup:
     """One of three small marks, so that colour is not all that tells two runs apart."""
     x, y = place
-    title = Markup("<title>{}</title>").format(said)
+    title = Markup("<title>{}</title>").format(one_line(said, _LONGEST))
     if shape % 3 == 0:
         return Markup('<circle class="{}" cx="{}" cy="{}" r="5">{}</circle>').format(
             css, number(x), number(y), title
@@ -62,7 +66,7 @@ def square(corner: Point, side: float, css: str, said: str) -> Markup:
     x, y, size = (number(value) for value in (*corner, side))
     return Markup(
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
-    ).format(css, x, y, size, size, said)
+    ).format(css, x, y, size, size, one_line(said, _LONGEST))
 
 
 def text(place: Point, words: str, css: str, anchor: str = "middle") -> Markup:

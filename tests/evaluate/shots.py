@@ -121,7 +121,7 @@ def look(folder):
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": 900})
         page.goto((folder / "baselines.html").as_uri())
-        keep(page, "report.png", "#cells", 1130)
+        keep(page, "report.png", "#cells", 1170)
         page.goto((folder / "many.html").as_uri())
         for name, anchor, height, opened in SHOTS:
             if opened:

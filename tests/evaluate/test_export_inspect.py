@@ -12,7 +12,9 @@ import zipfile
 from datetime import datetime
 
 import pytest
+from typer.testing import CliRunner
 
+from medrcube.cli import app
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
@@ -196,6 +198,16 @@ def test_what_cannot_be_exported_is_refused(load, row, tmp_path, name, condition
     with pytest.raises(WorkspaceError, match=said):
         export_inspect(tmp_path / "run", tmp_path / name, condition)
     assert not (tmp_path / name).exists()
+
+
+def test_the_command_writes_a_log_and_names_what_it_does_not_know(run, tmp_path):
+    ran = CliRunner().invoke(app, ["export", str(run), "--inspect", str(tmp_path / "x.eval")])
+    assert (ran.exit_code, "14 samples" in ran.output) == (0, True)
+    ran = CliRunner().invoke(
+        app, ["export", str(run), "--inspect", str(tmp_path / "y.eval"), "--condition", "dark"]
+    )
+    assert isinstance(ran.exception, WorkspaceError)
+    assert "no condition 'dark'; expected one of: full, blind" in str(ran.exception)
 
 
 READ = """

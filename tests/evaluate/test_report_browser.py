@@ -142,8 +142,14 @@ def open_page(browser):
 def test_the_page_is_accessible(open_page, pages, name, scheme):
     page = open_page(getattr(pages, name), color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    # Cards are alike; the first ones stand for all, since axe takes its time over each.
-    page.evaluate("document.querySelectorAll('.card:nth-child(n+16)').forEach(it => it.remove())")
+    # Cards are alike, and so are the parts of each run; the first stand for all, since axe takes
+    # its time over each.
+    page.evaluate("document.querySelectorAll('.card:nth-child(n+10)').forEach(it => it.remove())")
+    if name == "many":
+        page.evaluate(
+            "[1, 2, 4, 5].map(it => document.querySelectorAll('main > details')[it])"
+            ".forEach(it => it.remove())"
+        )
     rules = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
     options = rules if scheme == "dark" else None
     found = axe.Axe().run(page, options=options).response["violations"]

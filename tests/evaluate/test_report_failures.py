@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.report import write_report
@@ -206,6 +207,21 @@ def test_hostile_replies_stay_text_and_stay_short(scored, row, tmp_path):
     assert body.count("</article>") == 6
     assert len(text) < 400_000
     assert "characters left out" in text
+
+
+def test_a_hostile_name_of_a_model_or_a_source_stays_text(load, row, tmp_path):
+    name = '"><script>alert(3)</script>\u202e'
+    rows = [row(n, dataset="<b>'\"x", question=f"{n}?") for n in range(4)]
+    for number in range(2):
+        model = Scripted(f"{number}{name}", stop("B"))
+        run_evaluation(load(*rows), model, tmp_path / f"n{number}", conditions=list(Condition))
+    runs = [tmp_path / "n0", tmp_path / "n1"]
+    for shown in (runs, runs[:1]):
+        write_report(shown, tmp_path / "x.html")
+        text = (tmp_path / "x.html").read_text("utf-8")
+        assert "<script" not in text
+        assert "<b>'" not in text
+        assert "\u202e" not in text
 
 
 def test_replies_get_shorter_the_more_runs_there_are(scored, row):

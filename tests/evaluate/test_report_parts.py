@@ -9,9 +9,12 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from medrcube.cli import app
 from medrcube.evaluate import published
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Reply
@@ -336,6 +339,29 @@ def test_every_part_of_the_page_that_is_linked_is_there(seen, three, tmp_path):
         assert {f"#{name}" for name in re.findall(r'<h2 id="([^"]+)"', text)} == {
             f"#{name}" for name in links if name != "content"
         }
+
+
+def test_the_command_writes_the_page_and_its_tables(seen, tmp_path):
+    given = [
+        str(tmp_path / "seer"),
+        "--out",
+        str(tmp_path / "x.html"),
+        "--data",
+        str(tmp_path / "t"),
+    ]
+    ran = CliRunner().invoke(app, ["report", *given])
+    assert ran.exit_code == 0, ran.output
+    assert (tmp_path / "x.html").exists()
+    assert (tmp_path / "t/voxels.csv").exists()
+
+
+def test_the_pictures_of_the_guide_are_there_and_small():
+    docs = Path(__file__).parents[2] / "docs"
+    guide = (docs / "how-to/read-a-report.md").read_text("utf-8")
+    named = re.findall(r"\]\(\.\./images/([^)]+)\)", guide)
+    assert len(named) == 7
+    for name in named:
+        assert 10_000 < (docs / "images" / name).stat().st_size < 300_000
 
 
 def test_labels_in_a_drawing_are_escaped():

@@ -85,4 +85,5 @@ def test_a_short_text_is_not_cut():
 
 def test_one_line_has_no_line_break():
     assert one_line("a\n\n b\r\nc", 80) == "a b c"
+    assert one_line("a\u202eb\x1b", 80) == "a\ufffdb\ufffd"
     assert one_line("word " * 100, 20) == "word word word word …"
