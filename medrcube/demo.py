@@ -16,13 +16,20 @@ from medrcube.build.release import release
 from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.runner import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, init_workspace, open_workspace
 
-BASELINES = ("baseline/random", "baseline/first", "baseline/longest")
+BASELINES = {
+    "baseline/random": tuple(Condition),
+    "baseline/first": (Condition.FULL,),
+    "baseline/longest": (Condition.FULL,),
+}
+"""Model -> conditions. One of them in all shows every section of the report."""
+
 _MARK = ".medrcube-demo"
 
 
@@ -65,16 +72,21 @@ def run_demo(
         shutil.rmtree(directory / part, ignore_errors=True)
     tree = directory / "release"
     release(workspace, found, tree, name="demo", allow_unreviewed=True, private=True)
-    runs = [_evaluate(tree, model, directory / "runs", reporter) for model in BASELINES]
+    runs = [
+        _evaluate(tree, model, conditions, directory / "runs", reporter)
+        for model, conditions in BASELINES.items()
+    ]
     page = directory / "report.html"
     write_report(runs, page, tree)
     return page
 
 
-def _evaluate(tree: Path, model: str, runs: Path, reporter: Reporter) -> Path:
+def _evaluate(
+    tree: Path, model: str, conditions: Sequence[Condition], runs: Path, reporter: Reporter
+) -> Path:
     benchmark = load_benchmark(tree)
     out = runs / model.partition("/")[2]
-    with reporter.stage("evaluate", len(benchmark.items)) as advance:
-        run_evaluation(benchmark, open_model(model), out)
+    with reporter.stage(f"evaluate {model}", len(benchmark.items)) as advance:
+        run_evaluation(benchmark, open_model(model), out, conditions=conditions)
         advance(len(benchmark.items))
     return out

@@ -16,6 +16,7 @@ def test_the_demo_builds_evaluates_and_reports_and_can_be_repeated(tmp_path):
     assert page.read_text(encoding="utf-8").count("baseline/") >= len(BASELINES)
     metrics = json.loads((tmp_path / "demo/runs/random/metrics.json").read_text())
     assert metrics["global"]["n"] > 50
+    assert set(metrics["contrasts"]) == {"image_gain", "image_swap", "position"}
     assert run_demo(tmp_path / "demo", QUIET, only=ONLY, workers=1) == page
     assert all(
         path.read_bytes() == data for path, data in first.items() if path.name == "test.json"
