@@ -115,28 +115,35 @@ class Bench:
     def peers(self, upstream: Path | None, python: Path | None) -> list[dict[str, Any]]:
         """Seconds for the same items; everything that starts and ends a program is counted."""
         release = self._release(PEER_ITEMS)
-        rows = [self._peer("ours", self._command_of_ours(release, CONNECTIONS))]
+        commands = {"ours": self._command_of_ours(release, CONNECTIONS)}
         if upstream and python:
-            rows.append(
-                self._peer("upstream, at its defaults", _upstream(upstream, python, release))
-            )
+            commands["upstream, at its defaults"] = _upstream(upstream, python, release)
         if python:
-            rows.append(self._peer("inspect_ai", _inspect(python, release)))
+            commands["inspect_ai"] = _inspect(python, release)
+        rows = []
+        for sigma in (0.0, _SIGMA) if len(commands) > 1 else ():
+            found = [self._peer(name, command, sigma) for name, command in commands.items()]
+            rows += [{**row, "ratio": found[0]["rate"] / row["rate"]} for row in found]
         return rows
 
-    def _peer(self, name: str, command: tuple[object, ...]) -> dict[str, Any]:
+    def _peer(self, name: str, command: tuple[object, ...], sigma: float) -> dict[str, Any]:
         work = self.folder / "work"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        with endpoint(_MEDIAN, _SIGMA) as place:
+        with endpoint(_MEDIAN, sigma) as place:
             began = time.perf_counter()
-            cpu = os.times()
+            before = os.times()
             _run(*(str(part).replace("URL", place.url) for part in command), folder=work)
             seconds, after = time.perf_counter() - began, os.times()
             requests = place.counts()["requests"]
-        used = after.children_user + after.children_system - cpu.children_user - cpu.children_system
-        rate = requests / seconds
-        return {"name": name, "items": requests, "seconds": seconds, "rate": rate, "cpu": used}
+        return {
+            "name": name,
+            "latency": "log-normal" if sigma else "constant",
+            "items": requests,
+            "seconds": seconds,
+            "rate": requests / seconds,
+            "cpu": sum(after[2:4]) - sum(before[2:4]),
+        }
 
     def _command_of_ours(self, release: Path, connections: int) -> tuple[object, ...]:
         return (
