@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from medrcube.evaluate.answers.plaintext import plain
+from medrcube.evaluate.answers.reasoning import strip_reasoning
 from medrcube.evaluate.attempts import read_attempts
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.plaintext import plain
 from medrcube.evaluate.prompts import prompt_version, render_data
-from medrcube.evaluate.reasoning import strip_reasoning
 
 FILE = "judgements.jsonl"
 PROMPT = "judge"

@@ -17,10 +17,10 @@ from markupsafe import Markup
 
 import medrcube
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.colours import shade, signed_shade
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.reporting import safe_text
 from medrcube.evaluate.reporting.accounting import requests
+from medrcube.evaluate.reporting.colours import shade, signed_shade
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries
 from medrcube.evaluate.reporting.correlation import STEPS, correlation
 from medrcube.evaluate.reporting.credibility import credibility
@@ -31,7 +31,7 @@ from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
 from medrcube.evaluate.reporting.runs import Run, load_runs, lost
 from medrcube.evaluate.reporting.tables import write_tables
-from medrcube.evaluate.statistics import SMALL
+from medrcube.evaluate.statistics.formulas import SMALL
 from medrcube.evaluate.summary import FAILURE_GATE
 from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy

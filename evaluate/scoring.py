@@ -13,16 +13,14 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.answers import extract
+from medrcube.evaluate.answers.reasoning import strip_reasoning
+from medrcube.evaluate.answers.refusals import is_refusal
+from medrcube.evaluate.answers.upstream_rule import upstream_scores
 from medrcube.evaluate.attempts import read_attempts
 from medrcube.evaluate.benchmark import LETTERS
 from medrcube.evaluate.conditions import Condition, Presentation
-from medrcube.evaluate.contrasts import contrasts, epochs, other_conditions
-from medrcube.evaluate.credibility import credibility
 from medrcube.evaluate.judge import Judge, read_judgements
-from medrcube.evaluate.metrics import accounting, group_metrics, metrics, upstream_metrics
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.reasoning import strip_reasoning
-from medrcube.evaluate.refusals import is_refusal
 from medrcube.evaluate.run_folder import (
     METRICS,
     OUTCOMES,
@@ -33,7 +31,14 @@ from medrcube.evaluate.run_folder import (
     read_manifest,
     write_lines,
 )
-from medrcube.evaluate.upstream_rule import upstream_scores
+from medrcube.evaluate.statistics.contrasts import contrasts, epochs, other_conditions
+from medrcube.evaluate.statistics.credibility import credibility
+from medrcube.evaluate.statistics.metrics import (
+    accounting,
+    group_metrics,
+    metrics,
+    upstream_metrics,
+)
 from medrcube.files import write_text
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"

@@ -24,8 +24,8 @@ def compare(
 ) -> None:
     """Compare two runs item by item: what differs, and what cannot be said."""
     from medrcube.console import Reporter
-    from medrcube.evaluate.compare import compare as compare_runs
-    from medrcube.evaluate.conclusions import p_text, points, short_name, span
+    from medrcube.evaluate.statistics.compare import compare as compare_runs
+    from medrcube.evaluate.statistics.conclusions import p_text, points, short_name, span
 
     reporter = Reporter(json_output=json_output)
     found = compare_runs(first, second, by=by, common=common)

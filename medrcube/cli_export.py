@@ -22,7 +22,7 @@ def export(
     """Write a run in the form of another tool; pictures are named, not put in."""
     from medrcube.console import Reporter
     from medrcube.evaluate.conditions import Condition
-    from medrcube.evaluate.export_inspect import export_inspect
+    from medrcube.evaluate.reporting.export_inspect import export_inspect
 
     try:
         wanted = Condition(condition) if condition else None

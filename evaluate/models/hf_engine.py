@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.errors import ModelError
+from medrcube.evaluate.answers.reasoning import strip_reasoning
 from medrcube.evaluate.images import Picture
 from medrcube.evaluate.models.contract import Json, Request
 from medrcube.evaluate.models.hf_batching import Answer, Job, Trouble
@@ -23,7 +24,6 @@ from medrcube.evaluate.models.hf_pixels import decode_picture, picture_size
 from medrcube.evaluate.models.hf_scoring import FirstToken, TextScorer, best, continuation, letters
 from medrcube.evaluate.models.hf_settings import LocalSettings, Scoring
 from medrcube.evaluate.models.registry import ModelSettings
-from medrcube.evaluate.reasoning import strip_reasoning
 
 try:
     import torch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.colours import Shade, shade, signed_shade
+from medrcube.evaluate.reporting.colours import Shade, shade, signed_shade
 from medrcube.evaluate.reporting.runs import Run, lost
 from medrcube.evaluate.summary import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate import published
 from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.statistics import published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

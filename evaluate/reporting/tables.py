@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate import published
 from medrcube.evaluate.reporting.leaderboard import leaderboard
 from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.statistics import published
 from medrcube.files import replacing, write_text
 
 Row = dict[str, Any]

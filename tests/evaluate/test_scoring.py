@@ -10,12 +10,12 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition, Presentation
-from medrcube.evaluate.metrics import metrics
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.run_folder import Asked
 from medrcube.evaluate.runner import run_evaluation
 from medrcube.evaluate.scoring import judge, score
+from medrcube.evaluate.statistics.metrics import metrics
 
 
 @pytest.fixture

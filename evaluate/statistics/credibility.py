@@ -1,0 +1,313 @@
+"""Is a right diagnosis grounded in what the model sees? Upstream's measure, and what it leaves out.
+
+Every question of a high tier (diagnosis, abnormality, severity) is paired with every other
+question on the same picture:
+
+    A both right      B only the low question right
+    C both wrong      D only the high question right
+
+``luck_rate`` D / (A + D), ``shortcut_probability`` D / (C + D), ``rationality`` 1 - luck rate, as
+upstream's ``shortcut_analysis.py`` has them (F1mc/MedRCube at 33d0ac9), where "low" is every
+other task. Three things differ here: what is undefined stays ``None`` (upstream prints 0.0, and
+1.0 for rationality); only replies that give a letter count (upstream counts every other one
+as wrong); and an id belongs to its dataset (upstream lets equal ids overwrite one another).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.statistics.bootstrap import (
+    FEWEST_CLUSTERS,
+    cluster_of,
+    divided,
+    percentile_interval,
+    resampled,
+)
+from medrcube.evaluate.statistics.formulas import SMALL, chance_corrected
+from medrcube.taxonomy import Level, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Weighting = Literal["pair", "image"]
+
+_ANSWERED = frozenset({Outcome.CORRECT, Outcome.WRONG})
+
+
+class CrossPair(NamedTuple):
+    """A high question and another one on the same picture.
+
+    Attributes:
+        cluster: name of the picture, by its content.
+        high_task: task of the high question.
+        low_task: task of the other.
+        high: whether the high question is answered right.
+        low: whether the other is.
+        high_chance: probability that a guesser has the high one right.
+        low_chance: the same for the other.
+    """
+
+    cluster: str
+    high_task: Task
+    low_task: Task
+    high: bool
+    low: bool
+    high_chance: float
+    low_chance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamCredibility:
+    """What upstream's script prints for a run, undefined values left undefined."""
+
+    groups: tuple[int, int, int, int]
+    luck_rate: float | None
+    shortcut_probability: float | None
+    rationality: float | None
+
+
+def credibility(results: Sequence[Result]) -> dict[str, Any]:
+    """Credibility of one run.
+
+    Args:
+        results: one for each item, as ``main_results`` gives them.
+
+    Returns:
+        ``items_left_out``, by outcome, those that would be in a pair but give no letter;
+        ``view_counted`` and ``view_ignored``, the two readings of upstream's list of ignored
+        tasks, which names "View Identification" while the release says "View Recognition": its
+        script therefore counts it, its authors may not have. Each reading has ``pairs`` and
+        ``images``, the rows of ``pair_metrics`` for either weighting, and ``by_level``, rows for
+        the tier of the other question. ``by_task_pair`` is a list of rows with ``high`` and
+        ``low``.
+    """
+    pairs, left_out = cross_pairs(results)
+    readings = {
+        "view_counted": pairs,
+        "view_ignored": [p for p in pairs if p.low_task is not Task.VIEW_RECOGNITION],
+    }
+    return {
+        "items_left_out": left_out,
+        **{name: _reading(members) for name, members in readings.items()},
+        "by_task_pair": [
+            {"high": high.value, "low": low.value, **pair_metrics(group)}
+            for (high, low), group in _task_pairs(pairs)
+        ],
+    }
+
+
+def as_upstream(results: Sequence[Result], *, ignore_view: bool = False) -> UpstreamCredibility:
+    """The groups and values that upstream's script makes of the run's ``results.json``.
+
+    A reply that gives no letter is wrong, an item without a picture does not exist, and the last
+    of several items with one id speaks for all of them.
+
+    Args:
+        results: one for each item.
+        ignore_view: leave View Recognition out, as the script's list seems to mean.
+    """
+    shown = [result for result in results if result.outcome is not Outcome.MISSING_IMAGE]
+    right = {result.item.id: result.outcome is Outcome.CORRECT for result in shown}
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for highs, lows in _by_path(shown):
+        for high in highs:
+            for low in lows:
+                if not (ignore_view and low.item.task is Task.VIEW_RECOGNITION):
+                    counts[right[low.item.id], right[high.item.id]] += 1
+    a, b = counts[True, True], counts[True, False]
+    c, d = counts[False, False], counts[False, True]
+    luck = _over(d, a + d)
+    return UpstreamCredibility(
+        groups=(a, b, c, d),
+        luck_rate=luck,
+        shortcut_probability=_over(d, c + d),
+        rationality=None if luck is None else 1 - luck,
+    )
+
+
+def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, int]]:
+    """Every pair in which both replies give a letter.
+
+    Returns:
+        The pairs; and how many items that share a picture with one of the other kind were left
+        out, by outcome.
+    """
+    pairs: list[CrossPair] = []
+    left_out: Counter[str] = Counter()
+    for highs, lows in _by_path(results):
+        if highs and lows:
+            for result in (*highs, *lows):
+                if result.outcome not in _ANSWERED:
+                    left_out[result.outcome.value] += 1
+            pairs += [
+                _cross(high, low)
+                for high in highs
+                for low in lows
+                if high.outcome in _ANSWERED and low.outcome in _ANSWERED
+            ]
+    return pairs, dict(sorted(left_out.items()))
+
+
+def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> dict[str, Any]:
+    """The numbers of one group of pairs.
+
+    Args:
+        pairs: any pairs.
+        weighting: ``pair`` counts every pair alike, as upstream does, so that a picture with five
+            low questions counts five times; ``image`` counts every picture alike.
+
+    Returns:
+        ``pairs``, ``images`` and the ``groups`` A to D, unweighted; ``small`` for few pictures;
+        and for each of ``luck_rate``, ``shortcut_probability``, ``rationality``, ``grounding``
+        an object with ``value``, ``interval`` (bootstrap of pictures), and for the first three
+        ``chance`` and ``chance_corrected``: 0 at a guesser's and 1 at the largest value, but for
+        the luck rate the share of a guesser's luck.
+
+        ``grounding`` is A / (A + B) - D / (C + D): by how much a right low answer raises the
+        chance of a right high one. It is 0 where the two have nothing to do with one another,
+        whatever the accuracies; ``independent_shortcut`` is what the shortcut probability would
+        then be, (A + D) / all, which alone makes it rise with accuracy.
+
+        ``chance`` of the shortcut probability is the mean, over pairs with a wrong low answer,
+        of the probability that a guesser has the high question right, 1 / options. ``chance`` of
+        rationality is the mean, over pairs with a right high answer, of the probability that a
+        guesser has the low one right; that of the luck rate is 1 less that. Both hold the other
+        question's answer fixed, so they are exact expectations whatever the model knows.
+    """
+    by_image = Counter(pair.cluster for pair in pairs)
+    weights = {name: 1 / size if weighting == "image" else 1.0 for name, size in by_image.items()}
+    rows: dict[str, list[float]] = {}
+    for pair in pairs:
+        row = rows.setdefault(pair.cluster, [0.0] * _COLUMNS)
+        weight = weights[pair.cluster]
+        row[_group(pair)] += weight
+        if not pair.low:
+            row[_GUESSED_HIGH] += weight * pair.high_chance
+        if pair.high:
+            row[_GUESSED_LOW] += weight * pair.low_chance
+    groups = Counter(_group(pair) for pair in pairs)
+    totals = [sum(row[i] for row in rows.values()) for i in range(_COLUMNS)]
+    draws = resampled(rows.values()) if len(rows) >= FEWEST_CLUSTERS else None
+    a, b, c, d = totals[:4]
+    by_luck = _over(totals[_GUESSED_LOW], a + d)
+    chances = {
+        "luck_rate": None if by_luck is None else 1 - by_luck,
+        "shortcut_probability": _over(totals[_GUESSED_HIGH], c + d),
+        "rationality": by_luck,
+    }
+    found = {
+        name: {
+            "value": (value := _value(terms, totals)),
+            "interval": _interval(terms, draws, len(rows)),
+            **(_against(name, value, chances[name]) if name in chances else {}),
+        }
+        for name, terms in _VALUES.items()
+    }
+    return {
+        "pairs": len(pairs),
+        "images": len(rows),
+        "groups": {name: groups[index] for index, name in enumerate("ABCD")},
+        "small": len(rows) < SMALL,
+        **found,
+        "independent_shortcut": _over(a + d, a + b + c + d),
+    }
+
+
+_A, _B, _C, _D, _GUESSED_HIGH, _GUESSED_LOW = range(6)
+_COLUMNS = 6
+_Terms = tuple[tuple[int, int, tuple[int, ...]], ...]
+_VALUES: Mapping[str, _Terms] = {
+    "luck_rate": ((1, _D, (_A, _D)),),
+    "shortcut_probability": ((1, _D, (_C, _D)),),
+    "rationality": ((1, _A, (_A, _D)),),
+    "grounding": ((1, _A, (_A, _B)), (-1, _D, (_C, _D))),
+}
+"""Each value as a sum of ratios: sign, column above, columns below."""
+
+
+def _reading(pairs: Sequence[CrossPair]) -> dict[str, Any]:
+    levels = [
+        (level, [pair for pair in pairs if pair.low_task.level is level])
+        for level in (Level.LOW, Level.MID)
+    ]
+    return {
+        "by_pair": pair_metrics(pairs),
+        "by_image": pair_metrics(pairs, "image"),
+        "by_level": {level.value: pair_metrics(group) for level, group in levels if group},
+    }
+
+
+def _task_pairs(
+    pairs: Sequence[CrossPair],
+) -> list[tuple[tuple[Task, Task], list[CrossPair]]]:
+    groups: dict[tuple[Task, Task], list[CrossPair]] = {}
+    for pair in pairs:
+        groups.setdefault((pair.high_task, pair.low_task), []).append(pair)
+    order = list(Task)
+    return sorted(groups.items(), key=lambda entry: [order.index(task) for task in entry[0]])
+
+
+def _by_path(results: Iterable[Result]) -> Iterable[tuple[list[Result], list[Result]]]:
+    """High and other results of each picture file, as upstream tells pictures apart."""
+    images: dict[str, tuple[list[Result], list[Result]]] = {}
+    for result in results:
+        if result.item.image is not None:
+            kinds = images.setdefault(result.item.image, ([], []))
+            kinds[result.item.task.level is not Level.HIGH].append(result)
+    return images.values()
+
+
+def _cross(high: Result, low: Result) -> CrossPair:
+    return CrossPair(
+        cluster=cluster_of(high),
+        high_task=high.item.task,
+        low_task=low.item.task,
+        high=high.outcome is Outcome.CORRECT,
+        low=low.outcome is Outcome.CORRECT,
+        high_chance=1 / len(high.item.options),
+        low_chance=1 / len(low.item.options),
+    )
+
+
+def _group(pair: CrossPair) -> int:
+    if pair.low:
+        return _A if pair.high else _B
+    return _D if pair.high else _C
+
+
+def _value(terms: _Terms, sums: Sequence[float]) -> float | None:
+    parts = [(sign, _over(sums[top], sum(sums[i] for i in below))) for sign, top, below in terms]
+    if any(part is None for _, part in parts):
+        return None
+    return sum(sign * part for sign, part in parts if part is not None)
+
+
+def _interval(terms: _Terms, draws: NDArray[np.float64] | None, images: int) -> list[float] | None:
+    import numpy as np  # noqa: PLC0415
+
+    if draws is None:
+        return None
+    values = np.zeros(len(draws))
+    for sign, top, below in terms:
+        values += sign * divided(draws[:, top], draws[:, list(below)].sum(axis=1))
+    interval = percentile_interval(values, images)
+    return None if interval is None else list(interval)
+
+
+def _against(name: str, value: float | None, by_chance: float | None) -> dict[str, float | None]:
+    if name == "luck_rate":
+        # The less, the better: 1 is a guesser's luck, 0 is none.
+        corrected = None if value is None or not by_chance else value / by_chance
+    else:
+        corrected = chance_corrected(value, by_chance)
+    return {"chance": by_chance, "chance_corrected": corrected}
+
+
+def _over(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,177 @@
+"""Accuracy cut by every axis, each with its size, interval, chance line and outcomes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.statistics.bootstrap import cluster_of, ratio_interval
+from medrcube.evaluate.statistics.formulas import (
+    SMALL,
+    chance,
+    chance_corrected,
+    design_effect,
+    mean,
+    proportion_interval,
+    ratio,
+)
+from medrcube.evaluate.statistics.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
+
+
+def metrics(results: Sequence[Result]) -> dict[str, Any]:
+    """Everything that stands in ``metrics.json`` but the accounting of requests.
+
+    Groups without an item are left out. Each group is as ``group_metrics`` says. ``macro`` has
+    plain means over voxels and over tasks, which weigh every one alike beside the micro
+    ``accuracy``, which weighs every item alike; the means ``_not_small`` leave out groups of
+    fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
+    """
+    published = [r for r in results if r.item.task not in OUTSIDE_PUBLISHED_MARGINS]
+    voxels = [
+        {**dict(zip(COLUMNS["voxel"], key, strict=True)), **group_metrics(group)}
+        for key, group in grouped("voxel", results, _item).items()
+    ]
+    large = [voxel for voxel in voxels if not voxel["small"]]
+    tasks = _slice(results, "task")
+    return {
+        "version": 1,
+        "global": group_metrics(results),
+        "macro": {
+            "n_min": SMALL,
+            "voxels": len(voxels),
+            "accuracy": mean(voxel["accuracy"] for voxel in voxels),
+            "voxels_not_small": len(large),
+            "accuracy_not_small": mean(voxel["accuracy"] for voxel in large),
+            "suppressed": len(voxels) - len(large),
+            "tasks_not_small": sum(not task["small"] for task in tasks.values()),
+            "task_accuracy_not_small": mean(
+                task["accuracy"] for task in tasks.values() if not task["small"]
+            ),
+        },
+        "slices": {
+            "task": tasks,
+            "level": _slice(results, "level"),
+            "modality": _slice(results, "modality"),
+            "parts": _slice(results, "parts"),
+            "dataset": _slice(results, "dataset"),
+            "modality_as_published": _slice(published, "modality"),
+            "parts_as_published": _slice(published, "parts"),
+        },
+        "voxels": voxels,
+        "rules": dict(sorted(Counter(result.rule for result in results).items())),
+    }
+
+
+def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
+    """The numbers of one group of items.
+
+    Returns:
+        ``n``; ``correct``; ``accuracy`` of all items, so that a failure counts as wrong; its
+        95 % ``interval`` and its ``interval_method``, both of which take items as independent;
+        ``clustered_interval``, by a bootstrap of the ``clusters`` pictures, ``None`` for few of
+        them; ``design_effect``; ``accuracy_without_failures``, where failures are dropped;
+        ``bounds``, between which the accuracy lies whatever the failed items would have been;
+        ``accuracy_answered``, of the replies that give a letter; ``chance``;
+        ``chance_corrected``, 0 at chance and 1 at all right; ``small`` for fewer than ``SMALL``
+        items; ``outcomes``.
+    """
+    counts = Counter(result.outcome for result in results)
+    n, correct = len(results), counts[Outcome.CORRECT]
+    failures = counts[Outcome.FAILED] + counts[Outcome.MISSING_IMAGE]
+    interval, method = proportion_interval(correct, n) if n else (None, None)
+    rows = _by_picture(results)
+    clustered = ratio_interval(rows)
+    by_chance = chance([len(result.item.options) for result in results])
+    accuracy = ratio(correct, n)
+    return {
+        "n": n,
+        "correct": correct,
+        "accuracy": accuracy,
+        "interval": None if interval is None else list(interval),
+        "interval_method": method,
+        "clusters": len(rows),
+        "clustered_interval": None if clustered is None else list(clustered),
+        "design_effect": design_effect([(right, size, right) for right, size in rows]),
+        "accuracy_without_failures": ratio(correct, n - failures),
+        "bounds": [correct / n, (correct + failures) / n] if n else None,
+        "accuracy_answered": ratio(correct, correct + counts[Outcome.WRONG]),
+        "chance": by_chance,
+        "chance_corrected": chance_corrected(accuracy, by_chance),
+        "small": n < SMALL,
+        "outcomes": {outcome.value: counts[outcome] for outcome in Outcome},
+    }
+
+
+def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
+    """The published evaluator's ``metrics_summary.json``: its keys and its spelling of a task."""
+    axes: dict[str, Callable[[Result], str]] = {
+        "task": lambda result: result.item.task.release_name,
+        "modality": lambda result: result.item.modality.value,
+        "parts": lambda result: result.item.parts.value,
+        "dataset": lambda result: result.item.dataset,
+    }
+
+    def by(*names: str) -> dict[str, Any]:
+        groups: dict[str, list[Result]] = {}
+        for result in results:
+            key = "|".join(f"{name}={axes[name](result)}" for name in names)
+            groups.setdefault(key, []).append(result)
+        return {key: _upstream_group(group) for key, group in groups.items()}
+
+    return {
+        "global": _upstream_group(results),
+        "slice_results": {f"by_{name}": by(name) for name in axes},
+        "voxel_results": {"by_task_modality_parts": by("task", "modality", "parts")},
+    }
+
+
+def accounting(attempts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all tries of all sessions cost, failed ones too."""
+    usage: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    models: set[str] = set()
+    latencies: list[float] = []
+    for record in attempts:
+        if record["status"] == "reply":
+            latencies.append(record["latency"])
+            usage.update(record["usage"])
+            models.add(record["model"])
+        else:
+            errors[record["code"]] += 1
+    latencies.sort()
+    return {
+        "tries": len(latencies) + errors.total(),
+        "replies": len(latencies),
+        "errors": dict(sorted(errors.items())),
+        "usage": dict(sorted(usage.items())),
+        "mean_latency": mean(latencies),
+        "median_latency": latencies[len(latencies) // 2] if latencies else None,
+        "p95_latency": latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
+        "models": sorted(models),
+    }
+
+
+def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
+    correct = sum(result.outcome is Outcome.CORRECT for result in results)
+    return {"n": len(results), "correct": correct, "acc": ratio(correct, len(results)) or 0.0}
+
+
+def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
+    groups = grouped(axis, results, _item)
+    return {name: group_metrics(group) for (name,), group in groups.items()}
+
+
+def _by_picture(results: Sequence[Result]) -> list[tuple[int, int]]:
+    """For each picture its right answers and its questions."""
+    sums: dict[str, tuple[int, int]] = {}
+    for result in results:
+        right, size = sums.get(cluster_of(result), (0, 0))
+        sums[cluster_of(result)] = (right + (result.outcome is Outcome.CORRECT), size + 1)
+    return list(sums.values())
+
+
+def _item(result: Result) -> Item:
+    return result.item

@@ -1,0 +1,371 @@
+"""Leaderboard, charts, contrasts and tables of a report, from runs whose numbers are known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from medrcube.cli import app
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.report import write_report
+from medrcube.evaluate.reporting import svg
+from medrcube.evaluate.reporting.accounting import requests
+from medrcube.evaluate.reporting.contrasts import contrasts, summaries
+from medrcube.evaluate.reporting.correlation import correlation
+from medrcube.evaluate.reporting.credibility import credibility
+from medrcube.evaluate.reporting.cube import accuracy_map, contrast_map, signed
+from medrcube.evaluate.reporting.leaderboard import leaderboard
+from medrcube.evaluate.reporting.radar import radar
+from medrcube.evaluate.reporting.reading import reading
+from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.reporting.tables import tables, write_tables
+from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.statistics import published
+from medrcube.taxonomy import Task
+
+
+class Seer:
+    """Right with the picture but for every third question; ``A`` without."""
+
+    identity = {"adapter": "test/1", "name": "test/seer"}  # noqa: RUF012
+
+    def __init__(self, items, name="test/seer", modulus=3):
+        self.name = name
+        self._items, self._modulus = items, modulus
+
+    async def answer(self, request):
+        item = self._items[request.item]
+        key = dict(item.options)[item.key]
+        right = next(letter for letter, text in request.options if text == key)
+        knows = request.picture is not None and int(item.id[-3:]) % self._modulus
+        usage = {"prompt_tokens": 1000, "completion_tokens": 24, "total_tokens": 1024}
+        other = next(letter for letter, _ in request.options if letter != right)
+        text = right if knows else other if request.picture else "A"
+        latency = 0.5 + int(item.id[-3:]) / 100
+        return Reply(text=text, finish_reason="stop", usage=usage, model="s-1", latency=latency)
+
+    async def close(self):
+        pass
+
+
+def parsed(drawing):
+    return ET.fromstring(drawing)  # noqa: S314 - our own
+
+
+@pytest.fixture
+def rows(row):
+    return [row(n, task=list(Task)[n % 8].release_name) for n in range(96)]
+
+
+@pytest.fixture
+def seen(load, rows, tmp_path):
+    """A run of every condition."""
+    benchmark = load(*rows)
+    items = {item.name: item for item in benchmark.items}
+    run_evaluation(benchmark, Seer(items), tmp_path / "seer", conditions=list(Condition))
+    return load_runs([tmp_path / "seer"])
+
+
+@pytest.fixture
+def three(load, rows, tmp_path):
+    benchmark = load(*rows)
+    folders = []
+    for rule in ("first", "longest", "random"):
+        folders.append(tmp_path / rule)
+        run_evaluation(benchmark, open_model(f"baseline/{rule}"), folders[-1])
+    return load_runs(folders)
+
+
+def test_the_published_models_stand_best_first_and_the_guesser_last(seen):
+    board = leaderboard(seen)
+    assert len(board.models) == 34
+    assert [name for name, _ in board.models][:1] == ["Lingshu-32B"]
+    assert board.models[-1][0] == "Random"
+    overall = [cells[0].value for _, cells in board.models[:-1]]
+    assert overall == sorted(overall, reverse=True) or abs(overall[4] - overall[3]) < 0.02
+
+
+def test_published_cells_are_as_printed_and_misprints_are_marked(seen):
+    board = leaderboard(seen)
+    columns = list(published.COUNTS)
+    cells = {name: dict(zip(columns, found, strict=True)) for name, found in board.models}
+    assert cells["Random"]["Brain"].value == pytest.approx(0.2641)
+    assert "24.41" in cells["Random"]["Brain"].misprint
+    assert sum(bool(cell.misprint) for row in cells.values() for cell in row.values()) == 6
+    assert [name for name in cells if cells[name]["overall"].best] == ["Lingshu-32B"]
+
+
+def test_margins_of_a_run_leave_out_vr_and_ipr(seen):
+    run, _, cells = leaderboard(seen).runs[0]
+    of = dict(zip(published.COUNTS, cells, strict=True))
+    assert (of["overall"].n, of["Xray"].n, of["Chest"].n) == (96, 72, 72)
+    assert of["CT"].value is None
+    assert of["VR"].value == run.metrics["slices"]["task"]["View Recognition"]["accuracy"]
+
+
+def test_a_rebuilt_benchmark_is_never_called_the_published_one(seen, tmp_path):
+    assert not leaderboard(seen).same_test
+    write_report([tmp_path / "seer"], tmp_path / "x.html")
+    text = (tmp_path / "x.html").read_text("utf-8")
+    assert "Not one ranking:" in text
+    assert seen[0].benchmark[:8] in text
+
+
+def test_a_run_of_the_published_size_is_told_as_such(seen):
+    run = seen[0]
+    slices = {
+        "task": {task.value: {"n": published.COUNTS[a]} for a, task in published.TASKS.items()},
+        "modality_as_published": {
+            m.value: {"n": published.COUNTS[a]} for a, m in published.MODALITIES.items()
+        },
+        "parts_as_published": {
+            p.value: {"n": published.COUNTS[a]} for a, p in published.REGIONS.items()
+        },
+    }
+    for groups in slices.values():
+        for group in groups.values():
+            group |= {"accuracy": 0.5, "small": False}
+    whole = {**run.metrics["global"], "n": 7626}
+    alike = replace(run, metrics={**run.metrics, "slices": slices, "global": whole})
+    assert leaderboard([alike]).same_test
+    assert not leaderboard([alike, run]).same_test
+
+
+def test_a_radar_has_a_corner_for_each_task_at_its_accuracy(seen):
+    found = radar(seen)
+    assert [task for task, _, _ in found.rows] == list(Task)
+    drawn = parsed(found.picture)
+    shapes = [one.get("points").split() for one in drawn.iter("polygon") if one.get("points")]
+    area = next(one for one in drawn.iter("polygon") if "area" in one.get("class"))
+    x, y = map(float, area.get("points").split()[0].split(","))
+    accuracy = seen[0].metrics["slices"]["task"]["Modality Recognition"]["accuracy"]
+    assert (x, y) == (220, pytest.approx(200 - 165 * accuracy, abs=0.01))
+    assert {len(points) for points in shapes if len(points) != 4} == {8}
+
+
+def test_a_radar_of_two_tasks_is_not_drawn(load, row, tmp_path):
+    benchmark = load(row(0), row(1, task="View Recognition"))
+    run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
+    assert radar(load_runs([tmp_path / "run"])) is None
+
+
+def test_image_gain_is_what_the_picture_adds(seen):
+    found = {contrast.title: contrast for contrast in contrasts(seen[0])}
+    assert list(found) == ["Image gain", "Image swap", "Order of the options"]
+    name, numbers = found["Image gain"].rows[0]
+    assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
+    cells = [c for _, rows in found["Image gain"].map for _, row in rows for c in row if c]
+    assert {cell.text for cell in cells} <= {signed(n / 12, 0) for n in range(-12, 13)}
+    assert all("with the picture" in cell.said for cell in cells)
+
+
+def test_runs_of_one_condition_have_no_contrasts(three):
+    assert contrasts(three[0]) == []
+    assert summaries(three) == []
+
+
+def test_differences_have_a_true_minus_and_zero_has_no_sign():
+    assert [signed(v) for v in (0.123, -0.05, 0.0, -0.0001, None)] == [
+        "+12.3", "\u22125.0", "0.0", "0.0", "\u2013",
+    ]  # fmt: skip
+
+
+def test_a_cell_without_pairs_says_so(seen):
+    voxel = {**seen[0].metrics["voxels"][0], "n": 0, "difference": None, "small": True}
+    cells = [c for _, rows in contrast_map([voxel], "x") for _, row in rows for c in row if c]
+    assert [(cell.text, cell.shade) for cell in cells] == [("\u2013", None)]
+
+
+def test_the_map_of_accuracies_has_every_cell_once(seen):
+    cells = [c for _, rows in accuracy_map(seen[0]) for _, row in rows for c in row if c]
+    assert len(cells) == len(seen[0].metrics["voxels"]) == 8
+    assert sum(cell.n for cell in cells) == 96
+
+
+def test_credibility_draws_a_point_where_it_is(seen):
+    found = credibility(seen)
+    point = found.rows[0][1]
+    drawn = parsed(found.picture)
+    mark = next(one for one in drawn.iter("circle"))
+    value = point.row["shortcut_probability"]["value"]
+    assert float(mark.get("cx")) == pytest.approx(54 + value * (460 - 54 - 14), abs=0.01)
+    assert float(mark.get("cy")) == pytest.approx(
+        14 + (1 - point.accuracy) * (380 - 14 - 48), abs=0.01
+    )
+    assert found.correlation == ""
+
+
+def test_credibility_without_pairs_is_left_out(load, row, tmp_path):
+    run_evaluation(load(row(0)), open_model("baseline/first"), tmp_path / "run")
+    assert credibility(load_runs([tmp_path / "run"])) is None
+
+
+def test_three_runs_give_a_correlation_and_two_do_not(three):
+    found = correlation(three)
+    assert (found.models, found.cells, found.items) == (3, 8, 96)
+    assert [name for name, _ in found.regions] == ["Chest"]
+    assert [name for name, _ in found.published] == ["Brain", "Breast", "Chest", "Heart", "Lungs"]
+    squares = list(parsed(found.picture).iter("rect"))
+    assert len(squares) == 8 * 7 / 2
+    assert correlation(three[:2]) is None
+    assert correlation([replace(three[0], manifest={"dataset": {"digest": "x"}}), *three]) is None
+
+
+def test_cells_too_small_for_a_correlation_say_so(load, row, tmp_path):
+    benchmark = load(row(0), row(1))
+    for rule in ("first", "longest", "random"):
+        run_evaluation(benchmark, open_model(f"baseline/{rule}"), tmp_path / rule)
+    runs = load_runs([tmp_path / rule for rule in ("first", "longest", "random")])
+    assert "Not computed" in correlation(runs).problem
+
+
+def test_requests_show_only_columns_that_have_numbers(seen, three):
+    with_tokens, without = requests(seen), requests(three)
+    assert "tokens in" in with_tokens.columns
+    assert "tokens in" not in without.columns
+    assert "US dollars" not in with_tokens.columns
+    _, cells, errors = with_tokens.rows[0]
+    shown = dict(zip(with_tokens.columns, cells, strict=True))
+    assert shown["tokens a reply"] == "1,024"
+    assert (shown["median s"], shown["95 % within s"]) == ("0.98", "1.41")
+    assert errors == []
+
+
+def test_the_rules_are_counted(three):
+    found = reading(three)
+    assert found.rules[0] == "bare-letter"
+    assert found.counts[0][1][0] == 96
+    assert found.judged == []
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "parquet"])
+def test_every_table_is_written_in_every_form(seen, tmp_path, name):
+    if name == "parquet":
+        pytest.importorskip("pyarrow")
+    expected = tables(seen)
+    written = {path.name for path in write_tables(seen, tmp_path / "data")}
+    assert set(expected) == {
+        "runs", "slices", "voxels", "items", "leaderboard", "contrasts", "position", "credibility",
+    }  # fmt: skip
+    assert {f"{table}.{name}" for table in expected} <= written
+    rows = read(tmp_path / f"data/voxels.{name}", name)
+    assert len(rows) == 8
+    assert float(rows[0]["accuracy"]) == expected["voxels"][0]["accuracy"]
+    assert [row["task"] for row in rows] == [row["task"] for row in expected["voxels"]]
+
+
+def read(path, form):
+    if form == "csv":
+        return list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    if form == "json":
+        return json.loads(path.read_text("utf-8"))
+    from pyarrow import parquet  # noqa: PLC0415
+
+    return parquet.read_table(path).to_pylist()
+
+
+def test_every_presentation_has_a_row(seen):
+    rows = tables(seen)["items"]
+    assert len(rows) == 96 * (1 + 1 + 4 + 1)
+    assert {row["condition"] for row in rows} == {c.value for c in Condition}
+
+
+def test_a_name_cannot_become_a_formula(load, row, tmp_path):
+    benchmark = load(row(0, dataset="=HYPERLINK", id="@x"), row(1, dataset="=HYPERLINK"))
+    run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
+    write_tables(load_runs([tmp_path / "run"]), tmp_path / "data")
+    row = read(tmp_path / "data/items.csv", "csv")[0]
+    assert (row["dataset"], row["id"]) == ("'=HYPERLINK", "'@x")
+    assert read(tmp_path / "data/items.json", "json")[0]["dataset"] == "=HYPERLINK"
+
+
+def test_a_negative_number_stays_one_in_csv(seen, tmp_path):
+    write_tables(seen, tmp_path / "data")
+    values = [row["interval_low"] for row in read(tmp_path / "data/contrasts.csv", "csv")]
+    assert any(value.startswith("-") for value in values)
+    assert not any(value.startswith("'") for value in values)
+
+
+def test_the_same_run_gives_the_same_bytes(seen, load, rows, tmp_path):
+    def made():
+        write_report([tmp_path / "seer"], tmp_path / "x.html", tmp_path / "r", tmp_path / "data")
+        files = sorted((tmp_path / "data").iterdir())
+        return [(tmp_path / "x.html").read_bytes(), *(file.read_bytes() for file in files)]
+
+    first = made()
+    shutil.rmtree(tmp_path / "data")
+    benchmark = load(*rows)
+    items = {item.name: item for item in benchmark.items}
+    run_evaluation(benchmark, Seer(items), tmp_path / "seer", conditions=list(Condition))
+    assert made() == first
+
+
+def test_two_runs_of_one_model_and_folder_name_are_told_apart(seen, tmp_path):
+    shutil.copytree(tmp_path / "seer", tmp_path / "other/seer")
+    runs = load_runs([tmp_path / "seer", tmp_path / "other/seer"])
+    assert [run.label for run in runs] == [
+        "test/seer (seer) (run 1)",
+        "test/seer (seer) (run 2)",
+    ]
+
+
+def test_a_run_that_was_broken_off_is_announced(seen, tmp_path):
+    manifest = json.loads((tmp_path / "seer/manifest.json").read_text())
+    (tmp_path / "seer/manifest.json").write_text(json.dumps(manifest | {"ended": None}))
+    write_report([tmp_path / "seer"], tmp_path / "x.html")
+    assert "was broken off." in (tmp_path / "x.html").read_text("utf-8")
+
+
+def test_every_part_of_the_page_that_is_linked_is_there(seen, three, tmp_path):
+    folders = [tmp_path / name for name in ("first", "longest", "random")]
+    for runs in ([tmp_path / "seer"], folders):
+        write_report(runs, tmp_path / "x.html")
+        text = (tmp_path / "x.html").read_text("utf-8")
+        links = set(re.findall(r'href="#([^"]+)"', text))
+        ids = re.findall(r' id="([^"]+)"', text)
+        assert links <= set(ids)
+        assert len(ids) == len(set(ids))
+        assert {f"#{name}" for name in re.findall(r'<h2 id="([^"]+)"', text)} == {
+            f"#{name}" for name in links if name != "content"
+        }
+
+
+def test_the_command_writes_the_page_and_its_tables(seen, tmp_path):
+    given = [
+        str(tmp_path / "seer"),
+        "--out",
+        str(tmp_path / "x.html"),
+        "--data",
+        str(tmp_path / "t"),
+    ]
+    ran = CliRunner().invoke(app, ["report", *given])
+    assert ran.exit_code == 0, ran.output
+    assert (tmp_path / "x.html").exists()
+    assert (tmp_path / "t/voxels.csv").exists()
+
+
+def test_the_pictures_of_the_guide_are_there_and_small():
+    docs = Path(__file__).parents[3] / "docs"
+    guide = (docs / "how-to/read-a-report.md").read_text("utf-8")
+    named = re.findall(r"\]\(\.\./images/([^)]+)\)", guide)
+    assert len(named) == 7
+    for name in named:
+        assert 10_000 < (docs / "images" / name).stat().st_size < 300_000
+
+
+def test_labels_in_a_drawing_are_escaped():
+    drawn = svg.drawing(10, 10, '"<x>', [svg.text((0, -0.001), "<script>&", "a")])
+    assert parsed(drawn).get("aria-label") == '"<x>'
+    assert parsed(drawn).find("text").text == "<script>&"
+    assert 'y="0"' in drawn

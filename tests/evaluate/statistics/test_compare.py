@@ -1,0 +1,231 @@
+"""Comparing two runs: on the same items, with a verdict no stronger than the data."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.attempts import FILE
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.run_folder import read_asked
+from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.scoring import score
+from medrcube.evaluate.statistics.compare import compare
+
+
+@pytest.fixture
+def run(tmp_path, write_release, row):
+    """Make the run of a model that says the key of some questions, and another letter else."""
+
+    def make(name, right, *, n=40, lost=(), release="r", conditions=("full",), **changes):
+        root = tmp_path / release
+        if not root.exists():
+            write_release(root, [row(i, **changes) for i in range(n)])
+        out = tmp_path / name
+        _write_run(root, out, name, right, lost, [Condition(one) for one in conditions])
+        return out
+
+    return make
+
+
+def _write_run(root, out, name, right, lost, conditions):
+    benchmark = load_benchmark(root)
+    run_evaluation(benchmark, open_model("baseline/first"), out, conditions=conditions)
+    manifest = json.loads((out / "manifest.json").read_text())
+    manifest["model"]["name"] = name
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    keys = {}
+    for asked in read_asked(out):
+        number = int(asked.item.id[1:])
+        wrong = "B" if asked.item.key == "A" else "A"
+        keys[asked.key] = None if number in lost else asked.item.key if number in right else wrong
+    lines = []
+    for line in (out / FILE).read_text().splitlines():
+        record = json.loads(line)
+        if keys[record["key"]] is not None:
+            lines.append(json.dumps({**record, "text": keys[record["key"]]}) + "\n")
+    (out / FILE).write_text("".join(lines))
+    score(out)
+
+
+def test_a_better_run_is_found(run):
+    found = compare(run("a", range(40)), run("b", range(20)))
+    row = found["overall"]
+    assert (row["n"], row["clusters"], row["difference"]) == (40, 20, 0.5)
+    assert (row["only_first"], row["only_second"]) == (20, 0)
+    assert row["mcnemar_p"] == pytest.approx(2 / 2**20)
+    assert row["verdict"] == "first"
+    assert found["conclusions"][0].startswith("a is right more often than b")
+
+
+def test_exchanging_the_runs_turns_everything_round(run):
+    a, b = run("a", range(40)), run("b", range(20))
+    found = compare(b, a)
+    assert found["overall"]["verdict"] == "second"
+    assert found["overall"]["difference"] == -0.5
+    assert found["conclusions"][0].startswith("a is right more often than b")
+
+
+def test_a_difference_on_every_picture_is_found_too(run):
+    found = compare(run("a", range(40)), run("b", []))
+    assert (found["overall"]["difference"], found["overall"]["verdict"]) == (1, "first")
+
+
+def test_a_verdict_needs_the_exact_test_beside_the_interval(run):
+    found = compare(run("a", range(40)), run("b", set(range(40)) - {0, 2, 4, 6, 8}))
+    assert found["overall"]["interval"][0] > 0
+    assert found["overall"]["mcnemar_p"] == 0.0625
+    assert found["overall"]["verdict"] == "unclear"
+    assert found["conclusions"][0].startswith("Unclear")
+
+
+def test_a_verdict_needs_the_interval_beside_the_exact_test(run):
+    # Two questions a picture that go together: 14 pictures for one run, 7 for the other.
+    found = compare(run("a", range(28), n=160), run("b", range(28, 42), n=160))
+    assert found["overall"]["mcnemar_p"] < 0.05
+    assert found["overall"]["verdict"] == "unclear"
+    assert "McNemar's test alone would say otherwise" in found["conclusions"][0]
+
+
+def test_few_pictures_allow_no_verdict(run):
+    found = compare(run("a", range(18), n=18), run("b", [], n=18))
+    assert found["overall"]["clusters"] == 9
+    assert found["overall"]["verdict"] == "unclear"
+    assert "too few pictures" in found["conclusions"][0]
+
+
+def test_no_difference_shown_is_not_called_equality(run):
+    halves = [[i for i in range(40) if i % 4 // 2 == side] for side in (0, 1)]
+    found = compare(run("a", halves[0]), run("b", halves[1]))
+    assert found["overall"]["verdict"] == "unclear"
+    assert "no proof of equality" in found["conclusions"][0]
+
+
+def test_equal_runs_leave_nothing_to_find(run):
+    found = compare(run("a", range(20)), run("b", range(20)))
+    assert found["overall"]["minimum_detectable_effect"] is None
+    assert "0 of 40 questions are right in one run alone" in found["conclusions"][1]
+
+
+def test_what_could_have_been_found_is_said(run):
+    found = compare(run("a", range(0, 40, 2)), run("b", range(1, 40, 2)))
+    effect = found["overall"]["minimum_detectable_effect"]
+    assert f"{100 * effect:.1f} points would be found" in found["conclusions"][1]
+
+
+def test_items_without_a_reply_are_left_out_and_counted(run):
+    found = compare(run("a", range(40), lost=[0, 1]), run("b", range(40), lost=[1, 2]))
+    assert found["items"] == {"common": 37, "lost": 3, "changed": 0, "only_one": 0}
+
+
+def test_other_data_are_refused(run):
+    a, b = run("a", range(40)), run("b", range(40), n=39, release="other")
+    with pytest.raises(WorkspaceError, match=r"different benchmarks.*--common"):
+        compare(a, b)
+
+
+def test_other_data_are_compared_where_they_are_the_same(run):
+    a, b = run("a", range(40)), run("b", range(40), n=39, release="other")
+    found = compare(a, b, common=True)
+    assert found["same_dataset"] is False
+    assert found["items"] == {"common": 39, "lost": 0, "changed": 0, "only_one": 1}
+
+
+def test_an_item_of_one_name_with_another_text_is_another_item(run):
+    a = run("a", range(40))
+    b = run("b", range(40), release="other", question="Something else?")
+    with pytest.raises(WorkspaceError, match="no item in common"):
+        compare(a, b, common=True)
+
+
+def test_runs_of_other_conditions_are_refused(run):
+    a, b = run("a", range(40)), run("b", range(40), conditions=["blind"])
+    with pytest.raises(WorkspaceError, match=r"asked full.*asked blind"):
+        compare(a, b)
+
+
+def test_circular_holds_the_question_as_it_stands(run):
+    found = compare(run("a", range(40)), run("b", range(20), conditions=["circular"]))
+    assert (found["condition"], found["overall"]["n"]) == ("full", 40)
+
+
+def test_blind_runs_may_be_compared(run):
+    a, b = (run(name, range(20), conditions=["blind"]) for name in "ab")
+    assert compare(a, b)["condition"] == "blind"
+
+
+@pytest.mark.parametrize("axis", ["task", "modality", "parts", "voxel"])
+def test_slices_are_adjusted_together(run, axis):
+    found = compare(run("a", range(40)), run("b", range(20)), by=axis)
+    assert set(found["families"]) == {"task", axis}
+    rows = found["families"][axis]
+    assert sum(row["n"] for row in rows) == 40
+    assert all(row["mcnemar_p_holm"] >= row["mcnemar_p"] for row in rows)
+
+
+def test_a_slice_that_is_too_small_has_no_verdict(run):
+    found = compare(run("a", range(8), n=8), run("b", [], n=8))
+    (row,) = found["families"]["task"]
+    assert (row["mcnemar_p_holm"], row["verdict"]) == (None, "unclear")
+    assert "fewer than 10 pairs left untested" in found["conclusions"][2]
+
+
+def test_two_runs_of_one_model_are_told_apart(run, tmp_path):
+    a = run("a", range(40))
+    (tmp_path / "copy").mkdir()
+    for file in a.iterdir():
+        (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
+    found = compare(a, tmp_path / "copy")
+    assert [one["label"] for one in found["runs"]] == ["a (a)", "a (copy)"]
+
+
+def test_another_prompt_is_noted(run):
+    a, b = run("a", range(40)), run("b", range(40))
+    manifest = json.loads((b / "manifest.json").read_text())
+    manifest["prompt"]["version"] = "other"
+    (b / "manifest.json").write_text(json.dumps(manifest))
+    assert "different prompts" in compare(a, b)["notes"][0]
+
+
+def test_a_folder_that_is_no_run_is_refused(run, tmp_path):
+    with pytest.raises(WorkspaceError, match="is no run"):
+        compare(run("a", range(40)), tmp_path / "nothing")
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-c", "from medrcube.cli import main; main()", "compare", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def test_the_command_shows_a_table_and_what_follows(run):
+    done = command(str(run("a", range(40))), str(run("b", range(20))), "--by", "voxel")
+    assert done.returncode == 0, done.stderr
+    assert "DD X-ray Chest" in done.stdout
+    assert "a is right more often than b" in done.stdout
+    assert "It says nothing about other data" in done.stdout
+
+
+def test_programs_get_one_object(run):
+    a, b = run("a", range(40)), run("b", range(20))
+    done = command(str(a), str(b), "--json")
+    assert json.loads(done.stdout) == compare(a, b)
+
+
+def test_the_command_says_why_it_refuses(run):
+    a, b = run("a", range(40)), run("b", range(40), n=39, release="other")
+    done = command(str(a), str(b))
+    assert done.returncode == 2
+    assert "different benchmarks" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,268 @@
+"""Correlations across models: known values, and intervals that hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.statistics.correlation import (
+    fisher_interval,
+    pearson,
+    published_correlations,
+    shortcut_reliance,
+    slice_correlations,
+)
+from medrcube.evaluate.statistics.correlation_matrix import correlation_matrix, item_draws
+from medrcube.evaluate.statistics.credibility import credibility
+from medrcube.evaluate.statistics.metrics import metrics
+from medrcube.evaluate.statistics.published import COUNTS, models
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+RIGHT = True
+
+SPOTS = [
+    {"parts": Anatomy.BRAIN, "modality": Modality.MRI},
+    {"parts": Anatomy.BRAIN, "modality": Modality.ULTRASOUND},
+    {"parts": Anatomy.LUNGS, "modality": Modality.CT},
+    {"parts": Anatomy.CHEST, "modality": Modality.XRAY},
+]
+
+
+def make_runs(result, abilities, each=40):
+    """Runs whose model m is right with probability abilities[m][spot]."""
+    rng = np.random.default_rng(2)
+    return {
+        f"m{number}": [
+            result(f"q{spot}-{i}", bool(rng.random() < p), picture=f"p{spot}-{i // 2}", **axes)
+            for spot, (axes, p) in enumerate(zip(SPOTS, chances, strict=True))
+            for i in range(each)
+        ]
+        for number, chances in enumerate(abilities)
+    }
+
+
+@pytest.fixture(scope="module")
+def runs(result):
+    rng = np.random.default_rng(1)
+    skill, brain = rng.uniform(0.2, 0.9, 14), rng.uniform(0.2, 0.9, 14)
+    return make_runs(result, np.stack([brain, rng.permutation(brain), skill, skill], axis=1))
+
+
+@pytest.fixture(scope="module")
+def found(runs):
+    return slice_correlations(runs)
+
+
+def accuracies(runs):
+    return np.array(
+        [
+            [
+                np.mean([r.outcome is Outcome.CORRECT for r in results if r.item.id[1] == str(s)])
+                for results in runs.values()
+            ]
+            for s in range(4)
+        ]
+    )
+
+
+def place(found, parts, modality):
+    return next(i for i, name in enumerate(found["names"]) if name[1:] == [modality, parts])
+
+
+def test_a_correlation_is_pearsons_over_models(runs, found):
+    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+    expected = pearsonr(accuracies(runs)[2], accuracies(runs)[3])
+    assert found["r"][lungs][chest] == pytest.approx(expected.statistic)
+    assert found["p"][lungs][chest] == pytest.approx(expected.pvalue)
+
+
+def test_ranks_may_be_correlated_instead(runs):
+    found = slice_correlations(runs, method="spearman")
+    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+    expected = spearmanr(accuracies(runs)[2], accuracies(runs)[3])
+    assert found["r"][lungs][chest] == pytest.approx(expected.statistic)
+    assert found["p"][lungs][chest] == pytest.approx(expected.pvalue)
+
+
+def test_the_matrix_is_square_and_mirrored(found):
+    for name in ("r", "p", "p_holm", "p_bh", "interval_models", "interval_items", "r_corrected"):
+        matrix = found[name]
+        assert all(matrix[i][j] == matrix[j][i] for i in range(4) for j in range(4))
+        assert all(matrix[i][i] is None for i in range(4))
+
+
+def test_many_pairs_are_adjusted(found):
+    for i, j in ((0, 1), (0, 3), (2, 3)):
+        assert found["p"][i][j] <= found["p_bh"][i][j] <= found["p_holm"][i][j]
+
+
+def test_an_island_shows_in_the_means_of_regions(found):
+    means = {(row["first"], row["second"]): row for row in found["by_region"]}
+    assert means["Chest", "Lungs"]["r"] > 0.9
+    assert abs(means["Brain", "Brain"]["r"]) < 0.6
+    assert means["Brain", "Lungs"]["pairs"] == 2
+    low, high = means["Chest", "Lungs"]["interval"]
+    assert low < means["Chest", "Lungs"]["r"] < high
+
+
+def test_intervals_hold_the_value(found):
+    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+    for name, value in (("interval_models", "r"), ("interval_items", "r_corrected")):
+        low, high = found[name][lungs][chest]
+        assert low <= found[value][lungs][chest] <= high
+
+
+def test_the_interval_over_items_covers_the_correlation_of_true_abilities():
+    rng = np.random.default_rng(4)
+    held, near, corrected = [], [], []
+    for _ in range(60):
+        first = rng.uniform(0.3, 0.8, 15)
+        second = np.clip(0.6 * first + rng.uniform(0.1, 0.4, 15), 0, 1)
+        true = np.corrcoef(first, second)[0, 1]
+        right, sizes = np.zeros((80, 2, 15)), np.zeros((80, 2))
+        for voxel, (chances, pictures) in enumerate(
+            ((first, slice(0, 40)), (second, slice(40, 80)))
+        ):
+            swing = rng.normal(0, 0.08, size=(40, 1))
+            right[pictures, voxel] = rng.binomial(2, np.clip(chances + swing, 0, 1))
+            sizes[pictures, voxel] = 2
+        accuracy = right.sum(axis=0) / sizes.sum(axis=0)[:, None]
+        found = correlation_matrix(accuracy, "pearson", lambda r=right, s=sizes: item_draws(r, s))
+        low, high = found["interval_items"][0][1]
+        held.append(low <= true <= high)
+        near.append(found["r"][0][1] - true)
+        corrected.append(found["r_corrected"][0][1] - true)
+    assert np.mean(held) >= 0.8
+    assert np.mean(near) < -0.05
+    assert abs(np.mean(corrected)) < 0.05
+
+
+def test_few_models_have_no_interval_over_models(runs):
+    some = dict(list(runs.items())[:5])
+    found = slice_correlations(some)
+    assert found["interval_models"][0][1] is None
+    assert found["interval_items"][0][1] is not None
+
+
+def test_small_voxels_are_left_out(runs):
+    with pytest.raises(WorkspaceError, match="at least 2"):
+        slice_correlations(runs, n_min=41)
+
+
+def test_two_runs_are_too_few(runs):
+    with pytest.raises(WorkspaceError, match="2 runs; expected at least 3"):
+        slice_correlations(dict(list(runs.items())[:2]))
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_an_item_that_one_run_lost_counts_for_none(result, runs, place):
+    some = list(runs.values())[:4]
+    whole = some[place]
+    lost = result(whole[0].item.id, outcome=Outcome.FAILED, picture="p0-0", **SPOTS[0])
+    some[place] = [lost, *whole[1:]]
+    found = slice_correlations(dict(zip("abcd", some, strict=True)))
+    assert (found["items"], found["left_out"]) == (159, 1)
+    assert sorted(found["n"]) == [39, 40, 40, 40]
+
+
+def test_a_voxel_that_is_the_same_for_all_models_correlates_with_nothing(result, runs):
+    extra = [result(f"x{i}", RIGHT, task=Task.ROI_GROUNDING) for i in range(10)]
+    found = slice_correlations({name: results + extra for name, results in runs.items()})
+    index = next(i for i, name in enumerate(found["names"]) if name[0] == "ROI Grounding")
+    assert found["r"][index] == [None] * 5
+
+
+def test_equal_runs_give_equal_numbers(runs, found):
+    assert slice_correlations(runs) == found
+
+
+def test_the_published_regions_correlate_as_is_known():
+    found = published_correlations()
+    names = [name for (name,) in found["names"]]
+    brain = dict(zip(names, found["r"][names.index("Brain")], strict=True))
+    assert brain["Chest"] == pytest.approx(0.69, abs=0.006)
+    assert brain["Heart"] == pytest.approx(0.61, abs=0.006)
+    assert brain["Lungs"] == pytest.approx(0.75, abs=0.006)
+    assert brain["Breast"] == pytest.approx(0.58, abs=0.006)
+    assert len(found["models"]) == 33
+
+
+def test_published_tasks_correlate_as_is_known():
+    names = ("AD", "MR", "DD", "IPR", "VR")
+    r = published_correlations(names)["r"]
+    assert r[0][1] == pytest.approx(0.05, abs=0.006)
+    assert r[0][2] == pytest.approx(0.35, abs=0.006)
+    assert r[3][4] == pytest.approx(0.69, abs=0.006)
+
+
+def test_the_published_correlation_has_the_p_that_goes_with_it():
+    # r = 0.693 with p < 1e-5: one point for each of the 33 models.
+    x = np.linspace(-1, 1, 33)
+    noise = np.cos(40 * x)
+    noise -= noise @ x / (x @ x) * x + noise.mean()
+    noise -= noise @ x / (x @ x) * x
+    y = 0.693 * x / np.linalg.norm(x) + math.sqrt(1 - 0.693**2) * noise / np.linalg.norm(noise)
+    found = pearson(list(x), list(y))
+    assert found["r"] == pytest.approx(0.693)
+    assert found["p"] == pytest.approx(7.8e-6, rel=0.02)
+    assert found["fisher_interval"] == pytest.approx(
+        pearsonr(x, y).confidence_interval(0.95), abs=1e-9
+    )
+
+
+def test_fishers_interval_has_the_textbook_value():
+    # Zar, Biostatistical Analysis: r = 0.870, n = 12 has 0.592 to 0.963.
+    assert fisher_interval(0.870, 12) == pytest.approx([0.592, 0.963], abs=2e-3)
+
+
+@pytest.mark.parametrize("values", [([], []), ([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3])])
+def test_an_undefined_correlation_is_none(values):
+    assert pearson(*values)["r"] is None
+
+
+def test_fishers_interval_covers_the_truth():
+    rng = np.random.default_rng(9)
+    held = 0
+    for _ in range(600):
+        x = rng.standard_normal(15)
+        y = 0.6 * x + 0.8 * rng.standard_normal(15)
+        low, high = fisher_interval(np.corrcoef(x, y)[0, 1], 15)
+        held += low <= 0.6 <= high
+    assert held / 600 == pytest.approx(0.95, abs=0.025)
+
+
+def test_models_without_grounding_show_the_published_correlation_all_the_same(result):
+    rng = np.random.default_rng(13)
+
+    def run(skill):
+        results = []
+        for i in range(400):
+            picture = f"p{i}"
+            results += [
+                result(f"h{i}", bool(rng.random() < skill), picture=picture),
+                result(f"l{i}", bool(rng.random() < 0.6), picture=picture, task=Task.ROI_GROUNDING),
+            ]
+        return {**metrics(results), "credibility": credibility(results)}
+
+    found = shortcut_reliance({f"m{i}": run(0.2 + 0.05 * i) for i in range(12)})
+    assert found["published"]["r"] > 0.9
+    assert found["published"]["fisher_interval"][0] > 0.7
+    assert abs(found["grounding"]["r"]) < 0.6
+    assert all(abs(point["grounding"]) < 0.2 for point in found["points"])
+    assert [p["model"] for p in found["points"]] == [f"m{i}" for i in range(12)]
+
+
+def test_a_run_without_pairs_is_no_point(result):
+    results = [result("a")]
+    empty = {**metrics(results), "credibility": credibility(results)}
+    assert shortcut_reliance({"m": empty})["points"] == []
+
+
+def test_the_published_columns_have_their_counts():
+    assert published_correlations(("CT", "US"))["n"] == [COUNTS["CT"], COUNTS["US"]]
+    assert published_correlations(("CT", "US"))["models"][0] == models()[0].model

@@ -1,0 +1,93 @@
+"""Groups of results: intervals, bounds, macro means and what stays out of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.statistics.metrics import group_metrics, metrics
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+RIGHT, WRONG = True, False
+
+
+def test_the_bounds_hold_whatever_the_lost_items_would_have_been(result):
+    rows = [result("a"), result("b", WRONG), result("c", outcome=Outcome.FAILED)]
+    rows.append(result("d", outcome=Outcome.MISSING_IMAGE))
+    assert group_metrics(rows)["bounds"] == [0.25, 0.75]
+
+
+@given(st.lists(st.sampled_from(list(Outcome)), min_size=1, max_size=12))
+def test_every_accuracy_lies_between_the_bounds(result, outcomes):
+    row = group_metrics([result(f"q{i}", outcome=o) for i, o in enumerate(outcomes)])
+    low, high = row["bounds"]
+    assert low == row["accuracy"] <= high
+    if row["accuracy_without_failures"] is not None:
+        assert low <= row["accuracy_without_failures"] <= high
+
+
+def test_the_method_of_the_interval_is_named(result):
+    rows = [result(f"q{i}", i % 2 == 0) for i in range(30)]
+    assert group_metrics(rows)["interval_method"] == "wilson"
+    assert group_metrics(rows[:29])["interval_method"] == "clopper-pearson"
+
+
+def test_questions_on_one_picture_widen_the_interval(result):
+    together = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i // 4}") for i in range(160)]
+    apart = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i}") for i in range(160)]
+    widths = []
+    for rows in (together, apart):
+        found = group_metrics(rows)
+        low, high = found["clustered_interval"]
+        widths.append(high - low)
+    assert group_metrics(together)["design_effect"] == pytest.approx(4, rel=0.05)
+    assert widths[0] == pytest.approx(2 * widths[1], rel=0.15)
+
+
+def test_apart_both_intervals_agree(result):
+    found = group_metrics([result(f"q{i}", i % 3 > 0, picture=f"p{i}") for i in range(300)])
+    assert found["clustered_interval"] == pytest.approx(found["interval"], abs=0.01)
+
+
+def test_a_guesser_stands_at_nought_once_chance_is_taken_off(result):
+    rows = [result(f"q{i}", i % 4 == 0) for i in range(40)]
+    assert group_metrics(rows)["chance_corrected"] == pytest.approx(0)
+
+
+def test_suppressed_voxels_stay_out_of_the_macro_mean(result):
+    rows = [result(f"a{i}", RIGHT) for i in range(10)]
+    rows += [result(f"b{i}", WRONG, parts=Anatomy.BRAIN) for i in range(9)]
+    macro = metrics(rows)["macro"]
+    assert (macro["n_min"], macro["suppressed"]) == (10, 1)
+    assert (macro["accuracy"], macro["accuracy_not_small"]) == (0.5, 1)
+
+
+def test_the_macro_mean_of_tasks_weighs_tasks_alike(result):
+    rows = [result(f"a{i}", RIGHT) for i in range(90)]
+    rows += [result(f"b{i}", WRONG, task=Task.ROI_GROUNDING) for i in range(10)]
+    found = metrics(rows)
+    assert found["global"]["accuracy"] == 0.9
+    assert found["macro"]["task_accuracy_not_small"] == 0.5
+
+
+def test_slices_come_in_the_order_of_the_taxonomy(result):
+    rows = [
+        result("a", task=Task.SEVERITY_GRADING, modality=Modality.MRI, dataset="ZETA"),
+        result("b", task=Task.VIEW_RECOGNITION, modality=Modality.XRAY, dataset="BETA"),
+        result("c", task=Task.VIEW_RECOGNITION, modality=Modality.MRI, dataset="ZETA"),
+    ]
+    found = metrics(rows)
+    assert list(found["slices"]["task"]) == ["View Recognition", "Severity Grading"]
+    assert list(found["slices"]["dataset"]) == ["BETA", "ZETA"]
+    assert [(v["modality"], v["task"]) for v in found["voxels"]] == [
+        ("X-ray", "View Recognition"),
+        ("MRI", "View Recognition"),
+        ("MRI", "Severity Grading"),
+    ]
+
+
+def test_the_order_of_results_changes_no_number(result):
+    rows = [result(f"q{i}", i % 3 == 0, picture=f"p{i % 17}") for i in range(60)]
+    assert metrics(rows) == metrics(rows[::-1])
