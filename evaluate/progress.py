@@ -23,7 +23,11 @@ def watch(reporter: Reporter) -> Iterator[OnProgress]:
                 left = progress.total - progress.reused
                 reporter.note(f"{progress.reused:,} reused, {left:,} to run")
                 advance = stack.enter_context(
-                    reporter.stage("evaluate", left, lambda: f", {describe(last or progress)}")
+                    reporter.stage(
+                        "evaluate",
+                        left,
+                        lambda: f", {describe(progress if last is None else last)}",
+                    )
                 )
                 return
             advance(progress.done - known.done)

@@ -226,7 +226,7 @@ def _holds_something_else(out: Path) -> bool:
     """Whether a folder may not become a run; half a file of a killed process does not count."""
     if not out.exists():
         return False
-    return not out.is_dir() or any(True for path in out.iterdir())
+    return not out.is_dir() or any(path.suffix != PARTIAL for path in out.iterdir())
 
 
 @dataclass(frozen=True, slots=True)
