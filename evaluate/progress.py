@@ -26,7 +26,7 @@ def watch(reporter: Reporter) -> Iterator[OnProgress]:
                     reporter.stage(
                         "evaluate",
                         left,
-                        lambda: f", {describe(progress if last is None else last)}",
+                        lambda: f", {describe(last)}",
                     )
                 )
                 return

@@ -272,3 +272,11 @@ def test_without_pillow_only_what_must_be_decoded_is_refused(ask, server, monkey
 def test_the_rule_for_pictures_is_part_of_the_identity(server):
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
     assert model.identity["pictures"] == media.POLICY
+
+
+def test_a_key_that_is_spelled_in_escapes_is_masked_too(ask, behaviour, monkeypatch):
+    key = "sk-canary-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    spelled = "".join(f"\\u{ord(letter):04x}" for letter in key)
+    raw = json.dumps(message(content="MARK")).replace("MARK", spelled)
+    assert ask(behaviour(body=raw)).text == "[key]"

@@ -128,6 +128,21 @@ def test_the_wait_that_the_server_asks_for_is_kept(
     assert at[1] - at[0] >= 0.5
 
 
+def test_a_question_that_failed_waits_longer_each_time(load, row, tmp_path, scripted):
+    at = []
+
+    def down_twice(_request):
+        at.append(time.monotonic())
+        if len(at) < 3:
+            raise TransientError("down", code="500")
+        return "A"
+
+    patient = RetryPolicy(first_wait=0.2, longest_wait=10.0)
+    run_evaluation(load(row(0)), scripted(down_twice), tmp_path / "run", retry=patient)
+    assert at[1] - at[0] >= 0.1
+    assert at[2] - at[1] >= 0.2
+
+
 def test_a_rate_limit_and_other_errors_are_counted_apart(load, row, tmp_path, scripted, fast):
     errors = iter(["429"] * 10 + ["500"] * 2)
 
