@@ -1,4 +1,4 @@
-"""A release whose pictures have the sizes of the published one: 335 kB on average."""
+"""A release whose pictures have the sizes of the published one, and at least its 335 kB each."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from timing import peak_memory
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.models.contract import Model, Reply, Request
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.runner import run_evaluation
-from medrcube.evaluate.summary import Progress
+from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.running.summary import Progress
 
 _TICK = 0.005
 

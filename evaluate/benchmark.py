@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset_lock import Seen, is_unchanged, look
+from medrcube.evaluate.running.dataset_lock import Seen, is_unchanged, look
 from medrcube.release_rows import LETTERS, BadRowError, read_row
 from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.strict_json import BadJsonError, read_list

@@ -17,10 +17,10 @@ from typing import Any
 
 from medrcube.evaluate.answers.plaintext import plain
 from medrcube.evaluate.answers.reasoning import strip_reasoning
-from medrcube.evaluate.attempts import read_attempts
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.prompts import prompt_version, render_data
+from medrcube.evaluate.running.attempts import read_attempts
 
 FILE = "judgements.jsonl"
 PROMPT = "judge"

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.attempts import AttemptLog, open_log
 from medrcube.evaluate.judge import FILE, PROMPT, Judge, Question, is_unread, read_judge
 from medrcube.evaluate.models.contract import Model, RejectedError, Reply, Request, TransientError
 from medrcube.evaluate.outcomes import Result
 from medrcube.evaluate.prompts import prompt_version
-from medrcube.evaluate.retry import RATE_LIMIT, RetryPolicy
-from medrcube.evaluate.run_folder import now
+from medrcube.evaluate.running.attempts import AttemptLog, open_log
+from medrcube.evaluate.running.retry import RATE_LIMIT, RetryPolicy
+from medrcube.evaluate.running.run_folder import now
 
 
 def ask_judge(

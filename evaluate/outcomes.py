@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from medrcube.evaluate.benchmark import Item
-from medrcube.evaluate.run_folder import Asked
+from medrcube.evaluate.running.run_folder import Asked
 
 
 class Outcome(StrEnum):

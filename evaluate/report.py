@@ -31,8 +31,8 @@ from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
 from medrcube.evaluate.reporting.runs import Run, load_runs, lost
 from medrcube.evaluate.reporting.tables import write_tables
+from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.formulas import SMALL
-from medrcube.evaluate.summary import FAILURE_GATE
 from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy
 

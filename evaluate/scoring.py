@@ -16,12 +16,12 @@ from medrcube.evaluate.answers import extract
 from medrcube.evaluate.answers.reasoning import strip_reasoning
 from medrcube.evaluate.answers.refusals import is_refusal
 from medrcube.evaluate.answers.upstream_rule import upstream_scores
-from medrcube.evaluate.attempts import read_attempts
 from medrcube.evaluate.benchmark import LETTERS
 from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.judge import Judge, read_judgements
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.run_folder import (
+from medrcube.evaluate.running.attempts import read_attempts
+from medrcube.evaluate.running.run_folder import (
     METRICS,
     OUTCOMES,
     RESULTS,

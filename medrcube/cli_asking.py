@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from medrcube.errors import ModelError
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.budget import Prices
     from medrcube.evaluate.models.contract import Json
+    from medrcube.evaluate.running.budget import Prices
 
 
 def number_of(option: str, value: str) -> float | None:
@@ -53,7 +53,7 @@ def prices_of(tokens_in: float | None, tokens_out: float | None) -> Prices | Non
     Raises:
         ModelError: one is missing.
     """
-    from medrcube.evaluate.budget import Prices
+    from medrcube.evaluate.running.budget import Prices
 
     if tokens_in is None and tokens_out is None:
         return None

@@ -151,8 +151,8 @@ def evaluate(
     from medrcube.evaluate.benchmark import load_benchmark
     from medrcube.evaluate.models.hf_settings import LocalSettings
     from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
-    from medrcube.evaluate.progress import watch
-    from medrcube.evaluate.runner import RetryPolicy, run_evaluation
+    from medrcube.evaluate.running.progress import watch
+    from medrcube.evaluate.running.runner import RetryPolicy, run_evaluation
 
     reporter = Reporter(json_output=json_output)
     conditions = _conditions(condition or ["full"])
@@ -234,7 +234,7 @@ def score(
     from medrcube.console import Reporter
     from medrcube.evaluate.judging import ask_judge
     from medrcube.evaluate.models.registry import ModelSettings, open_model
-    from medrcube.evaluate.run_folder import METRICS
+    from medrcube.evaluate.running.run_folder import METRICS
     from medrcube.evaluate.scoring import read_by_rules
     from medrcube.evaluate.scoring import score as score_run
 

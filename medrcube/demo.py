@@ -19,7 +19,7 @@ from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.report import write_report
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, init_workspace, open_workspace
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.run_folder import RESULTS, read_manifest
+from medrcube.evaluate.running.run_folder import RESULTS, read_manifest
 from medrcube.review.intake import Incoming
 
 CONFLICT, BLIND, WARNED, RARE = 8, 4, 2, 1

@@ -21,7 +21,7 @@ from medrcube.evaluate.models.media import POLICY
 from medrcube.evaluate.models.openai_body import chat_body, data_url
 from medrcube.evaluate.models.openai_reply import read_reply
 from medrcube.evaluate.models.registry import ModelSettings
-from medrcube.evaluate.recent import Recent
+from medrcube.evaluate.running.recent import Recent
 
 if TYPE_CHECKING:
     from medrcube.evaluate.models.openai_client import ChatClient

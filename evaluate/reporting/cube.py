@@ -8,7 +8,7 @@ from typing import Any
 
 from medrcube.evaluate.reporting.colours import Shade, shade, signed_shade
 from medrcube.evaluate.reporting.runs import Run, lost
-from medrcube.evaluate.summary import FAILURE_GATE
+from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 Row = Mapping[str, Any]

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.attempts import read_attempts
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.prompts import prompt_version, render_prompt
 from medrcube.evaluate.reporting.inspect_log import ARCHIVE, JSON, Json, write_log
-from medrcube.evaluate.run_folder import attempts_path, read_manifest
+from medrcube.evaluate.running.attempts import read_attempts
+from medrcube.evaluate.running.run_folder import attempts_path, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results
 
 SCORER = "medrcube"

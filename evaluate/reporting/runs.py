@@ -9,9 +9,9 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.run_folder import read_manifest
+from medrcube.evaluate.running.run_folder import read_manifest
+from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
-from medrcube.evaluate.summary import FAILURE_GATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.run_folder import read_manifest
+from medrcube.evaluate.running.run_folder import read_manifest
 from medrcube.evaluate.scoring import read_results
 from medrcube.evaluate.statistics.bootstrap import FEWEST_CLUSTERS, cluster_of
 from medrcube.evaluate.statistics.conclusions import conclusions

@@ -18,8 +18,8 @@ import pytest
 from medrcube.evaluate.benchmark import Benchmark, Item, load_benchmark
 from medrcube.evaluate.conditions import Condition, Presentation, rotate
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.run_folder import Asked
-from medrcube.evaluate.runner import RetryPolicy
+from medrcube.evaluate.running.run_folder import Asked
+from medrcube.evaluate.running.runner import RetryPolicy
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 FAST = RetryPolicy(attempts=3, rate_limited=20, first_wait=0.01, longest_wait=0.05)

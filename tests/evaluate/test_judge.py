@@ -14,8 +14,8 @@ from medrcube.evaluate.judge import FILE, LONGEST, Judge, read_verdict
 from medrcube.evaluate.judging import ask_judge
 from medrcube.evaluate.models.contract import RejectedError, Reply, TransientError
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.run_folder import Asked
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.run_folder import Asked
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.scoring import read_by_rules, read_metrics, score
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"))

@@ -13,7 +13,7 @@ from medrcube.build.engine import LocalEngine
 from medrcube.build.publish.reconstruct import reconstruct
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.sources.contract import load_source
 
 OPTIONS = ("option_A", "option_B", "option_C", "option_D")

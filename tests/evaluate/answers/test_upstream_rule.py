@@ -22,8 +22,8 @@ from medrcube.evaluate.answers.upstream_rule import (
 )
 from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.run_folder import Asked
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.run_folder import Asked
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.scoring import judge
 
 

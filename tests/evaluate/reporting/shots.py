@@ -23,7 +23,7 @@ from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import RejectedError, Reply
 from medrcube.evaluate.report import write_report
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
 WIDTH = 1200

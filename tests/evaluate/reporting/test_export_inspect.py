@@ -21,7 +21,7 @@ from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import RejectedError, Reply
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.export_inspect import export_inspect
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 
 STOPS = {"stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"}
 

@@ -13,7 +13,7 @@ from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting.colours import shade
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 
 HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"'{{ 7*7 }}"
 

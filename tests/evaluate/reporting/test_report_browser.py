@@ -13,7 +13,7 @@ from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.report import write_report
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")

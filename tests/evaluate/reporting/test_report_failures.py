@@ -17,7 +17,7 @@ from medrcube.evaluate.reporting import failures as module
 from medrcube.evaluate.reporting import pictures
 from medrcube.evaluate.reporting.failures import failures, filter_rules
 from medrcube.evaluate.reporting.runs import load_runs
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 
 REFUSAL = "I'm sorry, I can't assist with that."
 OPEN = "A and B are both possible."

@@ -30,7 +30,7 @@ from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.reporting.tables import tables, write_tables
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.statistics import published
 from medrcube.taxonomy import Task
 

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.attempts import FILE
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.run_folder import read_asked
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.attempts import FILE
+from medrcube.evaluate.running.run_folder import read_asked
+from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.scoring import score
 from medrcube.evaluate.statistics.compare import compare
 

@@ -10,16 +10,16 @@ import time
 import pytest
 
 from medrcube.errors import ModelError
-from medrcube.evaluate import requests, session
-from medrcube.evaluate.attempts import AttemptLog, read_attempts
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models import openai_body
 from medrcube.evaluate.models.contract import RejectedError, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.retry import RetryPolicy
-from medrcube.evaluate.runner import Prices, run_evaluation
-from medrcube.evaluate.summary import Rate
-from medrcube.evaluate.watchdog import Watchdog
+from medrcube.evaluate.running import requests, session
+from medrcube.evaluate.running.attempts import AttemptLog, read_attempts
+from medrcube.evaluate.running.retry import RetryPolicy
+from medrcube.evaluate.running.runner import Prices, run_evaluation
+from medrcube.evaluate.running.summary import Rate
+from medrcube.evaluate.running.watchdog import Watchdog
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
 """Costs one dollar at a price of one dollar for a million tokens."""

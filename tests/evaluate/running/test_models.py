@@ -16,7 +16,7 @@ from medrcube.evaluate.images import Picture, read_picture
 from medrcube.evaluate.models.contract import RejectedError, Request, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.prompts import render_prompt
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 
 KEY = "sk-canary-0123456789abcdef"
 

@@ -14,11 +14,11 @@ import time
 import pytest
 
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
-from medrcube.evaluate.attempts import open_log, read_attempts
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.models.contract import RejectedError, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.attempts import open_log, read_attempts
+from medrcube.evaluate.running.runner import run_evaluation
 
 
 def outcomes(run):
@@ -250,7 +250,7 @@ import sys
 from pathlib import Path
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running.runner import run_evaluation
 release, run, url = sys.argv[1:]
 model = open_model("openai/stub", ModelSettings(base_url=url))
 run_evaluation(load_benchmark(Path(release)), model, Path(run), max_connections=2)

@@ -14,9 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from medrcube.errors import MedrcubeError, ModelError
-from medrcube.evaluate.agenda import Agenda, Turn
-from medrcube.evaluate.attempts import AttemptLog
-from medrcube.evaluate.budget import Budget
 from medrcube.evaluate.models.contract import (
     AnswerError,
     Model,
@@ -24,12 +21,15 @@ from medrcube.evaluate.models.contract import (
     Reply,
     TransientError,
 )
-from medrcube.evaluate.pace import Pace
-from medrcube.evaluate.requests import Requests
-from medrcube.evaluate.retry import RATE_LIMIT, RetryPolicy
-from medrcube.evaluate.run_folder import Asked, now
-from medrcube.evaluate.summary import OnProgress, Progress, Rate
-from medrcube.evaluate.watchdog import Watchdog
+from medrcube.evaluate.running.agenda import Agenda, Turn
+from medrcube.evaluate.running.attempts import AttemptLog
+from medrcube.evaluate.running.budget import Budget
+from medrcube.evaluate.running.pace import Pace
+from medrcube.evaluate.running.requests import Requests
+from medrcube.evaluate.running.retry import RATE_LIMIT, RetryPolicy
+from medrcube.evaluate.running.run_folder import Asked, now
+from medrcube.evaluate.running.summary import OnProgress, Progress, Rate
+from medrcube.evaluate.running.watchdog import Watchdog
 
 STOP_AFTER = 10
 """The run stops when at least so many questions in a row fail: nobody is there."""

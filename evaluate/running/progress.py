@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from medrcube.console import Advance, Reporter
-from medrcube.evaluate.summary import OnProgress, Progress
+from medrcube.evaluate.running.summary import OnProgress, Progress
 
 
 @contextmanager

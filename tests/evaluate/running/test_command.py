@@ -12,8 +12,8 @@ from medrcube.cli_asking import number_of, object_of, prices_of
 from medrcube.console import Reporter
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.registry import ModelSettings
-from medrcube.evaluate.progress import describe, watch
-from medrcube.evaluate.summary import Progress
+from medrcube.evaluate.running.progress import describe, watch
+from medrcube.evaluate.running.summary import Progress
 
 
 @pytest.fixture

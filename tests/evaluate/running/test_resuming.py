@@ -17,13 +17,13 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate import benchmark as benchmark_module
-from medrcube.evaluate import runner
-from medrcube.evaluate.attempts import AttemptLog, open_log, read_attempts
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.dataset_lock import FILE as LOCK
-from medrcube.evaluate.dataset_lock import read_lock
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.runner import run_evaluation
+from medrcube.evaluate.running import runner
+from medrcube.evaluate.running.attempts import AttemptLog, open_log, read_attempts
+from medrcube.evaluate.running.dataset_lock import FILE as LOCK
+from medrcube.evaluate.running.dataset_lock import read_lock
+from medrcube.evaluate.running.runner import run_evaluation
 
 KEY = "sk-canary-0123456789abcdef"
 LONG_AGO = 1_600_000_000

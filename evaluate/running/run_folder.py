@@ -15,13 +15,13 @@ from typing import Any
 
 import medrcube
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.attempts import FILE as ATTEMPTS
 from medrcube.evaluate.benchmark import Benchmark, Item, item_from_json, item_to_json
 from medrcube.evaluate.conditions import Condition, Presentation, presentations, rotate
-from medrcube.evaluate.dataset_lock import FILE as LOCK
-from medrcube.evaluate.dataset_lock import read_lock, write_lock
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.prompts import DEFAULT_PROMPT, prompt_version, render_prompt
+from medrcube.evaluate.running.attempts import FILE as ATTEMPTS
+from medrcube.evaluate.running.dataset_lock import FILE as LOCK
+from medrcube.evaluate.running.dataset_lock import read_lock, write_lock
 from medrcube.files import PARTIAL, write_text
 
 MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"

@@ -9,8 +9,8 @@ from medrcube.errors import ReleaseError
 from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
 from medrcube.evaluate.models.contract import Request
 from medrcube.evaluate.prompts import render_prompt
-from medrcube.evaluate.recent import Recent
-from medrcube.evaluate.run_folder import Asked
+from medrcube.evaluate.running.recent import Recent
+from medrcube.evaluate.running.run_folder import Asked
 
 _KEPT = 8 * 2**20
 

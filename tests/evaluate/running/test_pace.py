@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from medrcube.evaluate.pace import COOLDOWN, START, Pace
+from medrcube.evaluate.running.pace import COOLDOWN, START, Pace
 
 
 def answer_rounds(pace: Pace, rounds: int, *, used: float = 1.0, now: float = 0.0) -> None:

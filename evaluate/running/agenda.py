@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from medrcube.evaluate.run_folder import Asked
+from medrcube.evaluate.running.run_folder import Asked
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.attempts import open_log, read_attempts
 from medrcube.evaluate.benchmark import Benchmark
-from medrcube.evaluate.budget import Budget, Prices
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Json, Model
-from medrcube.evaluate.pace import Pace
-from medrcube.evaluate.requests import Requests
-from medrcube.evaluate.retry import RetryPolicy
-from medrcube.evaluate.run_folder import (
+from medrcube.evaluate.running.attempts import open_log, read_attempts
+from medrcube.evaluate.running.budget import Budget, Prices
+from medrcube.evaluate.running.pace import Pace
+from medrcube.evaluate.running.requests import Requests
+from medrcube.evaluate.running.retry import RetryPolicy
+from medrcube.evaluate.running.run_folder import (
     METRICS,
     OUTCOMES,
     RESULTS,
@@ -28,10 +28,10 @@ from medrcube.evaluate.run_folder import (
     read_manifest,
     write_manifest,
 )
+from medrcube.evaluate.running.session import Session
+from medrcube.evaluate.running.summary import FAILURE_GATE, OnProgress, Progress, RunSummary
+from medrcube.evaluate.running.watchdog import STALLED_AFTER, Watchdog
 from medrcube.evaluate.scoring import UPSTREAM_METRICS, UPSTREAM_RESULTS, score
-from medrcube.evaluate.session import Session
-from medrcube.evaluate.summary import FAILURE_GATE, OnProgress, Progress, RunSummary
-from medrcube.evaluate.watchdog import STALLED_AFTER, Watchdog
 
 __all__ = [
     "FAILURE_GATE",
