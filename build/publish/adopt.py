@@ -64,7 +64,7 @@ def adopt(
         )
     scans: dict[str, Scan] = {}
     raw = {name: visit(get_source(sources, name), root) for name, root in roots.items()}
-    folders = _folders(load_benchmark(tree, pictures=False).items)
+    folders = _folders(load_benchmark(tree).items)
     rules = {
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
     }

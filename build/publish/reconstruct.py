@@ -68,9 +68,7 @@ def reconstruct(
     """
     tree = release.resolve()
     raw = {name: visit(get_source(sources, name), root) for name, root in roots.items()}
-    images = sorted(
-        {item.image for item in load_benchmark(tree, pictures=False).items if item.image}
-    )
+    images = sorted({item.image for item in load_benchmark(tree).items if item.image})
     recipes = {recipe.image: recipe for recipe in read_recipes(tree)}
     for image in images:
         check_place(tree, image)
