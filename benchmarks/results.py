@@ -139,7 +139,7 @@ CONTESTS = (
                 least=2.5,
             ),
             Peer(
-                name="dicom2jpg, to PNG",
+                name="dicom2jpg, to PNG, one process",
                 environment="dicom",
                 script="dicom2jpg_files.py",
                 least=1.8,
