@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-WORKERS ?= 2
+WORKERS ?= 3
 
 .PHONY: help setup demo test lint format typecheck wheel-check pins reference check-terms bench clean
 

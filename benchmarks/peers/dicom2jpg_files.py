@@ -12,9 +12,7 @@ import timing
 
 
 def work(data: Path, out: Path) -> int:
-    dicom2jpg.dicom2png(
-        str(data), target_root=str(out), anonymous=True, multiprocessing=False
-    )
+    dicom2jpg.dicom2png(str(data), target_root=str(out), anonymous=True, multiprocessing=False)
     return len(list(out.rglob("*.png")))
 
 
