@@ -116,10 +116,8 @@ class _PlainLines:
         if now - self._shown >= PLAIN_INTERVAL and self._done < self._total:
             self._shown = now
             left = (now - self._started) / self._done * (self._total - self._done)
-            self._console.print(
-                f"{self._name}: {self._done:,} of {self._total:,}, about {left:.0f} s left"
-                f"{self._detail()}"
-            )
+            line = f"{self._name}: {self._done:,} of {self._total:,}, about {left:.0f} s left"
+            self._console.print(", ".join(filter(None, (line, self._detail()))))
 
 
 def _nothing_to_tell() -> str:

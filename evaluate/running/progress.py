@@ -26,7 +26,7 @@ def watch(reporter: Reporter) -> Iterator[OnProgress]:
                     reporter.stage(
                         "evaluate",
                         left,
-                        lambda: f", {describe(last)}",
+                        lambda: describe(last),
                     )
                 )
                 return
