@@ -13,14 +13,14 @@ import os
 import stat
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.running.dataset_lock import Seen, is_unchanged, look
-from medrcube.release_rows import LETTERS, BadRowError, read_row
+from medrcube.release_rows import LETTERS, BadRowError, Row, read_row
 from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.strict_json import BadJsonError, read_list
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -35,34 +35,8 @@ MOST_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One question with its options and its key.
-
-    Attributes:
-        id: unique within the dataset.
-        dataset: name of the source.
-        question: text of the question.
-        options: (letter, text) of two to four options, in the order of the letters.
-        key: letter of the right option.
-        task: task axis.
-        modality: modality axis.
-        parts: anatomy axis, by its name in the release.
-        image: picture file relative to the release, with ``/``; ``None`` when none is named.
-        original_task: task of the source dataset, where the release tells it.
-        restricted: whether the picture cannot be passed on.
-    """
-
-    id: str
-    dataset: str
-    question: str
-    options: tuple[tuple[str, str], ...]
-    key: str
-    task: Task
-    modality: Modality
-    parts: Anatomy
-    image: str | None
-    original_task: str | None
-    restricted: bool
+class Item(Row):
+    """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``."""
 
     @property
     def name(self) -> str:
@@ -229,21 +203,8 @@ class _Loader:
         problem = self._problem_of(image) if image and self._checks_pictures else None
         if problem is not None:
             self.problems.append(f"{where}: {problem}")
-        self.items.append(
-            Item(
-                id=found.id,
-                dataset=found.dataset,
-                question=found.question,
-                options=found.options,
-                key=found.key,
-                task=found.task,
-                modality=found.modality,
-                parts=found.parts,
-                image=image,
-                original_task=found.original_task,
-                restricted=found.restricted,
-            )
-        )
+        told = {field.name: getattr(found, field.name) for field in fields(found)}
+        self.items.append(Item(**{**told, "image": image}))
 
     def _problem_of(self, image: str) -> str | None:
         """Why a picture must not be opened; one that is absent is no problem here."""
