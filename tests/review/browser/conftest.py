@@ -5,11 +5,12 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from stage.hostile import plant_the_rest, word
 from stage.servers import Server, serving
 from stage.world import ANONYMOUS, PASSWORD, stocked
 
+PATIENCE = 60_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 # Whatever a page asks for is seen and refused by the fixtures below; this keeps the browser's own
 # services, which no page knows of, from asking.
@@ -25,6 +26,7 @@ def browser():
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as driver:
         # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        expect.set_options(timeout=PATIENCE)
         made = driver.chromium.launch(executable_path=program, args=list(FLAGS))
         yield made
         made.close()
@@ -48,7 +50,7 @@ def new_page(browser):
         context.on("console", lambda said: is_fault(said) and faults.append(said.text))
         context.on("dialog", answer_dialog)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE)
         return page
 
     def answer_dialog(dialog):

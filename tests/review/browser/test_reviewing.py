@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib.sessions.models import Session
+from playwright.sync_api import expect
 
 from medrcube.review.models import BlindAnswer, Draft, Review
 
@@ -39,7 +40,7 @@ def answer(page):
 
 
 def says(page, text):
-    page.locator("[data-save-state]").filter(has_text=text).wait_for(timeout=30_000)
+    page.locator("[data-save-state]").filter(has_text=text).wait_for()
 
 
 def transform(page):
@@ -278,8 +279,8 @@ def test_a_full_review_without_scripts(site, new_page, person, add_shown, sign_i
     plain = sign_in(new_page(java_script_enabled=False), site, person("reviewer").email)
     plain.get_by_role("button", name="Take the next item").click()
     shown = plain.locator("img.plain").first
-    assert shown.is_visible()
-    assert shown.evaluate("image => image.naturalWidth") == 512
+    expect(shown).to_be_visible()
+    expect(shown).to_have_js_property("naturalWidth", 512)
     answer(plain)
     plain.get_by_text("Show the picture with its mark").click()
     assert plain.locator(f'img[src*="{version.overlay_id}"]').last.is_visible()
