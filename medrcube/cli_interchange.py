@@ -92,6 +92,9 @@ def export(
         f"{back.accepted:,} of {back.items:,} items may be released; the trail ends at "
         f"{back.head.number}:{back.head.sha256}"
     )
+    if back.strata:
+        told = ", ".join(f"{count:,} {words}" for words, count in sorted(back.strata.items()))
+        reporter.result(f"agreement of the readers, by stratum: {told}; see the page Agreement")
     reporter.data({**asdict(back), "out": str(folder), "files": tables})
 
 

@@ -14,6 +14,8 @@ from medrcube.cli_options import Json
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from medrcube.console import Reporter
 
 PASSWORD = "MEDRCUBE_REVIEW_PASSWORD"  # noqa: S105  (the name of a variable)
@@ -89,11 +91,13 @@ def adduser(
     from medrcube.console import Reporter
 
     open_queue(directory)
-    from medrcube.review.people import add
+    from medrcube.review.people import add, check_address
     from medrcube.review.serving import console
 
     reporter = Reporter(json_output=json_output)
-    user = add(console(), email=email, role=role, specialties=specialty or (), password=_password())
+    email = check_address(email)
+    password = _password(email)
+    user = add(console(), email=email, role=role, specialties=specialty or (), password=password)
     reporter.result(f"{email} is {user.pseudonym} in exports, role {user.role}")
     reporter.data({"pseudonym": user.pseudonym, "role": str(user.role)})
 
@@ -160,13 +164,14 @@ def verify_audit(
     head: Annotated[str, typer.Option(metavar="N:SHA", help="A head that was noted earlier.")] = "",
     json_output: Json = False,
 ) -> None:
-    """Check the chain of everything that happened; exit status 1 when it is broken."""
+    """Check the trail, and the tables against it; exit status 1 when something was changed."""
     from dataclasses import asdict
 
     from medrcube.console import Reporter
 
     open_queue(directory)
-    from medrcube.review.audit import Head, verify
+    from medrcube.review.audit import Head
+    from medrcube.review.crosscheck import verify
 
     reporter = Reporter(json_output=json_output)
     number, colon, digest = head.partition(":")
@@ -210,10 +215,14 @@ def restore(
     from medrcube.console import Reporter
     from medrcube.review.backup import restore as put_back
     from medrcube.review.setup import place_of
+    from medrcube.workspace import CONFIG
 
-    made = put_back(archive, place_of(directory.resolve()))
+    root = directory.resolve()
+    made = put_back(archive, place_of(root))
     reporter = Reporter(json_output=json_output)
     reporter.result(f"restored as of {made.made_at}, head {made.events}:{made.head_sha256}")
+    if not (root / CONFIG).is_file():
+        reporter.note(f"{root} has no {CONFIG}: copy the workspace there too before you serve it")
     reporter.data(_told(made))
 
 
@@ -245,7 +254,7 @@ def check(directory: Directory = Path(), origin: Origin = "") -> None:
 
 
 def _first_administrator(email: str, reporter: Reporter) -> None:
-    from medrcube.review.people import add
+    from medrcube.review.people import add, check_address
     from medrcube.review.serving import console
 
     if not email:
@@ -255,18 +264,36 @@ def _first_administrator(email: str, reporter: Reporter) -> None:
                 "or run this in a terminal"
             )
         reporter.note("there is no account yet: this makes the first administrator")
-        email = typer.prompt("E-mail address")
-    add(console(), email=email, role="administrator", specialties=(), password=_password())
+        email = _asked("E-mail address", check_address)
+    add(console(), email=email, role="administrator", specialties=(), password=_password(email))
     reporter.note(f"{email} may now sign in and make accounts")
 
 
-def _password() -> str:
+def _password(email: str) -> str:
+    from medrcube.review.models import User
+    from medrcube.review.people import check_password
+
     given = os.environ.get(PASSWORD, "")
     if given:
         return given
     if not sys.stdin.isatty():
         raise MedrcubeError(f"no terminal to ask for a password; set {PASSWORD}")
-    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+    def strong(typed: str) -> str:
+        check_password(typed, User(email=email))
+        return typed
+
+    name = "Password, 12 characters or more"
+    return _asked(name, strong, hide_input=True, confirmation_prompt="Once more")
+
+
+def _asked(name: str, check: Callable[[str], str], **how: Any) -> str:
+    """What is typed in the terminal; asked again, with the reason, until it will do."""
+    while True:
+        try:
+            return check(str(typer.prompt(name, **how)))
+        except MedrcubeError as error:
+            typer.echo(str(error), err=True)
 
 
 def _told(made: Any) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-_WIDTH = 470
-_LABELS = 180
+_WIDTH = 490
+_LABELS = 200
 _ROOM = _WIDTH - _LABELS - 80
+_DIGIT = 8.5
+"""Width of a sign of the text: of a wide font, so that no browser's own is cut off."""
 _ROW = 28
 _BAR = 18
 _LONGEST = 26
@@ -48,6 +50,8 @@ def bars(name: str, title: str, rows: Sequence[Bar]) -> SafeString:
         rows: from top to bottom.
     """
     most = max((row.value for row in rows), default=0) or 1
+    figures = max((len(row.text) for row in rows), default=0) * _DIGIT + 12
+    room = min(_ROOM, _WIDTH - _LABELS - figures)
     drawn = format_html_join(
         "",
         '{}<rect class="bar" x="{}" y="{}" width="{}" height="{}"></rect>'
@@ -57,9 +61,9 @@ def bars(name: str, title: str, rows: Sequence[Bar]) -> SafeString:
                 _label(place, row.label),
                 _LABELS,
                 place * _ROW + (_ROW - _BAR) // 2,
-                _number(_ROOM * row.value / most),
+                _number(room * row.value / most),
                 _BAR,
-                _number(_LABELS + _ROOM * row.value / most + 6),
+                _number(_LABELS + room * row.value / most + 6),
                 _baseline(place),
                 row.text,
             )

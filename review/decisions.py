@@ -112,7 +112,9 @@ def edit(
         entries = []
         if item.state != State.NEEDS_REVISION:
             entries.append(take(now, item, Step.EDIT_WANTED, user.pseudonym))
-        entries.append(take(now, item, Step.NEW_VERSION, user.pseudonym, note=change.note))
+        digest = content_sha256(change.question, options, change.key, old.picture.sha256)
+        body = {"note": change.note, "content_sha256": digest}
+        entries.append(take(now, item, Step.NEW_VERSION, user.pseudonym, **body))
         new = ItemVersion.objects.create(
             item=item,
             number=old.number + 1,
@@ -124,7 +126,7 @@ def edit(
             asks_mark=old.asks_mark,
             provenance=old.provenance,
             warnings=warnings,
-            content_sha256=content_sha256(change.question, options, change.key, old.picture.sha256),
+            content_sha256=digest,
             parent=old,
             author=user,
             note=change.note,

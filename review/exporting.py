@@ -11,18 +11,16 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
 from medrcube.build.reviewed import LET_THROUGH, SCHEMA, SUMMARY, VERDICTS
 from medrcube.files import write_text
-from medrcube.review import audit
+from medrcube.review import audit, crosscheck
 from medrcube.review.agreement_gate import Agreement, by_stratum
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import (
@@ -37,6 +35,7 @@ from medrcube.review.models import (
 )
 from medrcube.review.policy import current_policy
 from medrcube.review.questionnaire import Reason
+from medrcube.review.sql import one_moment
 from medrcube.review.states import State
 
 Kind = Literal["csv", "jsonl"]
@@ -55,12 +54,14 @@ class FlowBack:
         items: number of items, gold items not counted.
         accepted: those that a release may take.
         states: state -> number of items.
+        strata: verdict of the release gate, in words -> strata that have a review.
         head: of the trail, at that moment.
     """
 
     items: int
     accepted: int
     states: Mapping[str, int]
+    strata: Mapping[str, int]
     head: audit.Head
 
 
@@ -73,7 +74,7 @@ def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    with _moment():
+    with one_moment():
         tables = {name: list(rows()) for name, rows in _TABLES.items()}
     for name, rows in tables.items():
         text = _as_csv(rows, _COLUMNS[name]) if kind == "csv" else _as_jsonl(rows)
@@ -85,21 +86,22 @@ def flow_back(workspace: Path) -> FlowBack:
     """Write what a release reads: the verdict on every item, and a summary that seals it.
 
     Raises:
-        ReviewError: the trail of events is broken, so that no verdict can be trusted.
+        ReviewError: the trail of events is broken, or the tables say something else, so that no
+            verdict can be trusted.
         WorkspaceError: the workspace cannot be written.
     """
-    with _moment():
+    with one_moment():
         head = audit.head()
         rows = [*_verdicts()]
         held = _held_samples()
         everything, parts = by_stratum()
         project = Project.objects.earliest("pk")
         policy = current_policy().to_json()
-    checked = audit.verify(head)
-    if checked.fault:
+        fault = crosscheck.verify_now(head).fault
+    if fault:
         raise ReviewError(
-            f"the trail of events is broken: {checked.fault}; nothing was written. Compare it with "
-            "a back-up, and find out who could write to the database"
+            f"the record is broken: {fault}; nothing was written. Compare it with a back-up, and "
+            "find out who could write to the database"
         )
     data = _as_jsonl(rows)
     states = Counter(str(row["state"]) for row in rows)
@@ -133,6 +135,7 @@ def flow_back(workspace: Path) -> FlowBack:
         items=len(rows),
         accepted=sum(states[state] for state in LET_THROUGH),
         states=dict(sorted(states.items())),
+        strata=Counter(found.verdict.words for found in parts),
         head=head,
     )
 
@@ -142,23 +145,6 @@ def cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(_RUNS_AS_FORMULA):
         return f"'{value}"
     return value
-
-
-@contextmanager
-def _moment() -> Iterator[None]:
-    """A transaction that sees one state of the database throughout and keeps nobody waiting."""
-    if connection.vendor == "postgresql":
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            yield
-        return
-    # Not atomic(), which takes the lock of writers.
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        try:
-            yield
-        finally:
-            cursor.execute("ROLLBACK")
 
 
 def _as_jsonl(rows: Iterable[Row]) -> str:

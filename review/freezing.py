@@ -17,7 +17,7 @@ from medrcube.build.questions.items import items_from_frame
 from medrcube.build.reviewed import LET_THROUGH
 from medrcube.errors import ReleaseError
 from medrcube.files import sha256_of
-from medrcube.review import audit
+from medrcube.review import audit, crosscheck
 from medrcube.review.agreement_gate import by_stratum
 from medrcube.review.decisions import freeze
 from medrcube.review.errors import ConflictError, ReviewError
@@ -116,7 +116,7 @@ def _check_head(tree: Path, told: dict[str, Any] | None) -> None:
     if not told:
         raise ReviewError(f"{tree}: holds no reviewed item, so there is nothing to record")
     expected = audit.Head(number=int(told["number"]), sha256=str(told["sha256"]))
-    fault = audit.verify(expected).fault
+    fault = crosscheck.verify(expected).fault
     if fault:
         raise ReviewError(f"{tree}: was not made from this queue as it is now: {fault}")
 

@@ -67,6 +67,7 @@ def make_gold(
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed, so there is no defect to find")
         item = _copy(old.item, defect)
+        digest = content_sha256(change.question, options, change.key, old.picture.sha256)
         ItemVersion.objects.create(
             item=item,
             number=1,
@@ -78,10 +79,16 @@ def make_gold(
             asks_mark=old.asks_mark,
             provenance=old.provenance,
             warnings=old.warnings,
-            content_sha256=content_sha256(change.question, options, change.key, old.picture.sha256),
+            content_sha256=digest,
             created_at=old.created_at,
         )
-        body = {"defect": defect, "copied_from": item_id, "version": version, "note": change.note}
+        body = {
+            "defect": defect,
+            "copied_from": item_id,
+            "version": version,
+            "note": change.note,
+            "content_sha256": digest,
+        }
         record(
             now, Entry(actor=user.pseudonym, kind="gold.made", object=f"item:{item.pk}", body=body)
         )

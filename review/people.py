@@ -33,6 +33,32 @@ def random_password() -> str:
     return "-".join(groups)
 
 
+def check_address(email: str) -> str:
+    """An address as accounts have it.
+
+    Raises:
+        InvalidAnswerError: it is none.
+    """
+    email = email.strip().casefold()
+    try:
+        validate_email(email)
+    except ValidationError as error:
+        raise InvalidAnswerError(f"{email!r} is no e-mail address") from error
+    return email
+
+
+def check_password(password: str, user: User) -> None:
+    """Refuse a password that is easily guessed.
+
+    Raises:
+        InvalidAnswerError: it is short, common, or like the address.
+    """
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise InvalidAnswerError(" ".join(error.messages)) from error
+
+
 def add(
     actor: User,
     *,
@@ -48,14 +74,10 @@ def add(
         InvalidAnswerError: no address, role or specialty that we know, a weak password, or an
             address that has an account.
     """
-    email = email.strip().casefold()
-    try:
-        validate_email(email)
-    except ValidationError as error:
-        raise InvalidAnswerError(f"{email!r} is no e-mail address") from error
+    email = check_address(email)
     fields = {"role": _role(role), "specialties": _specialties(specialties)}
     user = User(email=email, **fields)
-    _check_password(password, user)
+    check_password(password, user)
     user.set_password(password)
     try:
         with transaction.atomic():
@@ -135,7 +157,7 @@ def reset_password(actor: User, user_id: int, password: str, now: datetime | Non
     hashed = make_password(password)  # takes its time on purpose, so before the lock
     with transaction.atomic():
         user = _locked(user_id)
-        _check_password(password, user)
+        check_password(password, user)
         user.password = hashed
         user.save(update_fields=["password"])
         record(now or timezone.now(), _entry(actor, "password_reset", user))
@@ -151,15 +173,10 @@ def _role(role: str) -> str:
 def _specialties(names: Sequence[str]) -> list[str]:
     unknown = sorted(set(names) - set(SPECIALTIES))
     if unknown:
-        raise InvalidAnswerError(f"{unknown[0]!r} is no specialty of the list")
+        raise InvalidAnswerError(
+            f"{unknown[0]!r} is no specialty; expected one of {', '.join(SPECIALTIES)}"
+        )
     return [name for name in SPECIALTIES if name in names]
-
-
-def _check_password(password: str, user: User) -> None:
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        raise InvalidAnswerError(" ".join(error.messages)) from error
 
 
 def _locked(user_id: int) -> User:

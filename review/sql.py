@@ -80,6 +80,26 @@ def unhurried() -> Iterator[None]:
             run("PRAGMA synchronous = FULL")
 
 
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """A transaction that sees one state of the database throughout and keeps nobody waiting."""
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield
+        return
+    if connection.in_atomic_block:  # nobody else can write since it began
+        yield
+        return
+    # Not atomic(), which takes the lock of writers.
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
 def token_value(token: uuid.UUID) -> Any:
     """A UUID as the database takes it."""
     return token if connection.features.has_native_uuid_field else token.hex

@@ -6,13 +6,16 @@ Django is set up once in a process, so these cannot run in the one of the tests.
 import contextlib
 import json
 import os
+import pty
 import re
+import select
 import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -49,9 +52,43 @@ def run(*arguments, **variables):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+@contextlib.contextmanager
+def terminal(*arguments):
+    """``medrcube`` in a terminal: wait for words in what it shows, and type."""
+    words, environment = command(*arguments)
+    del environment["MEDRCUBE_REVIEW_PASSWORD"]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        words, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    shown = ""
+
+    def wait_for(text):
+        nonlocal shown
+        end = time.monotonic() + 120
+        while text not in shown:
+            assert time.monotonic() < end, f"{text!r} was not shown, but {shown!r}"
+            if select.select([ours], [], [], 1)[0]:
+                shown += os.read(ours, 4096).decode()
+        before, _, shown = shown.partition(text)
+        return before
+
+    def write(text):
+        time.sleep(0.5)  # what is typed before the echo is switched off is dropped
+        os.write(ours, text.encode())
+
+    try:
+        yield wait_for, write, process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
 
 
 @contextlib.contextmanager
@@ -73,7 +110,7 @@ def serving(workspace, *options, **variables):
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(20)
+            process.wait(60)
         process.kill()
         process.stdout.close()
 
@@ -81,7 +118,7 @@ def serving(workspace, *options, **variables):
 def get(address, **headers):
     request = urllib.request.Request(address, headers=headers)  # noqa: S310  (our own address)
     try:
-        with NO_REDIRECT.open(request, timeout=10) as reply:
+        with NO_REDIRECT.open(request, timeout=60) as reply:
             return reply.status, reply.headers, reply.read()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read()
@@ -203,8 +240,11 @@ def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
     assert run("review", "backup", tmp_path / "q.tar", "--workspace", root)[0] == 0
     status, _, err = run("review", "restore", tmp_path / "q.tar", "--workspace", bench)
     assert status == 0, err
+    assert CONFIG not in err
     told = [json.loads(run("review", "status", at, "--json")[1]) for at in (root, bench)]
     assert told[0] == told[1]
+    status, _, err = run("review", "restore", tmp_path / "q.tar", "--workspace", tmp_path / "new")
+    assert (status, f"has no {CONFIG}: copy the workspace" in err) == (0, True)
 
 
 def test_a_deployment_with_an_origin_has_nothing_to_remark(imported):
@@ -280,7 +320,7 @@ def test_serve_makes_everything_and_stops_cleanly(bench, number):
         assert get(address, Host="evil.example.org")[0] == 400
         process.send_signal(number)
         rest = process.stdout.read()
-        assert (process.wait(20), "stopped" in rest) == (0, True)
+        assert (process.wait(60), "stopped" in rest) == (0, True)
     with serving(bench) as (address, _):
         assert get(address + "sign-in/")[0] == 200
 
@@ -375,3 +415,29 @@ def test_help_of_the_queue_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_serve_asks_in_a_terminal_for_the_first_administrator_until_all_will_do(bench):
+    """One command on an empty workspace: database, account, address; what is wrong is said."""
+    answers = [
+        ("E-mail address: ", "nobody"),
+        ("'nobody' is no e-mail address", None),
+        ("E-mail address: ", "head@example.org"),
+        ("more: ", "short"),
+        ("Once more: ", "short"),
+        ("too short", None),
+        ("more: ", PASSWORD),
+        ("Once more: ", PASSWORD),
+        ("head@example.org may now sign in", None),
+    ]
+    with terminal("review", "serve", bench, "--port", 0) as (wait_for, write, process):
+        for words, answer in answers:
+            wait_for(words)
+            if answer is not None:
+                write(answer + "\n")
+        address = re.search(r"http://127\.0\.0\.1:\d+/", wait_for("Ctrl-C ends it"))[0]
+        with urllib.request.urlopen(f"{address}health/", timeout=30) as reply:  # noqa: S310  (ours)
+            assert reply.status == 200
+        process.send_signal(signal.SIGINT)
+        wait_for("stopped; nothing was lost")
+    assert (bench / "review.sqlite3").is_file()

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from medrcube.review import audit
+from medrcube.review import audit, crosscheck
 from medrcube.review.access import allow
 from medrcube.review.audit import Head
 from medrcube.review.models import Event, Role
@@ -19,7 +19,7 @@ _FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
 @allow(Role.ADMINISTRATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def trail(request: HttpRequest) -> HttpResponse:
-    """Events, the newest first; sent, the whole chain is checked."""
+    """Events, the newest first; sent, the whole chain is checked, and every table against it."""
     verdict, error = None, ""
     if request.method == "POST":
         noted = posted(request, "sha256").strip().lower()
@@ -27,7 +27,7 @@ def trail(request: HttpRequest) -> HttpResponse:
         if noted and number < 1:
             error = "a noted head is a number and a hash; give both, or none"
         else:
-            verdict = audit.verify(Head(number=number, sha256=noted) if noted else None)
+            verdict = crosscheck.verify(Head(number=number, sha256=noted) if noted else None)
     chosen = {name: text_of(request, name) for name, _ in _FILTERS}
     events = Event.objects.filter(**{name: value for name, value in chosen.items() if value})
     context = {

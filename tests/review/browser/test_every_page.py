@@ -1,15 +1,23 @@
 """Every page as the roles that see it: accessible in both colour schemes, narrow, harmless."""
 
 import re
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.staticfiles import finders
 from django.urls import reverse
 from stage.routes import every_route
 from stage.world import ANONYMOUS
 
+from medrcube.review.charts import Bar, Interval, bars, intervals
 from medrcube.review.models import Claim
+from medrcube.review.questionnaire import Reason
+from medrcube.review.states import State
+from medrcube.review.views.dashboards import _NAMES as FIGURES
+from medrcube.review.views.record import reason_words
 
+pytestmark = pytest.mark.untraced
 ANSWER = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
 STRATUM = "?stratum=MRI+%7C+Abnormality+Diagnosis+%7C+knowledge"
 PAGES = {
@@ -56,6 +64,12 @@ SMALL = """() => [
         ...document.querySelectorAll("main button, .choice, summary, .top a, main .button")
     ].filter(part => part.getClientRects().length && part.getBoundingClientRect().height < 43.5)
     .map(part => part.outerHTML)"""
+
+
+CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
+        const box = text.getBBox(), all = text.ownerSVGElement.viewBox.baseVal;
+        return box.x < 0 || box.x + box.width > all.width || box.y + box.height > all.height;
+    }).map(text => text.textContent)"""
 
 
 def address_of(world, name):
@@ -186,3 +200,16 @@ def test_the_guards_of_these_tests_hold(new_page, site):
     assert "alert: seen" in new_page.faults
     new_page.outside.clear()
     new_page.faults.clear()
+
+
+def test_no_text_of_a_chart_is_cut_off(new_page):
+    """Text does not wrap in a drawing: what is too long ends at its edge."""
+    labels = [*(reason_words(code) for code in Reason), *(state.capitalize() for state in State)]
+    rows = [Bar(label, 100_000, "100000 (100%)") for label in labels]
+    found = [Interval(label, 0.5, 0.1, 0.9, "0.5") for label in FIGURES.values()]
+    page = new_page()
+    style = Path(finders.find("review/managing.css")).read_text(encoding="utf-8")
+    font = Path(finders.find("review/style.css")).read_text(encoding="utf-8")
+    drawn = f"{bars('a', 'A', rows)}{intervals('b', 'B', found)}"
+    page.set_content(f"<style>{font}{style}</style>{drawn}")
+    assert page.evaluate(CUT_OFF) == []

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from medrcube.review.models import BlindAnswer, Draft, Review
 
+pytestmark = pytest.mark.untraced
 PASSWORD = "correct horse battery staple"  # noqa: S105
 
 

@@ -6,6 +6,8 @@ from stage.world import add_item
 
 from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, Review, User
 
+pytestmark = pytest.mark.untraced
+
 
 def judge(page, *, decision="accept", option="0", reason=""):
     """Both steps of the item in the page, by mouse."""

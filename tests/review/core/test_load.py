@@ -14,8 +14,8 @@ from medrcube.review.audit import verify
 from medrcube.review.models import Claim, Event, Item, Review
 
 PROCESSES = 8
-ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "250"))
-"""2000 for the full size."""
+ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "2000"))
+"""As many as are promised; fewer for a quick look."""
 PROGRAM = Path(__file__).with_name("reader_process.py")
 
 

@@ -10,6 +10,7 @@ from PIL import Image
 
 from medrcube.build.audit.batch import audit
 from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.pixels.look import look_of
 from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
 from medrcube.build.samples import Sample, samples_to_frame
@@ -87,6 +88,7 @@ class Bench:
                 "regions": 0,
                 "image": f"images/toy/{name}.png",
                 "pixel_sha256": pixel_hash(pixels),
+                "look": look_of(pixels) if artefact == "clean" else "",
                 "width": 16,
                 "height": 12,
                 "anatomy": "Brain",

@@ -220,3 +220,9 @@ def test_export_on_postgresql_sees_one_moment(postgresql, bench, tmp_path):
     assert flow_back(bench.workspace.root).items == 1
     assert export_decisions(tmp_path / "out", "csv")["reviews.csv"] == 0
     assert Project.objects.count() == 1
+
+
+def test_export_says_how_many_strata_pass_the_gate(three, review):
+    assert flow_back(three.workspace.root).strata == {}, "nobody has reviewed yet"
+    review({"b": "reject"})
+    assert flow_back(three.workspace.root).strata == {"not good enough to be released": 1}

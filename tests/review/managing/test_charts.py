@@ -21,13 +21,6 @@ def test_the_longest_bar_is_the_largest_value():
     assert widths[2] == 0
 
 
-def test_the_longest_bar_leaves_room_for_its_figure():
-    drawn = parsed(bars("a", "Title", [Bar("many", 90_000, "90000 (100%)")]))
-    width = float(drawn.get("viewBox").split()[2])
-    (bar,) = drawn.iter("rect")
-    assert float(bar.get("x")) + float(bar.get("width")) + 75 <= width
-
-
 def test_a_chart_says_in_words_what_it_shows():
     drawn = parsed(bars("states", "Items by state", [Bar("queued", 5, "5 (50%)")]))
     named = {part.get("id"): part.text for part in drawn if part.tag in ("title", "desc")}

@@ -29,7 +29,7 @@ def ask(world, database):
         def send(target):
             line = f"GET {target} HTTP/1.1".encode("latin-1")
             head = f"Host: {at.netloc}\r\nConnection: close\r\nCookie: sessionid={cookie}\r\n\r\n"
-            with socket.create_connection((at.hostname, at.port), timeout=20) as wire:
+            with socket.create_connection((at.hostname, at.port), timeout=120) as wire:
                 wire.sendall(line + b"\r\n" + head.encode())
                 reply = b"".join(iter(lambda: wire.recv(65536), b""))
             return int(reply.split(b" ", 2)[1]), reply.partition(b"\r\n\r\n")[2]

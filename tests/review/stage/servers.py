@@ -58,8 +58,8 @@ class Server:
 
     def start(self):
         self._process = subprocess.Popen([*self._command, str(self._port)])
-        for _ in range(200):
-            with suppress(OSError), urlopen(f"{self.address}/health/", timeout=5):  # noqa: S310  (our own)
+        for _ in range(1200):
+            with suppress(OSError), urlopen(f"{self.address}/health/", timeout=60):  # noqa: S310  (our own)
                 return
             time.sleep(0.1)
         raise AssertionError("the server did not start")

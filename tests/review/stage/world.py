@@ -16,6 +16,7 @@ from stage.drawings import phantom, png
 from medrcube.review import comments, decisions, gold
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.assets import store
+from medrcube.review.audit import Entry, record
 from medrcube.review.decisions import Edit
 from medrcube.review.models import Item, ItemVersion, Project, User
 from medrcube.review.policy import Policy
@@ -138,13 +139,17 @@ def add_item(name, *, picture=None, **fields):
         "overlay": None if picture else store(png(phantom(mark=True))),
         "provenance": {"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
         "warnings": ["longest-is-key"],
-        "content_sha256": sha256(name.encode()).hexdigest(),
         "created_at": timezone.now(),
     }
+    version |= {name: value for name, value in fields.items() if name not in row}
+    asked = (version[name] for name in ("question", "options", "key"))
+    version["content_sha256"] = decisions.content_sha256(*asked, version["picture"].sha256)
     item = Item.objects.create(**{**row, **{n: v for n, v in fields.items() if n in row}})
-    return ItemVersion.objects.create(
-        item=item, **{**version, **{n: v for n, v in fields.items() if n not in row}}
-    )
+    made = ItemVersion.objects.create(item=item, **version)
+    told = {"version": 1, "to": item.state, "content_sha256": made.content_sha256}
+    entry = {"actor": "import", "kind": "item.imported", "object": f"item:{item.pk}", "body": told}
+    record(timezone.now(), Entry(**entry))
+    return made
 
 
 def review(user, decision="accept", *, option=0, reasons=None, comment=""):
