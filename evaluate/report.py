@@ -1,25 +1,23 @@
 """One HTML page for one or several runs, with nothing outside it: no host, no script, no font.
 
 Questions and replies are text of others; the template escapes them and shows what is invisible in
-them, and the page's own content policy forbids scripts and requests. The same runs give the same
-bytes: every time on the page is that of a run.
+them, and the page's own content policy forbids scripts and requests. Everything in a report, its
+tables too, follows from the benchmark, the replies and the settings, so a run that was killed and
+went on has the report of one that was not, byte for byte; ``reporting.effort`` has the times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 import medrcube
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.reporting import safe_text
-from medrcube.evaluate.reporting.accounting import requests
 from medrcube.evaluate.reporting.colours import shade, signed_shade
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries
 from medrcube.evaluate.reporting.correlation import STEPS, correlation
@@ -29,6 +27,7 @@ from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failures, filte
 from medrcube.evaluate.reporting.leaderboard import leaderboard
 from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
+from medrcube.evaluate.reporting.replies import replies
 from medrcube.evaluate.reporting.runs import Run, load_runs, lost
 from medrcube.evaluate.reporting.tables import write_tables
 from medrcube.evaluate.running.summary import FAILURE_GATE
@@ -82,7 +81,7 @@ def _context(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         "credibility": credibility(runs),
         "correlation": correlation(runs),
         "steps": [signed_shade(2 * step / (STEPS - 1) - 1) for step in range(STEPS)],
-        "requests": requests(runs),
+        "replies": replies(runs),
         "replies_read": reading(runs),
         "failures": wrong,
         "shown_outcomes": SHOWN_OUTCOMES,
@@ -117,7 +116,7 @@ _PARTS = (
     ("credibility", "Credibility", "credibility"),
     ("correlation", "Cells together", "correlation"),
     ("outcomes", "Outcomes", ""),
-    ("requests", "Requests", ""),
+    ("replies", "Replies", ""),
     ("rules", "How replies were read", ""),
     ("failures", "What went wrong", ""),
     ("reading", "How to read this", ""),
@@ -141,7 +140,6 @@ def _environment() -> Environment:
         "signed_span": signed_span,
         "pvalue": _p,
         "count": lambda value: f"{value:,}",
-        "moment": _moment,
         "lost": lost,
         "seen": lambda text: safe_text.visible(str(text)),
         "clip": safe_text.clip,
@@ -162,9 +160,3 @@ def _p(value: float | None) -> str:
     if value is None:
         return "\u2013"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _moment(stamp: str) -> Markup:
-    """A time of a manifest for people, to the second."""
-    shown = datetime.fromisoformat(stamp).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return Markup('<time datetime="{}">{}</time>').format(stamp, shown)

@@ -6,8 +6,10 @@ apart from what the model did (wrong, unparsed, refused, truncated).
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +31,26 @@ from medrcube.evaluate.running.run_folder import (
     attempts_path,
     read_asked,
     read_manifest,
-    write_lines,
 )
 from medrcube.evaluate.statistics.contrasts import contrasts, epochs, other_conditions
 from medrcube.evaluate.statistics.credibility import credibility
 from medrcube.evaluate.statistics.metrics import (
-    accounting,
+    METRICS_VERSION,
     group_metrics,
     metrics,
+    replies_account,
     upstream_metrics,
 )
-from medrcube.files import write_text
+from medrcube.files import replacing
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
-    """Write everything that follows from the replies anew, each file atomically.
+    """Write everything that follows from the replies anew, all files together.
+
+    None takes its place before all are on the disk, and ``metrics.json``, which names the outcomes
+    that it is of, does so last: scores that a kill left half old are refused by ``read_metrics``.
 
     ``outcomes.jsonl`` has a row for each presentation; ``results.jsonl`` one for each item, as
     ``main_results`` says, and so have ``metrics.json`` and upstream's two files. Those have
@@ -65,8 +70,9 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         WorkspaceError: the folder is no run, or cannot be written.
     """
     read_manifest(run)
-    attempts = list(read_attempts(attempts_path(run)))
-    by_rules = judge_run(read_asked(run), attempts)
+    asked = read_asked(run)
+    replies = _replies(asked, read_attempts(attempts_path(run)))
+    by_rules = _judge_all(asked, replies)
     results = by_rules if judge is None else judge.rescored(by_rules)
     main, strict = main_results(results), main_results(by_rules)
     summary = {
@@ -79,15 +85,21 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         "contrasts": contrasts(results),
         "epochs": epochs(results),
         "credibility": credibility(main),
-        "requests": accounting(attempts),
+        "replies": replies_account(replies.values()),
     }
-    write_lines(run / OUTCOMES, map(_outcome_row, results))
-    write_lines(run / RESULTS, map(_row, main))
-    _write_json(run / METRICS, summary)
     # Upstream's loader drops an item whose picture is absent, so its files know nothing of it.
     shown = [result for result in main if result.outcome is not Outcome.MISSING_IMAGE]
-    _write_json(run / UPSTREAM_RESULTS, [_upstream_row(result) for result in shown])
-    _write_json(run / UPSTREAM_METRICS, upstream_metrics(shown))
+    outcomes = _lines(map(_outcome_row, results))
+    _write_together(
+        run,
+        {
+            METRICS: _json({**summary, "outcomes_sha256": hashlib.sha256(outcomes).hexdigest()}),
+            OUTCOMES: outcomes,
+            RESULTS: _lines(map(_row, main)),
+            UPSTREAM_RESULTS: _json([_upstream_row(result) for result in shown]),
+            UPSTREAM_METRICS: _json(upstream_metrics(shown)),
+        },
+    )
     return summary
 
 
@@ -129,12 +141,18 @@ def read_metrics(run: Path) -> dict[str, Any]:
     """What stands in ``metrics.json``.
 
     Raises:
-        WorkspaceError: the run was never scored.
+        WorkspaceError: the run was never scored, or its files are not of one scoring.
     """
     try:
         found: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
+        outcomes = hashlib.sha256((run / OUTCOMES).read_bytes()).hexdigest()
     except (OSError, ValueError) as error:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+    if (found.get("version"), found.get("outcomes_sha256")) != (METRICS_VERSION, outcomes):
+        raise WorkspaceError(
+            f"{run}: {METRICS} and {OUTCOMES} are not of one scoring, or of another version; "
+            f"run  medrcube score {run}"
+        )
     return found
 
 
@@ -153,8 +171,8 @@ def main_results(results: Sequence[Result]) -> list[Result]:
 
 def judge_run(asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]) -> list[Result]:
     """The outcome of every item; the last reply to its question counts."""
-    replies = {record["key"]: record for record in attempts if record["status"] == "reply"}
-    return [judge(a, replies.get(a.key) if a.key is not None else None) for a in asked]
+    asked = list(asked)
+    return _judge_all(asked, _replies(asked, attempts))
 
 
 def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
@@ -176,6 +194,22 @@ def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
         return _none(asked, Outcome.REFUSED if refused else Outcome.UNPARSED, rule, text)
     outcome = Outcome.CORRECT if letter == asked.item.key else Outcome.WRONG
     return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=text)
+
+
+def _replies(
+    asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """The reply that counts to each question that is asked, by its key."""
+    wanted = {one.key for one in asked}
+    return {
+        record["key"]: record
+        for record in attempts
+        if record["status"] == "reply" and record["key"] in wanted
+    }
+
+
+def _judge_all(asked: Iterable[Asked], replies: Mapping[str, Mapping[str, Any]]) -> list[Result]:
+    return [judge(a, replies.get(a.key) if a.key is not None else None) for a in asked]
 
 
 def _brief(results: Sequence[Result]) -> dict[str, Any]:
@@ -248,5 +282,18 @@ def _upstream_row(result: Result) -> dict[str, Any]:
     }
 
 
-def _write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _json(value: Any) -> bytes:
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _write_together(run: Path, files: Mapping[str, bytes]) -> None:
+    """Replace files once all of them are written; the first one that is named comes last."""
+    with ExitStack() as stack:
+        for name, data in files.items():
+            stack.enter_context(replacing(run / name)).write_bytes(data)

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -56,6 +56,9 @@ EXTRA_OF = {
     "transformers": "local",
 }
 
+_INTERRUPTED = 130
+"""What typer makes of an interrupt, which it does not let through."""
+
 
 def main() -> None:
     """Run the command line; errors that a user can mend are shown without a traceback."""
@@ -69,8 +72,11 @@ def main() -> None:
             raise
         _stop(MissingExtraError(name, _extra_of(name, error)))
     except KeyboardInterrupt:
-        sys.stderr.write("\nstopped; the same command goes on from here\n")
-        sys.exit(3)
+        _interrupted()
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            _interrupted()
+        raise
 
 
 @app.command()
@@ -251,6 +257,11 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
         reporter.result(report.llm.describe())
     for failure in report.failures:
         reporter.result(f"FAILED {failure}")
+
+
+def _interrupted() -> NoReturn:
+    sys.stderr.write("\nstopped; the same command goes on from here\n")
+    sys.exit(3)
 
 
 def _stop(error: MedrcubeError) -> None:

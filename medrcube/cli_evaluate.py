@@ -200,9 +200,10 @@ def evaluate(
             selfcheck=found,
             on_progress=on_progress,
         )
+    shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
     reporter.result(
         f"{summary.asked:,} questions: {summary.reused:,} reused, {summary.answered:,} answered, "
-        f"{summary.failed:,} failed, {summary.missing:,} without a picture, in "
+        f"{shared}{summary.failed:,} failed, {summary.missing:,} without a picture, in "
         f"{summary.seconds:.1f} s: {summary.out}"
     )
     if summary.cost is not None:
@@ -255,18 +256,33 @@ def report(
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Every table as CSV, JSON and Parquet.")
     ] = None,
+    json_output: Json = False,
 ) -> None:
-    """Write one self-contained HTML page about one or several runs."""
+    """Write one self-contained HTML page about one or several runs.
+
+    Page and tables follow from the benchmark, the replies and the settings alone. What asking
+    took, such as tries, cost and time, is printed instead.
+    """
     from medrcube.console import Reporter
     from medrcube.evaluate.report import write_report
+    from medrcube.evaluate.reporting.effort import effort, effort_table
 
-    reporter = Reporter()
+    reporter = Reporter(json_output=json_output)
     tables = write_report(runs, out, benchmark, data)
+    efforts = [effort(run) for run in runs]
+    reporter.table(*effort_table(efforts))
     reporter.result(f"wrote {out}")
     if data is not None:
         reporter.result(f"wrote {len(tables)} files of tables to {data}")
     if tables and not any(table.suffix == ".parquet" for table in tables):
-        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[build]'")
+        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[evaluate]'")
+    reporter.data(
+        {
+            "page": str(out),
+            "tables": list(map(str, tables)),
+            "effort": [one.to_json() for one in efforts],
+        }
+    )
 
 
 def _conditions(names: list[str]) -> list[Condition]:

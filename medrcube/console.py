@@ -1,6 +1,6 @@
 """What a person sees of long work: calm progress with a time left, and one summary at the end.
 
-On a terminal a single line moves; without one a plain line appears now and then, and with
+On a terminal one or two lines move; without one a plain line appears now and then, and with
 ``--json`` nothing but one object at the end.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,6 +22,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain progress lines."""
@@ -65,9 +66,8 @@ class Reporter:
                 MofNCompleteColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[detail]}", markup=False),
             )
-            with Progress(*columns, console=self._err, transient=True) as progress:
+            with _TwoLines(*columns, console=self._err, transient=True) as progress:
                 task = progress.add_task(name, total=total, detail="")
                 yield lambda done=1, /: progress.update(task, advance=done, detail=told())
         else:
@@ -101,6 +101,16 @@ class Reporter:
             sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+class _TwoLines(Progress):
+    """The bar, and below it the words, which would push count and time left off the line."""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield from super().get_renderables()
+        for task in self.tasks:
+            if task.fields["detail"]:
+                yield Text(task.fields["detail"], no_wrap=True, overflow="ellipsis")
+
+
 class _PlainLines:
     """Progress where no terminal is: a line every few seconds."""
 
@@ -115,9 +125,15 @@ class _PlainLines:
         now = time.monotonic()
         if now - self._shown >= PLAIN_INTERVAL and self._done < self._total:
             self._shown = now
-            left = (now - self._started) / self._done * (self._total - self._done)
-            line = f"{self._name}: {self._done:,} of {self._total:,}, about {left:.0f} s left"
-            self._console.print(", ".join(filter(None, (line, self._detail()))))
+            line = f"{self._name}: {self._done:,} of {self._total:,}"
+            self._console.print(", ".join(filter(None, (line, self._left(now), self._detail()))))
+
+    def _left(self, now: float) -> str:
+        """The time left in words, once something is done."""
+        if not self._done:
+            return ""
+        left = (now - self._started) / self._done * (self._total - self._done)
+        return f"about {left:.0f} s left"
 
 
 def _nothing_to_tell() -> str:

@@ -23,6 +23,15 @@ def test_a_terminal_shows_a_bar_with_counts_and_time_left(terminal):
     assert "left" in shown
 
 
+def test_many_words_leave_count_and_time_left_on_a_terminal_of_eighty_columns(terminal):
+    words = "116.6 a second, 23 of 24 under way, 3 failed, 69 asked again, 0.19 US dollars"
+    with terminal.stage("evaluate", 700, lambda: words) as advance:
+        advance(350)
+    shown = terminal._err.export_text().splitlines()
+    assert any(line.startswith("evaluate") and "350/700 left" in line for line in shown)
+    assert words in shown
+
+
 def test_without_a_terminal_lines_are_few_and_tell_the_time_left(monkeypatch, capsys):
     monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
     with Reporter().stage("render", 4) as advance:
@@ -31,6 +40,13 @@ def test_without_a_terminal_lines_are_few_and_tell_the_time_left(monkeypatch, ca
     err = capsys.readouterr().err
     assert "render: 1 of 4, about" in err
     assert "4 of 4" not in err
+
+
+def test_long_waiting_for_the_first_unit_is_told_without_a_time_left(monkeypatch, capsys):
+    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    with Reporter().stage("evaluate", 4, lambda: "1 of 1 under way") as advance:
+        advance(0)
+    assert capsys.readouterr().err == "evaluate: 0 of 4, 1 of 1 under way\n"
 
 
 def test_short_work_without_a_terminal_is_silent(capsys):

@@ -80,15 +80,12 @@ def _run_row(run: Run) -> Row:
     macro = {f"macro_{name}": value for name, value in run.metrics["macro"].items()}
     plan = {
         "model": manifest["model"]["name"],
-        "folder": run.folder,
         "benchmark": run.benchmark,
         "prompt": manifest["prompt"]["version"],
         "limit": manifest["limit"],
-        "started": manifest["started"],
-        "ended": manifest["ended"],
     }
-    requests = _flat({"requests": run.metrics.get("requests", {})})
-    return {"run": run.label, **plan, **_flat(run.total), **macro, **requests}
+    replies = _flat({"replies": run.metrics["replies"]})
+    return {"run": run.label, **plan, **_flat(run.total), **macro, **replies}
 
 
 def _slice_rows(run: Run) -> Iterator[Row]:

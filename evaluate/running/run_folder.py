@@ -88,7 +88,7 @@ def begin_run(
     benchmark = benchmark.knowing({} if recheck else known)
     identity: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
-        "model": dict(model.identity),
+        "model": {"name": model.name, **model.identity},
         "prompt": {"name": DEFAULT_PROMPT, "version": prompt_version()},
     }
     identity = json.loads(json.dumps(identity))

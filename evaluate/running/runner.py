@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ModelError
+from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Json, Model
@@ -19,8 +19,6 @@ from medrcube.evaluate.running.pace import Pace
 from medrcube.evaluate.running.requests import Requests
 from medrcube.evaluate.running.retry import RetryPolicy
 from medrcube.evaluate.running.run_folder import (
-    METRICS,
-    OUTCOMES,
     RESULTS,
     attempts_path,
     begin_run,
@@ -31,7 +29,7 @@ from medrcube.evaluate.running.run_folder import (
 from medrcube.evaluate.running.session import Session
 from medrcube.evaluate.running.summary import FAILURE_GATE, OnProgress, Progress, RunSummary
 from medrcube.evaluate.running.watchdog import STALLED_AFTER, Watchdog
-from medrcube.evaluate.scoring import UPSTREAM_METRICS, UPSTREAM_RESULTS, score
+from medrcube.evaluate.scoring import UPSTREAM_METRICS, UPSTREAM_RESULTS, read_metrics, score
 
 __all__ = [
     "FAILURE_GATE",
@@ -110,8 +108,9 @@ def run_evaluation(
     with open_log(attempts_path(out)) as log:
         before = _Before.read(attempts_path(out), budget)
         answerable = [a for a in asked if a.key is not None]
-        # Two conditions may share a question; it is asked once.
-        todo = list({a.key: a for a in answerable if a.key not in before.replied}.values())
+        # Two items, or two conditions, may ask the same of the same picture; it is asked once.
+        distinct = {a.key: a for a in answerable}
+        todo = [a for key, a in distinct.items() if key not in before.replied]
         session = Session(
             model=model,
             requests=Requests(root=benchmark.root),
@@ -119,13 +118,17 @@ def run_evaluation(
             retry=retry or RetryPolicy(),
             pace=pace,
             budget=budget,
-            progress=Progress(total=len(answerable), reused=len(answerable) - len(todo)),
+            progress=Progress(total=len(distinct), reused=len(distinct) - len(todo)),
             on_progress=on_progress or _unwatched,
             cut_after=timeout,
             watchdog=Watchdog(patience=stalled_after),
         )
+        manifest = read_manifest(out)
         if todo:
-            write_manifest(out, {**read_manifest(out), "ended": None})
+            # Now, so that a session that is killed is on record too.
+            before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
+            manifest["sessions"] = [*before_this, {"started": started, "ended": None}]
+            write_manifest(out, {**manifest, "ended": None})
         asyncio.run(session.ask_all(todo))
     progress = session.progress
     left = len(todo) - progress.done
@@ -136,25 +139,23 @@ def run_evaluation(
         answered=progress.done - progress.failed,
         failed=progress.failed,
         missing=len(asked) - len(answerable),
+        shared=len(answerable) - len(distinct),
         left=left,
         seconds=time.monotonic() - began,
         cost=budget.spent if prices else None,
         stopped=f"the largest cost of {max_cost:g} US dollars is reached" if left else None,
     )
-    manifest = read_manifest(out)
     if todo:
-        row = _session_row(started, summary, pace)
-        manifest |= {
-            "ended": None if left else now(),
-            "sessions": [*manifest.get("sessions", ()), row][-_KEPT_SESSIONS:],
-            "models": sorted(before.models | session.models),
-        }
+        manifest["sessions"][-1] = _session_row(started, summary, pace)
+    if todo or not manifest["ended"]:
+        manifest["ended"] = None if left else now()
+        manifest["models"] = sorted(before.models | session.models)
     _score(out, manifest)
     return summary
 
 
 def _session_row(started: str, summary: RunSummary, pace: Pace) -> Mapping[str, Any]:
-    names = ("reused", "answered", "failed", "missing", "left", "cost", "stopped")
+    names = ("reused", "answered", "failed", "missing", "shared", "left", "cost", "stopped")
     return {
         "started": started,
         "ended": now(),
@@ -186,10 +187,17 @@ class _Before:
 def _score(out: Path, manifest: Mapping[str, Any]) -> None:
     """Score the run, unless that was done from the same replies."""
     stamp = {"attempts": attempts_path(out).stat().st_size, "listed": manifest["listed"]}
-    names = (OUTCOMES, RESULTS, METRICS, UPSTREAM_RESULTS, UPSTREAM_METRICS)
-    if manifest.get("scored") != stamp or not all((out / name).exists() for name in names):
+    if manifest.get("scored") != stamp or not _has_scores(out):
         score(out)
     write_manifest(out, {**manifest, "scored": stamp})
+
+
+def _has_scores(out: Path) -> bool:
+    try:
+        read_metrics(out)
+    except WorkspaceError:
+        return False
+    return all((out / name).exists() for name in (RESULTS, UPSTREAM_RESULTS, UPSTREAM_METRICS))
 
 
 def _unwatched(_progress: Progress) -> None:

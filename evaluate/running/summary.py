@@ -19,7 +19,7 @@ class Progress:
     """Where a run stands.
 
     Attributes:
-        total: questions that the run asks, without those that have no picture.
+        total: distinct questions that the run asks, without those that have no picture.
         reused: of these, answered in an earlier session.
         done: finished in this session, failed ones too.
         failed: given up in this session.
@@ -79,6 +79,7 @@ class RunSummary:
         answered: answered in this session.
         failed: without a reply after all tries.
         missing: without a usable picture, never asked.
+        shared: the same as another, in text and picture, so that one reply is for both.
         left: not asked because the run was stopped.
         seconds: length of this session.
         cost: US dollars of all sessions; ``None`` without prices.
@@ -91,6 +92,7 @@ class RunSummary:
     answered: int
     failed: int
     missing: int
+    shared: int = 0
     left: int = 0
     seconds: float
     cost: float | None = None

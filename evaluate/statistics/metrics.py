@@ -20,9 +20,12 @@ from medrcube.evaluate.statistics.formulas import (
 )
 from medrcube.evaluate.statistics.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
 
+METRICS_VERSION = 2
+"""Of the form of ``metrics.json``."""
+
 
 def metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Everything that stands in ``metrics.json`` but the accounting of requests.
+    """The accuracies of ``metrics.json``, and how often each rule fired.
 
     Groups without an item are left out. Each group is as ``group_metrics`` says. ``macro`` has
     plain means over voxels and over tasks, which weigh every one alike beside the micro
@@ -37,7 +40,7 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
     large = [voxel for voxel in voxels if not voxel["small"]]
     tasks = _slice(results, "task")
     return {
-        "version": 1,
+        "version": METRICS_VERSION,
         "global": group_metrics(results),
         "macro": {
             "n_min": SMALL,
@@ -128,29 +131,21 @@ def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def accounting(attempts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all tries of all sessions cost, failed ones too."""
+def replies_account(replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The replies that count: how many, their tokens, and who gave them by his own account.
+
+    Nothing that differs between two runs with the same replies: tries, failed ones and times are
+    no part of it.
+    """
     usage: Counter[str] = Counter()
-    errors: Counter[str] = Counter()
-    models: set[str] = set()
-    latencies: list[float] = []
-    for record in attempts:
-        if record["status"] == "reply":
-            latencies.append(record["latency"])
-            usage.update(record["usage"])
-            models.add(record["model"])
-        else:
-            errors[record["code"]] += 1
-    latencies.sort()
+    models = []
+    for record in replies:
+        usage.update(record["usage"])
+        models.append(record["model"])
     return {
-        "tries": len(latencies) + errors.total(),
-        "replies": len(latencies),
-        "errors": dict(sorted(errors.items())),
+        "n": len(models),
         "usage": dict(sorted(usage.items())),
-        "mean_latency": mean(latencies),
-        "median_latency": latencies[len(latencies) // 2] if latencies else None,
-        "p95_latency": latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
-        "models": sorted(models),
+        "models": sorted(set(models)),
     }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,7 @@ from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.running.run_folder import Asked
 from medrcube.evaluate.running.runner import run_evaluation
-from medrcube.evaluate.scoring import judge, score
+from medrcube.evaluate.scoring import judge, read_metrics, score
 from medrcube.evaluate.statistics.metrics import metrics
 
 
@@ -126,6 +128,54 @@ def test_scoring_again_gives_the_same_bytes_without_a_model(run):
         (run / name).unlink()
     score(run)
     assert {name: (run / name).read_bytes() for name in names} == before
+
+
+SCORES = ("outcomes.jsonl", "results.jsonl", "metrics.json", "results.json", "metrics_summary.json")
+
+
+@pytest.mark.parametrize("writes", range(len(SCORES)))
+def test_a_disk_that_is_full_leaves_all_scores_as_they_were(run, monkeypatch, writes):
+    before = {name: (run / name).read_bytes() for name in SCORES}
+    log = (run / "attempts.jsonl").read_text()
+    (run / "attempts.jsonl").write_text(log.replace('"text":"A"', '"text":"B"'))
+    written, write = [], Path.write_bytes
+
+    def full(path, data):
+        if len(written) == writes:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path)
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(WorkspaceError, match="No space left"):
+        score(run)
+    assert {name: (run / name).read_bytes() for name in SCORES} == before
+    assert not list(run.glob("*.partial"))
+
+
+@pytest.mark.parametrize("renames", range(1, len(SCORES)))
+def test_scores_that_a_kill_left_half_old_are_refused_until_scored_again(run, monkeypatch, renames):
+    log = (run / "attempts.jsonl").read_text()
+    (run / "attempts.jsonl").write_text(log.replace('"text":"A"', '"text":"B"'))
+    renamed, replace = [], Path.replace
+
+    def killed(path, target):
+        if len(renamed) == renames:
+            raise KeyboardInterrupt
+        renamed.append(Path(target).name)
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        score(run)
+    monkeypatch.undo()
+    if "outcomes.jsonl" in renamed:
+        with pytest.raises(WorkspaceError, match="not of one scoring"):
+            read_metrics(run)
+    else:
+        assert read_metrics(run)["global"]["correct"] == 2
+    score(run)
+    assert read_metrics(run)["rules"]["bare-letter"] == 6
 
 
 def test_a_result_row_has_the_agreed_columns(run):

@@ -19,8 +19,10 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
 
+pytestmark = pytest.mark.untraced
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 NARROW = 360
+PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 HOSTILE = (
     "<script>document.title='owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">",
@@ -125,6 +127,7 @@ def open_page(browser):
         contexts.append(context)
         context.on("request", lambda request: asked.append(request.url))
         context.on("console", lambda said: faults.append(said.text))
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.goto(path.as_uri())
         asked[:] = [url for url in asked if url != path.as_uri() and not url.startswith("data:")]
@@ -137,13 +140,25 @@ def open_page(browser):
     assert faults == []
 
 
+# Empties the cells that are built and coloured like two before them.
+EMPTY_ALIKE = """() => {
+    const met = {}, words = />[^<]*|(title|href)="[^"]*"/g;
+    for (const cell of document.querySelectorAll("td")) {
+        const kind = cell.outerHTML.replace(words, "");
+        met[kind] = (met[kind] || 0) + 1;
+        if (met[kind] > 2) cell.replaceChildren();
+    }
+}"""
+
+
 @pytest.mark.parametrize("name", ["one", "many", "perfect"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(open_page, pages, name, scheme):
     page = open_page(getattr(pages, name), color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    # Cards are alike, and so are the parts of each run; the first stand for all, since axe takes
-    # its time over each.
+    # Cards are alike, and so are many cells and the parts of each run; the first stand for all,
+    # since axe takes its time over each.
+    page.evaluate(EMPTY_ALIKE)
     page.evaluate("document.querySelectorAll('.card:nth-child(n+10)').forEach(it => it.remove())")
     if name == "many":
         page.evaluate(
@@ -248,23 +263,37 @@ def test_pictures_are_shown_and_restricted_ones_are_not(open_page, pages):
 def test_a_policy_of_the_page_forbids_scripts_and_requests(browser, pages):
     """What would happen if something did get in: the browser refuses it."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(pages.one.as_uri())
-    refused = []
-    page.on("console", lambda said: refused.append(said.text))
-    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/'}))")
-    page.evaluate("document.body.setAttribute('onclick', 'document.title = 1')")
-    with suppress(playwright.Error):
-        page.locator("h1").click()
-    page.wait_for_timeout(100)
+
+    def refused():
+        return page.expect_console_message(lambda said: "Content Security Policy" in said.text)
+
+    with refused():
+        page.evaluate(
+            "document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/'}))"
+        )
+    with refused():
+        page.evaluate("document.body.setAttribute('onclick', 'document.title = 1')")
+        with suppress(playwright.Error):
+            page.locator("h1").click()
     assert page.title() != "1"
-    assert len([text for text in refused if "Content Security Policy" in text]) >= 2
     context.close()
 
 
-def test_on_paper_nothing_is_cut_off_at_the_side(open_page, pages):
-    page = open_page(pages.many, viewport={"width": 1040, "height": 1400})
+A4_BETWEEN_MARGINS = 703
+"""Pixels of a sheet of 210 mm less two margins of 12 mm."""
+
+
+@pytest.mark.parametrize("name", ["one", "many"])
+def test_on_paper_nothing_is_cut_off_at_the_side(open_page, pages, name):
+    page = open_page(getattr(pages, name), viewport={"width": A4_BETWEEN_MARGINS, "height": 1400})
     page.emulate_media(media="print")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1040
+    page.locator("details").evaluate_all("all => all.forEach(it => { it.open = true })")
+    cut = page.locator(".scroll, html").evaluate_all(
+        "all => all.filter(it => it.scrollWidth > it.clientWidth + 1).map(it => it.outerHTML)"
+    )
+    assert [text[:200] for text in cut] == []
     assert not page.locator(".filters").is_visible()
     assert page.locator(".card:visible").count() <= 24

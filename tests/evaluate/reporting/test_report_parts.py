@@ -15,19 +15,21 @@ import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli import app
+from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting import svg
-from medrcube.evaluate.reporting.accounting import requests
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries
 from medrcube.evaluate.reporting.correlation import correlation
 from medrcube.evaluate.reporting.credibility import credibility
 from medrcube.evaluate.reporting.cube import accuracy_map, contrast_map, signed
+from medrcube.evaluate.reporting.effort import effort, effort_table
 from medrcube.evaluate.reporting.leaderboard import leaderboard
 from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
+from medrcube.evaluate.reporting.replies import replies
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.reporting.tables import tables, write_tables
 from medrcube.evaluate.running.runner import run_evaluation
@@ -230,16 +232,26 @@ def test_cells_too_small_for_a_correlation_say_so(load, row, tmp_path):
     assert "Not computed" in correlation(runs).problem
 
 
-def test_requests_show_only_columns_that_have_numbers(seen, three):
-    with_tokens, without = requests(seen), requests(three)
-    assert "tokens in" in with_tokens.columns
-    assert "tokens in" not in without.columns
-    assert "US dollars" not in with_tokens.columns
-    _, cells, errors = with_tokens.rows[0]
-    shown = dict(zip(with_tokens.columns, cells, strict=True))
-    assert shown["tokens a reply"] == "1,024"
-    assert (shown["median s"], shown["95 % within s"]) == ("0.98", "1.41")
-    assert errors == []
+def test_replies_show_only_columns_that_have_numbers(seen, three):
+    with_tokens, without = replies(seen), replies(three)
+    assert with_tokens.columns == ["replies", "tokens in", "tokens out", "tokens a reply"]
+    assert without.columns == ["replies"]
+    _, cells = with_tokens.rows[0]
+    # Full is the unturned form of circular, so that 96 questions are asked in six forms.
+    assert cells == ["576", "576,000", "13,824", "1,024"]
+
+
+def test_what_asking_took_is_told_beside_the_report(seen, tmp_path):
+    log = tmp_path / "seer/attempts.jsonl"
+    failed = {"key": "k", "at": "2026-01-01T00:00:00+00:00", "status": "error", "code": "429"}
+    log.write_text(log.read_text() + json.dumps(failed) + "\n")
+    took = effort(tmp_path / "seer")
+    assert took.p95_latency == pytest.approx(1.41)
+    columns, (row,) = effort_table([took])
+    assert "US $" not in columns
+    shown = dict(zip(columns, row, strict=True))
+    assert (shown["tries"], shown["failed tries"]) == ("577", "1 x 429")
+    assert (shown["tokens in"], shown["median s"]) == ("576,000", "0.98")
 
 
 def test_the_rules_are_counted(three):
@@ -353,6 +365,24 @@ def test_the_command_writes_the_page_and_its_tables(seen, tmp_path):
     assert ran.exit_code == 0, ran.output
     assert (tmp_path / "x.html").exists()
     assert (tmp_path / "t/voxels.csv").exists()
+    assert "failed tries" in ran.stdout
+
+
+def test_the_command_tells_programs_what_it_wrote_and_what_asking_took(seen, tmp_path):
+    out = str(tmp_path / "x.html")
+    ran = CliRunner().invoke(app, ["report", str(tmp_path / "seer"), "--out", out, "--json"])
+    found = json.loads(ran.stdout)
+    assert (found["page"], found["tables"]) == (out, [])
+    assert (found["effort"][0]["run"], found["effort"][0]["tries"]) == ("seer", 576)
+
+
+def test_scores_of_another_form_are_made_anew(seen, tmp_path):
+    path = tmp_path / "seer/metrics.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 1}))
+    with pytest.raises(WorkspaceError, match="medrcube score"):
+        load_runs([tmp_path / "seer"])
+    CliRunner().invoke(app, ["score", str(tmp_path / "seer")])
+    assert load_runs([tmp_path / "seer"])[0].total == seen[0].total
 
 
 def test_the_pictures_of_the_guide_are_there_and_small():

@@ -18,7 +18,11 @@ import pytest
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate import benchmark as benchmark_module
 from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.report import write_report
+from medrcube.evaluate.reporting.effort import effort
+from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.running import runner
 from medrcube.evaluate.running.attempts import AttemptLog, open_log, read_attempts
 from medrcube.evaluate.running.dataset_lock import FILE as LOCK
@@ -27,8 +31,6 @@ from medrcube.evaluate.running.runner import run_evaluation
 
 KEY = "sk-canary-0123456789abcdef"
 LONG_AGO = 1_600_000_000
-TIMES = {"requests"}
-"""Part of the metrics that tells how long replies took."""
 
 
 @pytest.fixture
@@ -66,44 +68,123 @@ def start(release, run, url, **environment):
     )
 
 
+def report_files(run, folder, release):
+    """Every file of a report of a run, by name."""
+    write_report([run], folder / "report.html", release, folder / "tables")
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def by_its_question(completion, problem):
+    """Replies follow from what is asked alone; how often a try fails does not."""
+
+    def behave(number, body):
+        if number % 11 == 5:
+            return problem(500, "busy for a moment")
+        time.sleep(0.02 + 0.001 * (number % 7))
+        text = "".join(part.get("text", "") for part in body["messages"][0]["content"])
+        lot = sum(text.encode()) + len(body["messages"][0]["content"])
+        answer = completion("ABCD?"[lot % 5])
+        answer.body["usage"] = {"prompt_tokens": lot, "completion_tokens": 1}
+        return answer
+
+    return behave
+
+
 def test_kill_9_at_any_moment_loses_only_what_was_under_way(
-    write_release, row, tmp_path, server, completion
+    write_release, row, tmp_path, server, by_its_question
 ):
     root = write_release(tmp_path / "r", [row(n) for n in range(60)])
-
-    def by_its_question(_number, body):
-        time.sleep(0.02)
-        text = body["messages"][0]["content"][1]["text"]
-        return completion("ABCD"[sum(text.encode()) % 4])
-
     server.behave = by_its_question
     rng = random.Random(8)
+    killed, whole = tmp_path / "killed/run", tmp_path / "whole/run"
     for _ in range(3):
-        child = start(root, tmp_path / "run", server.url)
+        child = start(root, killed, server.url)
         before = len(server.requests)
-        moment = rng.randint(0, 14)
+        moment = rng.randint(3, 17)
         deadline = time.monotonic() + 30
         while len(server.requests) - before < moment and time.monotonic() < deadline:
             time.sleep(0.005)
         time.sleep(rng.random() * 0.03)
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
-    kept = [r["key"] for r in read_attempts(tmp_path / "run/attempts.jsonl")]
-    assert len(server.requests) - len(kept) <= 3 * 3
+    tried = list(read_attempts(killed / "attempts.jsonl"))
+    kept = [record["key"] for record in tried if record["status"] == "reply"]
+    assert len(kept) == len(set(kept)) > 0
+    assert len(server.requests) - len(tried) <= 3 * 3
 
-    asked = len(server.requests)
+    model = open_model("openai/stub", ModelSettings(base_url=server.url))
+    conditions = [Condition.FULL, Condition.BLIND]
+    summary = run_evaluation(load_benchmark(root), model, killed, conditions=conditions)
+    assert (summary.reused, summary.failed) == (len(kept), 0)
+    replies = [r["key"] for r in read_attempts(killed / "attempts.jsonl") if r["status"] == "reply"]
+    assert len(replies) == len(set(replies)) == 120
+
+    run_evaluation(load_benchmark(root), model, whole, conditions=conditions)
+    for name in ("results.jsonl", "outcomes.jsonl", "results.json", "metrics.json", "asked.jsonl"):
+        assert files(killed)[name] == files(whole)[name], name
+    after_kills = report_files(killed, tmp_path / "report-1", root)
+    assert after_kills == report_files(whole, tmp_path / "report-2", root)
+    assert {Path(name).suffix for name in after_kills} == {".html", ".csv", ".json", ".parquet"}
+    assert (effort(killed).sessions, effort(whole).sessions) == (4, 1)
+
+
+def test_a_run_that_is_stopped_by_hand_says_that_it_goes_on(
+    write_release, row, tmp_path, server, by_its_question
+):
+    root = write_release(tmp_path / "r", [row(n) for n in range(200)])
+    server.behave = by_its_question
+    child = start(root, tmp_path / "run", server.url)
+    deadline = time.monotonic() + 60
+    while len(server.requests) < 12 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    child.send_signal(signal.SIGINT)
+    output, _ = child.communicate(timeout=60)
+    assert (child.returncode, "goes on from here" in output) == (3, True), output
+    assert "Traceback" not in output
+    kept = sum(r["status"] == "reply" for r in read_attempts(tmp_path / "run/attempts.jsonl"))
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
     summary = run_evaluation(load_benchmark(root), model, tmp_path / "run")
-    assert (summary.reused, summary.failed) == (len(kept), 0)
-    assert len(server.requests) - asked == 60 - len(kept)
+    assert (summary.reused, summary.answered) == (kept, 200 - kept)
 
-    run_evaluation(load_benchmark(root), model, tmp_path / "whole")
-    killed, whole = files(tmp_path / "run"), files(tmp_path / "whole")
-    for name in ("results.jsonl", "outcomes.jsonl", "results.json", "items.jsonl", "asked.jsonl"):
-        assert killed[name] == whole[name], name
-    numbers = [json.loads(run["metrics.json"]) for run in (killed, whole)]
-    assert len({json.dumps({**n, "requests": None}) for n in numbers}) == 1
-    assert {n["requests"]["replies"] for n in numbers} == {60}
+
+def test_a_process_killed_after_the_last_reply_leaves_a_run_that_can_end(
+    benchmark, tmp_path, scripted
+):
+    run = tmp_path / "run"
+    run_evaluation(benchmark, scripted(), run)
+    whole = json.loads((run / "manifest.json").read_text())
+    session = {**whole["sessions"][0], "ended": None}
+    killed = {**whole, "ended": None, "sessions": [session], "models": []}
+    (run / "manifest.json").write_text(json.dumps(killed))
+    assert load_runs([run])[0].unfinished
+    assert run_evaluation(benchmark, scripted(), run).reused == 8
+    assert not load_runs([run])[0].unfinished
+    assert json.loads((run / "manifest.json").read_text())["models"] == ["s"]
+
+
+def test_a_session_that_was_killed_counts_until_its_last_try(benchmark, tmp_path, scripted):
+    run = tmp_path / "run"
+    run_evaluation(benchmark, scripted(), run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    sessions = [
+        {"started": "2026-01-01T00:00:00+00:00", "ended": None},
+        {"started": "2026-01-01T02:00:00+00:00", "ended": "2026-01-01T02:03:00+00:00"},
+        {"started": "2026-01-01T04:00:00+00:00", "ended": None},
+    ]
+    (run / "manifest.json").write_text(json.dumps({**manifest, "sessions": sessions}))
+    record = {"key": "k", "try": 1, "status": "reply", "usage": {"prompt_tokens": 3}}
+    tries = [
+        {**record, "at": "2026-01-01T00:01:00+00:00", "latency": 30.0},
+        {**record, "at": "2026-01-01T02:02:00+00:00", "latency": 1.0},
+        {"key": "j", "at": "2026-01-01T02:02:00+00:00", "status": "error", "code": "429"},
+    ]
+    (run / "attempts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in tries))
+    took = effort(run)
+    assert (took.sessions, took.minutes) == (3, 1.5 + 3.0)
+    assert (took.tries, took.failed, took.usage) == (3, {"429": 1}, {"prompt_tokens": 6})
+    assert (took.median_latency, took.cost) == (30.0, None)
 
 
 def test_a_run_that_is_complete_stays_byte_for_byte(settled, tmp_path, scripted):
