@@ -30,13 +30,12 @@ def _unwrapped(text: str) -> str:
     return "\b\n" + textwrap.fill(text, 76, break_on_hyphens=False)
 
 
+STATEMENTS = "\n\n".join(_unwrapped(LICENCES[name].statement(it)) for name, it in CHECKED.items())
+"""What each licence asks every user to carry."""
+
 ontologies_app = typer.Typer(
-    help="\n\n".join(
-        (
-            "Your own copies of HPO, RadLex and ICD-11, in one index. medrcube ships none of them.",
-            *(_unwrapped(LICENCES[name].statement(it)) for name, it in CHECKED.items()),
-        )
-    ),
+    help="Your own copies of HPO, RadLex and ICD-11, in one index. medrcube ships none of them."
+    f"\n\n{STATEMENTS}",
     no_args_is_help=True,
 )
 
@@ -50,14 +49,15 @@ IndexOption = Annotated[
 ]
 
 
-@ontologies_app.command("index")
+@ontologies_app.command("index", epilog=STATEMENTS)
 def make_index(
     hpo: Annotated[Path | None, typer.Option(metavar="F", help="HPO: hp.obo.")] = None,
     radlex: Annotated[
         Path | None, typer.Option(metavar="F", help="RadLex: RDF/XML or a CSV table.")
     ] = None,
     icd11: Annotated[
-        Path | None, typer.Option(metavar="F", help="ICD-11: WHO's SimpleTabulation, zip or text.")
+        Path | None,
+        typer.Option(metavar="F", help="ICD-11: WHO's table, zip or text, or the ICD-API's JSON."),
     ] = None,
     mapping: Annotated[
         list[Path] | None, typer.Option(metavar="F", help="SSSOM table; may be repeated.")

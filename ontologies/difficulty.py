@@ -2,11 +2,15 @@
 
 Rules (Alsubait, Parsia, Sattler 2014: difficulty rises with the similarity of key and distractor):
 
-- hard: shares a direct parent with the key, or is in the top quarter of similarity of the allowed
-  pool, or is a pair that readers confuse (``overlaps`` or ``suggests`` in the relation table, or
-  the next step of a scale) and was read as absent (grade A). Grade C is never hard.
+- hard: shares a direct parent with the key, or is in the top quarter of the allowed pool, or is a
+  pair that readers confuse (``overlaps`` or ``suggests`` in the relation table, or the next step
+  of a scale) and was read as absent (grade A). Grade C is never hard.
 - easy: nothing in common with the key (another region or organ system), or nothing known.
 - medium: all others.
+
+The rank in the pool is by two measures alike, as far as they are known: similarity, and
+P(label absent | key present) in the source. What a source often shows beside the key is expected
+there, so that it takes the picture to rule it out; what it hardly ever shows beside it is not.
 
 Similarity is Lin's by the user's ontologies. Where no ontology holds both it comes from our own
 tables: on a scale 1 - distance / (steps - 1); otherwise the share that two labels have in common
@@ -16,6 +20,7 @@ of all that is known of them: the concepts that they imply and the exclusive gro
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,13 +60,13 @@ def rate(request: Request, grades: Mapping[str, Grade], rules: Rules) -> dict[st
         TermError: a label or the group is in no table.
     """
     alike = {label: similarity(label, request, rules) for label in grades}
-    known = [value for value in alike.values() if value is not None]
+    top = _top_quarter(alike, {label: request.apart.get(label) for label in grades})
     rated = {}
     for label, grade in grades.items():
         value = alike[label]
-        at_least = sum(other >= value for other in known) if value is not None else len(known)
-        top = value is not None and value > 0 and 4 * at_least <= len(known)
-        near = top or rules.knowledge.siblings(rules.terms[request.key], rules.terms[label])
+        near = label in top or rules.knowledge.siblings(
+            rules.terms[request.key], rules.terms[label]
+        )
         confused = grade is Grade.A and _confused(request, label, rules)
         if grade is not Grade.C and (near or confused):
             level = Difficulty.HARD
@@ -104,6 +109,30 @@ def similarity(label: str, request: Request, rules: Rules) -> float | None:
     if not above or not beside:
         return None
     return len(above & beside) / len(above | beside)
+
+
+def _top_quarter(
+    alike: Mapping[str, float | None], apart: Mapping[str, float | None]
+) -> frozenset[str]:
+    """Labels of the nearest quarter of a pool, by the mean of their places under both measures."""
+    likeness = _places({label: -value for label, value in alike.items() if value is not None})
+    company = _places({label: value for label, value in apart.items() if value is not None})
+    found = {}
+    for label in alike:
+        known = [places[label] for places in (likeness, company) if label in places]
+        if known:
+            found[label] = sum(known) / len(known)
+    return frozenset(
+        label
+        for label, place in _places(found).items()
+        if 4 * place <= 1 and (label in company or alike[label])
+    )
+
+
+def _places(values: Mapping[str, float]) -> dict[str, float]:
+    """Share of a pool that has at most the value of each label: the nearest has the least."""
+    ordered = sorted(values.values())
+    return {label: bisect_right(ordered, own) / len(ordered) for label, own in values.items()}
 
 
 def _known_of(label: str, relations: Relations) -> frozenset[str]:

@@ -77,6 +77,9 @@ class Request:
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table for this task.
         task: what is asked, where a candidate source serves only some tasks.
+        apart: label -> share of the source's pictures with the key on which it is absent, of those
+            that say whether it is; labels of which too few pictures say so are left out. It ranks
+            what is safe and makes nothing safe.
     """
 
     key: str
@@ -85,6 +88,7 @@ class Request:
     group: str | None = None
     pool: tuple[str, ...] = ()
     task: Task | None = None
+    apart: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,10 @@
-"""What is left out so that nobody can answer from the options alone.
+"""What is left out so that nobody can answer without the picture.
 
-A reader who sees only the options can do no better than know, for every set of options, which of
-them is right most often. What such a reader would gain over chance is counted exactly, so the
-bound holds for any rule, learnt or not, that looks at the options and nothing else. A task may
+A reader who sees only the question and its options can do no better than know, for every question
+and set of options, which of them is right most often. What such a reader would gain over chance is
+counted exactly, so the bound holds for any rule, learnt or not, that does without the picture; the
+options alone tell less. Numbered boxes are counted by their options: their numbers are drawn by
+lot, and nearly every such question is one of its kind. A task may
 give away no more than a check of the finished batch allows; beyond that, questions are left out,
 and counted. Blocks (see ``blocks``) give nothing away, so most of a batch is never touched.
 """
@@ -19,7 +21,7 @@ from medrcube.ontologies.distractors import tie
 from medrcube.ontologies.words import normalise
 
 GIVEN_AWAY = 2.0
-"""Standard errors of its chance score that a task may give away to the best reader of options."""
+"""Standard errors of its chance score that a task may give away to the best reader of its text."""
 
 _NONE = 1e-9
 """A gain that is none but for rounding."""
@@ -56,9 +58,10 @@ def balance(items: Sequence[Item], seed: int) -> Balanced:
 
 
 class _Pile:
-    """The items that show one set of options, by key, each list in an order drawn by lot."""
+    """The items with one text: question and set of options; by key, in an order drawn by lot."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, question: str, names: tuple[str, ...]) -> None:
+        self.text = (question, *names)
         self.names = names
         self.keys: dict[str, list[Item]] = {}
         self.count = 0
@@ -128,7 +131,7 @@ def _surplus(items: Sequence[Item], seed: int) -> Iterator[str]:
     spread = math.fsum((1 - 1 / len(item.options)) / len(item.options) for item in items)
     piles = [pile for pile in piles if pile.gain() > _NONE]
     while piles and gain > GIVEN_AWAY * math.sqrt(spread):
-        pile = max(piles, key=lambda one: (due.excess(one), one.gain(), one.names))
+        pile = max(piles, key=lambda one: (due.excess(one), one.gain(), one.text))
         before = pile.gain()
         taken = pile.shrink(left)
         for item in taken:
@@ -144,7 +147,8 @@ def _piles(items: Iterable[Item], seed: int) -> list[_Pile]:
     piles: dict[tuple[str, ...], _Pile] = {}
     for item in sorted(items, key=lambda item: (tie(seed, item.id), item.id)):
         names = tuple(sorted(normalise(option.text) for option in item.options))
-        piles.setdefault(names, _Pile(names)).add(_key(item), item)
+        question = item.question if item.options[item.key].concept else ""
+        piles.setdefault((question, *names), _Pile(question, names)).add(_key(item), item)
     return list(piles.values())
 
 

@@ -218,11 +218,14 @@ def shelves(
     seed: int,
     wanted: Difficulty | None = None,
 ) -> Iterator[Shelf]:
-    """One shelf for each exclusive group, and for the label tables of each task."""
-    cells: dict[tuple[str, str], list[Ready]] = {}
+    """One shelf for each exclusive group, and for the label tables of each task, by what is shown.
+
+    Questions whose words tell of their pictures apart ("mammogram", "CT image") share no shelf:
+    some of their options would never be right beside these words.
+    """
+    found: dict[str, list[Ready]] = {}
     for one in ready:
         if one.against is not None:
-            cells.setdefault((one.query.task.value, one.query.group or ""), []).append(one)
-    for cell, members in sorted(cells.items()):
-        place = "|".join((str(seed), *cell))
-        yield Shelf(members, rules, options=options, seed=place, wanted=wanted)
+            found.setdefault(one.shelf, []).append(one)
+    for name, members in sorted(found.items()):
+        yield Shelf(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted)

@@ -141,7 +141,7 @@ def _write(
             shelf.put_back(batch.keep_whole(block))
         left += shelf.rest()
     alone = _Alone(rules, options=options, seed=seed, wanted=wanted)
-    alone.count(ready, batch.items)
+    alone.count(ready, batch.blocks)
     for one in sorted(left, key=lambda one: (one.lot, one.identity)):
         batch.keep(batch.writer.block((alone.member(one),)))
     for one in ready:
@@ -166,6 +166,7 @@ class _Batch:
 
     writer: Writer
     items: list[Item] = field(default_factory=list)
+    blocks: list[Sequence[Member]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
 
     def keep(self, written: Written) -> None:
@@ -177,6 +178,7 @@ class _Batch:
         written = self.writer.block(block)
         if not written.failed:
             self.items += written.items
+            self.blocks.append(block)
             return []
         self.drop(written.failed)
         failed = {one.identity for one, _ in written.failed}
@@ -194,17 +196,17 @@ class _Alone:
         self._options = options
         self._seed = seed
         self._wanted = wanted
-        self._priors: dict[tuple[str, str], Prior] = {}
+        self._priors: dict[str, Prior] = {}
 
-    def count(self, ready: Iterable[Ready], made: Iterable[Item]) -> None:
+    def count(self, ready: Iterable[Ready], blocks: Iterable[Iterable[Member]]) -> None:
         """Count what is to be a key, and what is a distractor by now."""
-        keyed: dict[tuple[str, str], Counter[str]] = {}
+        keyed: dict[str, Counter[str]] = {}
         for one in ready:
-            keyed.setdefault(_cell(one.query), Counter())[one.query.key] += 1
-        self._priors = {cell: Prior(keyed=counts) for cell, counts in keyed.items()}
-        for item in made:
-            wrong = (it.concept for it in item.options if it is not item.options[item.key])
-            self._priors[item.task, item.group].used.update(wrong)
+            keyed.setdefault(one.shelf, Counter())[one.query.key] += 1
+        self._priors = {shelf: Prior(keyed=counts) for shelf, counts in keyed.items()}
+        for block in blocks:
+            for member in block:
+                self._priors[member.ready.shelf].used.update(member.wrong)
 
     def member(self, one: Ready) -> Member:
         """The question with options of its own."""
@@ -216,11 +218,7 @@ class _Alone:
             self._rules,
             options=self._options,
             seed=f"{self._seed}|{one.identity}",
-            prior=self._priors[_cell(one.query)],
+            prior=self._priors[one.shelf],
             wanted=self._wanted,
         )
         return Member(ready=one, wrong=tuple(it.label for it in choice.distractors))
-
-
-def _cell(query: Query) -> tuple[str, str]:
-    return (query.task.value, query.group or "")

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from medrcube.build.questions.company import Company
 from medrcube.build.questions.derive import Query
+from medrcube.build.questions.wording import context
 from medrcube.ontologies.distractors import CandidateSource, Pool, allowed, tie
 from medrcube.ontologies.safety import Ground, Mark, Request, Rules, judge_key
 from medrcube.ontologies.words import normalise
@@ -54,6 +56,13 @@ class Ready:
     answer: str
     against: Against | None
 
+    @property
+    def shelf(self) -> str:
+        """Where it stands with those whose words and kind of options tell it from none of them."""
+        query = self.query
+        told = context(query)
+        return f"{query.task.value}|{query.group or ''}" + (f"|{told}" if told else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
@@ -73,7 +82,7 @@ def prepare(
     """
     unique = {identity_of(query): query for query in queries}
     ordered = sorted((tie(seed, identity), identity) for identity in unique)
-    judge = _Judge(rules, sources)
+    judge = _Judge(rules, sources, Company(unique.values()))
     ready: list[Ready] = []
     dropped: Counter[str] = Counter()
     for lot, identity in ordered:
@@ -89,8 +98,8 @@ def prepare(
     return Prepared(ready=tuple(ready), dropped=dropped)
 
 
-def request_of(query: Query) -> Request:
-    """What the safety rules are asked about a query."""
+def request_of(query: Query, apart: Mapping[str, float] | None = None) -> Request:
+    """What the safety rules are asked about a query; ``apart`` only ranks what is safe."""
     return Request(
         key=query.key,
         ground=query.ground,
@@ -98,6 +107,7 @@ def request_of(query: Query) -> Request:
         group=query.group,
         pool=query.pool,
         task=query.task,
+        apart=apart or {},
     )
 
 
@@ -110,9 +120,10 @@ def identity_of(query: Query) -> str:
 class _Judge:
     """Judges queries and remembers what it said of those that are alike."""
 
-    def __init__(self, rules: Rules, sources: Sequence[CandidateSource]) -> None:
+    def __init__(self, rules: Rules, sources: Sequence[CandidateSource], company: Company) -> None:
         self._rules = rules
         self._sources = sources
+        self._company = company
         self._known: dict[tuple[object, ...], Against | str] = {}
         self._names: dict[str, str] = {}
         self._grounds: dict[int, object] = {}
@@ -133,7 +144,9 @@ class _Judge:
     def concepts(self, query: Query) -> Against | str:
         if query.barred:
             return query.barred
+        apart = self._company.apart(query)
         alike = (
+            query.sample.source if apart else "",
             query.key,
             query.task,
             query.scope,
@@ -143,7 +156,7 @@ class _Judge:
         )
         known = self._known.get(alike)
         if known is None:
-            known = self._known[alike] = self._judged(request_of(query))
+            known = self._known[alike] = self._judged(request_of(query, apart))
         return known
 
     def _judged(self, request: Request) -> Against | str:

@@ -121,8 +121,7 @@ def lot_of(one: Ready) -> Lot:
     """The lot that a question belongs to."""
     if one.against is None:
         return Lot(cell_of(one))
-    query = one.query
-    return Lot(cell_of(one), f"{query.task.value}|{query.group or ''}", one.answer)
+    return Lot(cell_of(one), one.shelf, one.answer)
 
 
 def patient_of(one: Ready) -> str:

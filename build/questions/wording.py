@@ -127,6 +127,19 @@ def wording(query: Query, terms: Terms, relations: Relations) -> dict[str, str |
     return values
 
 
+def context(query: Query) -> str:
+    """What the words of a question tell of its picture, in any wording of its template.
+
+    A reader who has no picture learns this much: "mammogram", "the two CT images", "the red
+    outline", "this patient". Nothing for Modality Recognition, which names none of it.
+    """
+    if query.task is Task.MODALITY_RECOGNITION:
+        return ""
+    sample = query.sample
+    shown = _shown(sample, neutral=query.task is Task.ORGAN_RECOGNITION)
+    return " ".join((shown, sample.artefact, _SUBJECT.get(query.scope, ""))).strip()
+
+
 def _shown(sample: Sample, *, neutral: bool) -> str:
     """The picture in words; ``neutral`` names no part of the body."""
     picture = _PICTURE[Modality(sample.modality)]

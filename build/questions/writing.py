@@ -1,8 +1,9 @@
 """A question with its chosen options becomes an item: names, order, wording, record.
 
-The options of a block are named in one style, or the style would tell its questions apart: by
-the user's ontologies where every question of the block stays free of errors under these names, and
-in this project's own words otherwise.
+The questions of a block read the same, or their words would tell them apart. Their options are
+named in one style: by the user's ontologies where every question of the block stays free of errors
+under these names, and in this project's own words otherwise. One wording is drawn for the whole
+block; only a question that would break a rule in it is asked in the next one.
 """
 
 from __future__ import annotations
@@ -54,9 +55,14 @@ class Writer:
     def block(self, members: Sequence[Member]) -> Written:
         """Items of questions that share their options, or of a single one."""
         labels = frozenset(label for it in members for label in (it.ready.query.key, *it.wrong))
+        draw = "\x1f".join(
+            [it.ready.identity for it in members]
+            if len(members) > 1
+            else [members[0].ready.shelf, *sorted(labels)]
+        )
         written = Written(items=(), failed=())
         for names in self._styles(labels):
-            written = self._all(members, names)
+            written = self._all(members, names, draw)
             if not written.failed:
                 break
         return written
@@ -77,7 +83,7 @@ class Writer:
             for number in range(sample.choices)
         ]
         try:
-            item = self._item(ready, options, ordered=True)
+            item = self._item(ready, options, ready.identity, ordered=True)
         except _FlawedError as flaw:
             return Written(items=(), failed=((ready, str(flaw)),))
         return Written(items=(item,), failed=())
@@ -92,7 +98,7 @@ class Writer:
             known = self._named[labels] = (own,) if preferred is None else (preferred, own)
         return known
 
-    def _all(self, members: Sequence[Member], names: Mapping[str, Shown]) -> Written:
+    def _all(self, members: Sequence[Member], names: Mapping[str, Shown], draw: str) -> Written:
         items: list[Item] = []
         failed: list[tuple[Ready, str]] = []
         for member in members:
@@ -101,7 +107,7 @@ class Writer:
                 continue
             options, ordered = self._options(member, against, names)
             try:
-                items.append(self._item(member.ready, options, ordered=ordered))
+                items.append(self._item(member.ready, options, draw, ordered=ordered))
             except _FlawedError as flaw:
                 failed.append((member.ready, str(flaw)))
         return Written(items=tuple(items), failed=tuple(failed))
@@ -160,13 +166,16 @@ class Writer:
             difficulty=difficulty,
         )
 
-    def _item(self, ready: Ready, options: Sequence[Option], *, ordered: bool) -> Item:
-        """The item in the first wording, in an order drawn by lot, that breaks no rule."""
+    def _item(self, ready: Ready, options: Sequence[Option], draw: str, *, ordered: bool) -> Item:
+        """The item in the first wording, in an order drawn by lot, that breaks no rule.
+
+        Questions of one ``draw`` have one order, so that wordings do not tell them apart.
+        """
         query = ready.query
         sample = query.sample
         key = next(index for index, option in enumerate(options) if option.strategy == KEY)
         texts = [option.text for option in options]
-        variant, question, flaws = self._word(ready, options, key, ordered=ordered)
+        variant, question, flaws = self._word(ready, options, key, draw, ordered=ordered)
         content = "\x1f".join((sample.id, query.task, question, texts[key], *sorted(texts)))
         wrong = [option for option in options if option.strategy != KEY]
         level = hardest(Difficulty(it.difficulty) for it in wrong if it.difficulty)
@@ -196,12 +205,12 @@ class Writer:
         )
 
     def _word(
-        self, ready: Ready, options: Sequence[Option], key: int, *, ordered: bool
+        self, ready: Ready, options: Sequence[Option], key: int, draw: str, *, ordered: bool
     ) -> tuple[str, str, tuple[Flaw, ...]]:
         query, terms, relations = ready.query, self._rules.terms, self._rules.relations
         values = wording(query, terms, relations)
         content = self._contents(options)
-        lots = {name: tie(self._seed, ready.identity, name) for name in variants(query.task)}
+        lots = {name: tie(self._seed, draw, name) for name in variants(query.task)}
         errors: list[Flaw] = []
         for name in sorted(lots, key=lots.__getitem__):
             question = render_question(query.task, name, **values)

@@ -11,15 +11,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from medrcube.ontologies.concepts import Ontology, OntologyError
+from medrcube.ontologies.concepts import HPO, ICD11, RADLEX, SSSOM, Ontology, OntologyError
 from medrcube.ontologies.readers.files import open_bytes
 from medrcube.ontologies.readers.formats import HEAD, Format, format_of
 
-ACCEPTED = (
-    "HPO as OBO (hp.obo); RadLex as RDF/XML (RadLex.owl), as RSNA's table of term, RID and "
-    "parent, or as BioPortal's CSV; ICD-11 as WHO's SimpleTabulation or LinearizationMiniOutput "
-    "table or as JSON-LD of the ICD-API; mappings as SSSOM"
-)
+_ACCEPTED: Mapping[str, str] = {
+    HPO: "HPO as OBO (hp.obo)",
+    RADLEX: (
+        "RadLex as RDF/XML (RadLex.owl, root element <rdf:RDF>), as RSNA's table of term, RID and "
+        "parent, or as BioPortal's CSV"
+    ),
+    ICD11: (
+        "ICD-11 as WHO's SimpleTabulation or LinearizationMiniOutput table or as JSON-LD of the "
+        "ICD-API"
+    ),
+    SSSOM: "mappings as SSSOM",
+}
 _MODULES: Mapping[Format, str] = {
     Format.OBO: "obo",
     Format.RDF_XML: "rdfxml",
@@ -52,18 +59,22 @@ def open_ontology(path: Path, ontology: str | None = None, *, version: str = "")
         OntologyError: the file is damaged, of no known format, or of another ontology.
         MissingExtraError: the format needs a package that is not installed.
     """
-    found = detect(path)
+    found = detect(path, ontology)
     if ontology is not None and found.ontology != ontology:
         raise OntologyError(
-            f"{path}: is {found}, as {found.ontology} comes; expected {ontology}: give it as "
-            f"{found.ontology}, or give another file"
+            f"{path}: is {found}, as {found.ontology} comes; expected {_accepted(ontology)}: give "
+            f"another file, or if this one is {found.ontology}, name it so"
         )
     reader = cast("Reader", import_module(f"{__name__}.{_MODULES[found]}"))
     return reader.read(path, version=version)
 
 
-def detect(path: Path) -> Format:
+def detect(path: Path, ontology: str | None = None) -> Format:
     """The format of a file or folder that can be read.
+
+    Args:
+        path: the file or folder.
+        ontology: what it is to hold, for the words of an error; ``None`` names all formats.
 
     Raises:
         OntologyError: it is of no known format, or of one that cannot be read.
@@ -79,9 +90,15 @@ def detect(path: Path) -> Format:
         found = format_of(file.read(HEAD))
     if found is Format.OWL_XML:
         raise OntologyError(
-            f"{path}: is OWL/XML (root element <Ontology>), which is not read; RadLex is accepted "
-            "as RDF/XML (root element <rdf:RDF>): get that edition, or save it so with Protege"
+            f"{path}: is OWL/XML (root element <Ontology>), which is not read; expected "
+            f"{_accepted(ontology)}: get that edition, or save it so with Protege"
         )
     if not isinstance(found, Format):
-        raise OntologyError(f"{path}: found {found}; expected one of: {ACCEPTED}")
+        raise OntologyError(f"{path}: found {found}; expected {_accepted(ontology)}")
     return found
+
+
+def _accepted(ontology: str | None) -> str:
+    if ontology is None:
+        return f"one of: {'; '.join(_ACCEPTED.values())}"
+    return _ACCEPTED[ontology]

@@ -26,7 +26,7 @@ class Likeness(Silent):
         return not self.family.isdisjoint((a.label, b.label))
 
 
-def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None):
+def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None, apart=None):
     request = Request(
         key=key,
         ground=Ground(
@@ -39,6 +39,7 @@ def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None):
         scope=Scope.IMAGE,
         group=group,
         task=task,
+        apart=apart or {},
     )
     rules = Rules(knowledge=knowledge or Silent())
     return rate(request, dict.fromkeys(labels, grade), rules)
@@ -67,6 +68,39 @@ def test_hard_is_a_rank_and_not_an_absolute_similarity():
 def test_when_all_are_equally_alike_none_is_hard():
     found = levels("scoliosis", CHEST, knowledge=Likeness(dict.fromkeys(CHEST, 0.5)))
     assert set(found.values()) == {"medium"}
+
+
+POOL = (*CHEST, "Lung Lesion")
+
+
+def hard(**changes):
+    return {
+        label for label, level in levels("scoliosis", POOL, **changes).items() if level == "hard"
+    }
+
+
+def test_what_is_often_there_beside_the_key_is_hard():
+    """Without an index our tables know nothing of these labels; the labels of the source do."""
+    often = {label: 1 - place / 10 for place, label in enumerate(POOL)}
+    assert hard(apart=often) == set(POOL[-2:])
+
+
+def test_likeness_and_company_count_alike():
+    alike = {label: place / 10 for place, label in enumerate(POOL, 1)}
+    assert hard(knowledge=Likeness(alike), apart=alike) == set()  # what is alike is never there
+    apart = {**dict.fromkeys(POOL, 0.9), POOL[3]: 0.2, POOL[5]: 0.1}
+    assert hard(knowledge=Likeness(alike), apart=apart) == {POOL[3], POOL[5]}
+    assert hard(knowledge=Likeness(alike)) == set(POOL[-2:])
+
+
+def test_what_the_source_does_not_tell_goes_by_likeness_alone():
+    alike = {label: place / 10 for place, label in enumerate(POOL, 1)}
+    assert POOL[-1] in hard(knowledge=Likeness(alike), apart={POOL[0]: 0.5})
+
+
+def test_company_alone_makes_no_hard_option_of_silence():
+    apart = {label: place / 10 for place, label in enumerate(POOL)}
+    assert hard(apart=apart, grade=Grade.C) == set()
 
 
 def test_nothing_in_common_is_easy_and_so_is_nothing_known():

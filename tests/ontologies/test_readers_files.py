@@ -102,9 +102,18 @@ def test_what_is_no_ontology_is_described_with_what_is_accepted(put, content, fo
         open_ontology(put(content))
 
 
-def test_owl_xml_is_refused_with_the_format_that_is_accepted(put):
-    with pytest.raises(OntologyError, match=r"is OWL/XML .*accepted as RDF/XML"):
-        open_ontology(put(OWL_XML, "RadLex.owl"))
+@pytest.mark.parametrize(
+    ("ontology", "accepted"),
+    [
+        (None, "one of: HPO as OBO .*RadLex as RDF/XML"),
+        ("radlex", "RadLex as RDF/XML"),
+        ("hpo", "HPO as OBO"),
+        ("icd11", "ICD-11 as WHO's SimpleTabulation"),
+    ],
+)
+def test_owl_xml_is_refused_with_the_format_that_is_accepted(put, ontology, accepted):
+    with pytest.raises(OntologyError, match=rf"is OWL/XML .*expected {accepted}"):
+        open_ontology(put(OWL_XML, "RadLex.owl"), ontology)
 
 
 def test_a_workbook_is_refused_with_the_table_that_is_accepted(put):
@@ -126,7 +135,7 @@ def test_a_zip_without_exactly_one_ontology_is_refused(put, members):
 
 
 def test_another_ontology_than_the_one_asked_for_is_refused(put):
-    with pytest.raises(OntologyError, match=r"is OBO, as hpo comes; expected radlex"):
+    with pytest.raises(OntologyError, match=r"is OBO, as hpo comes; expected RadLex as RDF"):
         open_ontology(put(OBO), "radlex")
 
 

@@ -127,7 +127,8 @@ def test_patients_of_two_sources_are_two():
 
 def test_a_lot_waits_when_it_has_its_due():
     asked = [ready(n, answer=ANSWERS[n % 3]) for n in range(60)]
-    due = {Lot(CHEST, f"{AD.value}|", "edema"): 7, Lot(CHEST, f"{AD.value}|", "nodule"): 3}
+    shelf = lot_of(asked[0]).shelf
+    due = {Lot(CHEST, shelf, "edema"): 7, Lot(CHEST, shelf, "nodule"): 3}
     chosen = select_cells(asked, {CHEST: 10}, due, per_patient=4)
     assert Counter(it.answer for it in chosen) == {"edema": 7, "nodule": 3}
 
@@ -217,7 +218,7 @@ def test_answers_that_balance_cuts_are_not_asked_again():
 
     plan = build_toward(aim(60), asked, cut)
     assert len(plan.items) == 60
-    assert plan.held.lots[Lot(CHEST, f"{AD.value}|", "edema")] == 3
+    assert plan.held.lots[lot_of(asked[0])] == 3
 
 
 def test_a_worse_round_does_not_replace_a_better_one():
@@ -279,9 +280,9 @@ def hundred_thousand():
 
 
 def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundred_thousand):
-    started = time.monotonic()
+    started = time.process_time()
     plan = build_toward(UPSTREAM, hundred_thousand, keep_all)
-    seconds = time.monotonic() - started
+    seconds = time.process_time() - started
     chosen = plan.answered
     assert len(plan.items) == 7626
     sums = Counter(bound for one in chosen for bound in UPSTREAM.bounds(cell_of(one)))
@@ -292,19 +293,25 @@ def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundr
     }
     each = Counter((cell_of(one), patient_of(one)) for one in chosen)
     assert max(each.values()) <= UPSTREAM.per_patient
-    assert seconds < 60  # about 5 on one core; the bound is for a busy machine
+    assert seconds < 60  # about 5, and a third more where coverage is traced
 
 
 def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
-    table = fit(UPSTREAM, stock_of(hundred_thousand, UPSTREAM.per_patient))
+    stock = stock_of(hundred_thousand, UPSTREAM.per_patient)
+    table = fit(UPSTREAM, stock)
     chosen = select_cells(hundred_thousand, table.cells, table.lots, per_patient=4)
-    shelves = {}
+    held, shelves = Counter(), {}
+    for lot, most in stock.lots.items():
+        held[lot.shelf, lot.answer] += most
     for one in chosen:
         shelves.setdefault(lot_of(one).shelf, Counter())[one.answer] += 1
     modality = shelves.pop("Modality Recognition|")  # here the cell decides over the answer
     assert max(modality.values()) <= modality.total() / 2
-    for answers in shelves.values():
-        assert max(answers.values()) < 1.25 * answers.total() / len(answers)  # of 3.3 in the stock
+    for shelf, answers in shelves.items():
+        for answer, count in answers.items():
+            # The most frequent answer of a stock is 3.3 times its mean.
+            even = count >= 0.8 * max(answers.values()) - 1
+            assert even or count > held[shelf, answer] / 2
 
 
 def test_real_composing_and_balance_hold_under_a_profile():

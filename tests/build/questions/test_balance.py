@@ -9,9 +9,10 @@ from medrcube.build.questions.balance import balance
 from medrcube.build.questions.items import Item, Option
 
 
-def item(number, key, wrong, *, task="View Recognition", source="toy"):
+def item(number, key, wrong, *, task="View Recognition", source="toy", question="q?", box=False):
     def option(text, strategy):
-        return Option(text=text, concept=text, ids=(), strategy=strategy, grade="", passed=())
+        concept = "" if box else text
+        return Option(text=text, concept=concept, ids=(), strategy=strategy, grade="", passed=())
 
     return Item(
         id=f"{number:05}",
@@ -20,7 +21,7 @@ def item(number, key, wrong, *, task="View Recognition", source="toy"):
         task=task,
         anatomy="Chest",
         modality="X-ray",
-        question="q?",
+        question=question,
         options=(option(key, "key"), *(option(text, "predefined") for text in wrong)),
         key=0,
         strategy="predefined",
@@ -139,3 +140,37 @@ def test_names_that_read_alike_are_one_option(seed):
     batch = items(["pleural effusion"] * 20, ("pleural effusion", "hernia"))
     batch += [item(100 + n, "hernia", ["Pleural effusions"]) for n in range(20)]
     assert len(balance(batch, seed=seed).items) == 40
+
+
+def test_a_word_of_the_question_that_tells_the_key_is_counted_too():
+    """Both are right as often among the same options, but the words say which."""
+    brain = items(["brain"] * 60, ("brain", "breast"), question="in this MRI image?")
+    breast = [
+        item(100 + n, "breast", ["brain"], question="in this X-ray image?", source="other")
+        for n in range(60)
+    ]
+    done = balance([*brain, *breast], seed=0)
+    assert 2 <= len(done.items) < 20
+    assert done.dropped == {"View Recognition: balance": 120 - len(done.items)}
+
+
+def test_words_that_go_with_each_key_alike_cost_nothing():
+    batch = [
+        item(n, key, [{"brain": "breast", "breast": "brain"}[key]], question=f"in this {what}?")
+        for n, (key, what) in enumerate(
+            [(key, what) for key in ("brain", "breast") for what in ("CT", "MRI")] * 10
+        )
+    ]
+    assert len(balance(batch, seed=0).items) == 40
+
+
+def test_numbers_of_boxes_are_no_words():
+    """Each question has a target of its own, and its box is drawn by lot."""
+    boxes = ("Box 1", "Box 2", "Box 3")
+    batch = [
+        item(
+            n, boxes[n % 3], [it for it in boxes if it != boxes[n % 3]], question=f"{n}?", box=True
+        )
+        for n in range(30)
+    ]
+    assert len(balance(batch, seed=0).items) == 30

@@ -37,6 +37,7 @@ def sample(number=0, **changes):
         "regions": 0,
         "image": f"images/{number}.png",
         "pixel_sha256": str(number),
+        "look": "",
         "width": 10,
         "height": 10,
         "anatomy": "Chest",
@@ -226,6 +227,37 @@ def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
     }
 
 
+def planes(key, count, *, start, **changes):
+    """Questions on the plane, of pictures that their words tell apart by ``changes``."""
+    return [
+        replace(
+            query(key, start + n, task=Task.VIEW_RECOGNITION, group="plane"),
+            sample=sample(start + n, **changes),
+        )
+        for n in range(count)
+    ]
+
+
+def test_questions_of_a_block_read_the_same():
+    asked = planes("axial", 20, start=0, modality="MRI")
+    asked += planes("coronal", 20, start=20, modality="MRI")
+    asked += planes("axial", 20, start=40, modality="CT")
+    asked += planes("coronal", 20, start=60, modality="CT")
+    keys = {}
+    for item in run(asked).items:
+        keys.setdefault((item.question, shown(item)), Counter())[item.concept] += 1
+    assert len({question for question, _ in keys}) == 6  # two kinds of pictures, three wordings
+    assert all(found["axial"] == found["coronal"] for found in keys.values())
+
+
+def test_pictures_that_the_words_tell_apart_share_no_block():
+    asked = planes("axial", 20, start=0, modality="MRI")
+    asked += planes("coronal", 20, start=20, modality="CT")
+    items = run(asked).items
+    assert {len(item.options) for item in items} == {3}  # and no pair of the two
+    assert len({item.question for item in items}) == 2  # alone they vary by nothing
+
+
 def test_labels_of_a_block_are_wrong_in_each_of_its_questions():
     """One finding that nobody read as absent may be a key, but no option of the other."""
     asked = [
@@ -319,6 +351,22 @@ def test_the_wanted_difficulty_is_preferred():
 
     assert share(Difficulty.HARD) >= 0.8
     assert share(Difficulty.MEDIUM) <= 0.2
+
+
+def test_what_the_source_shows_beside_the_key_is_the_harder_option():
+    """Pneumothorax comes with every second hernia; where it is read as absent it is preferred."""
+    pool = ("Hernia", "Pneumothorax", "Fracture", "scoliosis", "osteopenia")
+    alone = [query("Hernia", n, absent=pool, pool=pool) for n in range(30)]
+    both = []
+    for n in range(30, 60):
+        asked = query("Hernia", n, absent=[it for it in pool if it != "Pneumothorax"], pool=pool)
+        there = {**asked.ground.present, "Pneumothorax": asked.ground.present["Hernia"]}
+        both.append(replace(asked, ground=replace(asked.ground, present=there)))
+    items = run(alone + both, options=2, difficulty=Difficulty.HARD).items
+    asked = [item for item in items if int(item.sample[1:]) < 30]
+    assert len(asked) == 30
+    assert {label for item in asked for label in shown(item)} == {"Hernia", "Pneumothorax"}
+    assert {item.difficulty for item in asked} == {"hard"}
 
 
 def test_an_option_records_how_alike_and_how_hard_it_is():

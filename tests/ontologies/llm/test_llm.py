@@ -27,7 +27,7 @@ PLACES = [place("grey"), place("red"), place("blue")]
 @pytest.fixture
 def settings(endpoint, monkeypatch):
     monkeypatch.setenv("TEST_KEY", SECRET)
-    return LlmSettings(model="m", base_url=endpoint.url, api_key_env="TEST_KEY", timeout=5.0)
+    return LlmSettings(model="m", base_url=endpoint.url, api_key_env="TEST_KEY", timeout=60.0)
 
 
 @pytest.fixture

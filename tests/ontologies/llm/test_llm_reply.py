@@ -55,9 +55,9 @@ def test_a_reply_is_heard_up_to_a_bound():
 
 
 def test_a_hostile_reply_takes_no_time():
-    started = time.monotonic()
+    started = time.process_time()
     names_in('[{"' * 300_000)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 10  # a tenth of a second, or hours
 
 
 @given(st.text())

@@ -32,6 +32,7 @@ def sample(number=0):
         regions=0,
         image=f"images/{number}.png",
         pixel_sha256=str(number),
+        look="",
         width=10,
         height=10,
         anatomy="Chest",
@@ -81,7 +82,7 @@ def run(rules, endpoint, tmp_path):
             used,
             stated={"toy": frozenset(stated)},
             settings=BuildSettings(options=options, evidence=evidence),
-            llm=LlmSettings(model="m", base_url=endpoint.url, timeout=5.0),
+            llm=LlmSettings(model="m", base_url=endpoint.url, timeout=60.0),
             store=tmp_path / "proposals.jsonl",
         )
         composed = compose(

@@ -1,0 +1,98 @@
+"""How often a label is absent where a key is present, as the cases of a source say."""
+
+from dataclasses import fields
+
+import pytest
+
+from medrcube.build.questions.company import LEAST, Company
+from medrcube.build.questions.derive import Query
+from medrcube.build.samples import Sample
+from medrcube.ontologies.safety import Ground, Mark
+from medrcube.records import Grade, Scope
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+BLANK = {field.name: "" for field in fields(Sample)}
+POOL = ("Edema", "Pneumothorax", "Fracture")
+
+
+def marks(labels, grade=Grade.A):
+    return {label: Mark(field="f", scope=Scope.IMAGE, grade=grade) for label in labels}
+
+
+def ground(present, absent=(), grade=Grade.A, **changes):
+    return Ground(
+        present=marks(present),
+        absent=marks(absent, grade),
+        unknown=frozenset(),
+        anatomy=Anatomy.CHEST,
+        modality=Modality.XRAY,
+        **changes,
+    )
+
+
+def query(number, said, *, source="toy", picture="", **changes):
+    return Query(
+        **{
+            "task": Task.ABNORMALITY_DIAGNOSIS,
+            "sample": Sample(
+                **{**BLANK, "id": f"{number}{picture}", "source": source, "case": f"c{number}"}
+            ),
+            "field": "f",
+            "key": "Edema",
+            "scope": Scope.IMAGE,
+            "ground": said,
+            "pool": POOL,
+            **changes,
+        }
+    )
+
+
+ALONE = ground(("Edema",), ("Pneumothorax",))
+BOTH = ground(("Edema", "Pneumothorax"))
+
+
+def mixed(**changes):
+    """Thirty cases with edema; in ten of them a pneumothorax, in twenty none."""
+    return [query(n, BOTH if n < 10 else ALONE, **changes) for n in range(30)]
+
+
+def test_a_share_is_that_of_the_cases_that_say_whether_it_is_there():
+    asked = mixed() + [query(100 + n, ground(("Edema",))) for n in range(50)]
+    assert Company(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
+
+
+def test_several_pictures_and_tasks_of_a_case_count_once():
+    asked = mixed() + [query(n, BOTH, picture="b") for n in range(10)]
+    asked += [query(n, BOTH, task=Task.DISEASE_DIAGNOSIS) for n in range(10)]
+    assert Company(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
+
+
+def test_sources_are_counted_apart():
+    asked = mixed() + [query(n, ALONE, source="other") for n in range(30)]
+    assert Company(asked).apart(asked[-1]) == {"Pneumothorax": 1.0}
+
+
+@pytest.mark.parametrize(("grade", "known"), [(Grade.A, True), (Grade.B, True), (Grade.C, False)])
+def test_silence_says_nothing(grade, known):
+    asked = [query(n, ground(("Edema",), ("Fracture",), grade)) for n in range(LEAST)]
+    assert bool(Company(asked).apart(asked[0])) is known
+
+
+def test_a_source_that_only_names_what_is_there_does_not_tell_what_is_not():
+    asked = [query(n, BOTH) for n in range(LEAST)]
+    assert Company(asked).apart(asked[0]) == {}
+
+
+def test_a_few_cases_tell_nothing():
+    asked = [query(n, ALONE) for n in range(LEAST - 1)]
+    assert Company(asked).apart(asked[0]) == {}
+
+
+def test_a_marked_region_is_no_case():
+    asked = [query(n, ground(("Edema",), ("Fracture",), region=True)) for n in range(LEAST)]
+    assert Company(asked).apart(asked[0]) == {}
+
+
+def test_members_of_an_exclusive_group_have_none():
+    asked = mixed(group="chest view")
+    assert Company(asked + mixed()).apart(asked[0]) == {}

@@ -1,0 +1,144 @@
+"""What a case says about its picture: statements that contradict each other leave it unknown."""
+
+from pathlib import Path
+
+import pytest
+
+from medrcube.build.questions.ground import ground_of
+from medrcube.ontologies.terms import load_terms
+from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, State
+from medrcube.sources.card import load_card
+
+CARD = """\
+id = "toy"
+title = "Toy"
+homepage = "https://example.org"
+release = "1"
+images = 1
+citation = "c"
+[access]
+mode = "open"
+licence = "CC0-1.0"
+redistribute = true
+steps = ["get it"]
+[[layout]]
+name = "flat"
+expect = { "*.png" = 1 }
+[case]
+anatomy = "Chest"
+modality = "X-ray"
+patient = "known"
+tasks = ["Abnormality Diagnosis", "Disease Diagnosis"]
+
+[[field]]
+name = "finding"
+kind = "finding"
+absence = "silent"
+values = { edema = "Edema", nodule = "Nodule", devices = "Support Devices", none = "No Finding" }
+
+[[field]]
+name = "second"
+kind = "finding"
+absence = "silent"
+values = { edema = "Edema" }
+
+[[field]]
+name = "history"
+kind = "disease"
+scope = "patient"
+absence = "silent"
+values = { p = "Pneumonia" }
+"""
+PRESENT, ABSENT, UNKNOWN = State.PRESENT, State.ABSENT, State.UNKNOWN
+NORMAL = ("finding", "none", PRESENT)
+
+
+@pytest.fixture
+def card(tmp_path):
+    path = tmp_path / "card.toml"
+    path.write_text(CARD, encoding="utf-8")
+    return load_card(path)
+
+
+@pytest.fixture
+def ground(card):
+    """What labels and boxes say: ``ground((field, value, state), .., boxes=[value, ..])``."""
+
+    def read(*labels, boxes=()):
+        case = Case(
+            key="c1",
+            images=(ImageRef(paths=(Path("c1.png"),)),),
+            labels=tuple(
+                Label(field=field, value=value, state=state, evidence="t:1")
+                for field, value, state in labels
+            ),
+            regions=tuple(
+                Region(
+                    field="finding", value=value, shape=Rectangle(xyxy=(1, 1, 5, 5)), evidence="t:2"
+                )
+                for value in boxes
+            ),
+        )
+        found = ground_of(card, case, load_terms())
+        assert found.unknown.isdisjoint({*found.present, *found.absent})
+        return found
+
+    return read
+
+
+@pytest.mark.parametrize("second", ["finding", "second"])
+@pytest.mark.parametrize("states", [(PRESENT, ABSENT), (ABSENT, PRESENT)])
+def test_what_one_says_and_another_denies_is_unknown(ground, states, second):
+    found = ground(("finding", "edema", states[0]), (second, "edema", states[1]))
+    assert found.unknown == {"Edema"}
+
+
+def test_what_is_denied_and_boxed_is_unknown(ground):
+    assert ground(("finding", "edema", ABSENT), boxes=["edema"]).unknown == {"Edema"}
+
+
+@pytest.mark.parametrize("state", [PRESENT, ABSENT])
+def test_what_is_left_open_once_is_unknown_whatever_else_is_said(ground, state):
+    found = ground(("finding", "edema", UNKNOWN), ("second", "edema", state))
+    assert found.unknown == {"Edema"}
+
+
+@pytest.mark.parametrize("state", [PRESENT, ABSENT])
+def test_what_is_said_twice_alike_is_known(ground, state):
+    found = ground(("finding", "edema", state), ("second", "edema", state))
+    assert not found.unknown
+    assert "Edema" in (found.present if state is PRESENT else found.absent)
+
+
+@pytest.mark.parametrize(
+    ("label", "unknown"),
+    [
+        (("finding", "edema", PRESENT), {"No Finding"}),
+        (("finding", "edema", UNKNOWN), {"No Finding", "Edema"}),
+    ],
+)
+def test_no_finding_beside_a_finding_is_unknown_and_denies_nothing(ground, label, unknown):
+    found = ground(NORMAL, label)
+    assert found.unknown == unknown
+    assert found.absent["Nodule"].grade is Grade.C
+
+
+def test_no_finding_beside_a_box_is_unknown(ground):
+    found = ground(NORMAL, boxes=["nodule"])
+    assert found.unknown == {"No Finding"}
+    assert set(found.present) == {"Nodule"}
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        ("finding", "edema", ABSENT),
+        ("finding", "devices", PRESENT),
+        ("history", "p", PRESENT),  # of the patient: the picture may not show it
+    ],
+)
+def test_no_finding_stands_beside_what_it_does_not_deny(ground, label):
+    found = ground(NORMAL, label)
+    assert not found.unknown
+    assert "No Finding" in found.present
+    assert found.absent["Nodule"].grade is Grade.B
