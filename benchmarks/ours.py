@@ -13,15 +13,13 @@ import timing
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.plan import Artefact, Job
-from medrcube.build.readers import dicom, dicom_series, nifti
+from medrcube.build.readers.dispatch import content_of, module_of
 from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.trees import look
 from medrcube.records import Case, ImageRef, MaskFile, Region
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.registry import find_sources, get_source
 
-READERS = (dicom, dicom_series, nifti)
-"""Loaded here because the build loads each on first use; a peer's imports are not timed either."""
 _SOURCE = get_source(find_sources(), "nih-chestxray14")
 
 
@@ -60,6 +58,16 @@ def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | No
     )
 
 
+def load_readers(data: Path, marks: Path | None = None) -> None:
+    """Load what the data need, as the first job of a worker does; no peer's imports are timed."""
+    if data.is_dir():
+        module_of("series")
+        data = next(data.iterdir())
+    for path in (data, marks):
+        if path is not None:
+            module_of(content_of(path))
+
+
 def render(jobs: Sequence[Job], out: Path, workers: int) -> int:
     """Render jobs as the build does and keep their rows; returns the number of pictures."""
     pictures = 0
@@ -80,6 +88,7 @@ def main() -> None:
     parser.add_argument("--marks", type=Path, help="mask of a region to draw")
     given = parser.parse_args()
     _SOURCE.find_hook("read")
+    load_readers(given.data, given.marks)
     jobs = [job_of(given.data, f"case{k}", given.slices, given.marks) for k in range(given.batch)]
     timing.measure(given, lambda: render(jobs, given.out, given.workers))
 

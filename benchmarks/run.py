@@ -178,6 +178,8 @@ class Bench:
             one = _best([self._ours(place, *options) for _ in runs])
             two = _best([self._ours(place, *options, "--workers", 2) for _ in runs])
             both = min(self._twice(place, batch) for _ in runs)
+            script = (Path(sys.executable), _HERE / "start.py", self.folder / "data" / place)
+            start = min(self._json(*script, self._out) for _ in runs)
             rows.append(
                 {
                     "name": name,
@@ -185,6 +187,8 @@ class Bench:
                     "one": one.seconds,
                     "two": two.seconds,
                     "gain": one.seconds / two.seconds,
+                    "start": start,
+                    "long": one.seconds / (two.seconds - start),
                     "limit": 2 * one.seconds / both,
                 }
             )

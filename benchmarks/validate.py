@@ -21,6 +21,7 @@ import timing
 from medrcube.build.audit.batch import audit
 from medrcube.build.engine import usable_cores
 from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
+from medrcube.build.pixels.look import look_of
 from medrcube.build.publish.validate import validate
 from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
@@ -83,7 +84,7 @@ def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -
         pixels = np.roll(grey, (number % side, number // side), axis=(0, 1))
         name = f"case_{number:05}"
         (workspace.images / SOURCE / f"{name}.png").write_bytes(encode_png(pixels))
-        sample = _sample(name, pixel_hash(pixels), side)
+        sample = _sample(name, pixel_hash(pixels), look_of(pixels), side)
         samples.append(sample)
         recipes.append(json.dumps(_recipe(sample)) + "\n")
     questions = [_item(number, samples[number % pictures]) for number in range(items)]
@@ -98,7 +99,7 @@ def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -
     workspace.audit.write_text(json.dumps(found), encoding="utf-8")
 
 
-def _sample(name: str, digest: str, side: int) -> Sample:
+def _sample(name: str, digest: str, look: str, side: int) -> Sample:
     return Sample(
         id=_short(name),
         source=SOURCE,
@@ -112,6 +113,7 @@ def _sample(name: str, digest: str, side: int) -> Sample:
         regions=0,
         image=f"images/{SOURCE}/{name}.png",
         pixel_sha256=digest,
+        look=look,
         width=side,
         height=side,
         anatomy="Breast",

@@ -55,7 +55,7 @@ class LocalEngine:
     ) -> Generator[tuple[Job, Rendered], None, list[Job]]:
         """Render jobs until none waits or a worker dies; returns the jobs then in flight."""
         running: dict[Future[Rendered], Job] = {}
-        with self._pool(self.workers) as pool:
+        with self.pool() as pool:
             while waiting or running:
                 # A short queue: a worker that dies leaves few suspects.
                 while waiting and len(running) < 2 * self.workers:
@@ -74,18 +74,19 @@ class LocalEngine:
                     yield running.pop(future), result
         return []
 
-    def _run_alone(self, job: Job, images: Path) -> Rendered:
+    @staticmethod
+    def _run_alone(job: Job, images: Path) -> Rendered:
         """Run a job that was in flight when a worker died, so that only the guilty one fails."""
-        with self._pool(1) as pool:
+        with LocalEngine(1).pool() as pool:
             try:
                 return pool.submit(render_job, job, images).result()
             except BrokenProcessPool:
                 return worker_died(job)
 
-    @staticmethod
-    def _pool(workers: int) -> ProcessPoolExecutor:
+    def pool(self) -> ProcessPoolExecutor:
+        """The workers, each started when the first job comes that finds no other idle."""
         # Forking a process that has threads (ITK, Arrow) can hang; a fresh start never does.
-        return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+        return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
 
 
 def worker_died(job: Job) -> Rendered:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
+from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw
 from medrcube.build.pixels.slicing import Choice
 from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
@@ -40,6 +41,7 @@ class Picture:
         path: relative to the folder of pictures.
         bytes: size of the file.
         pixel_sha256: identity of the picture.
+        look: what a clean picture looks like (``pixels.look``); empty for a marked one.
         width: in pixels.
         height: in pixels.
         frames: slice of each image, joined by ``+``.
@@ -55,6 +57,7 @@ class Picture:
     path: str
     bytes: int
     pixel_sha256: str
+    look: str
     width: int
     height: int
     frames: str
@@ -169,14 +172,17 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
     path = f"{job.source}/{job.name}{scene.marker}{drawn.artefact.suffix}.png"
     height, width = drawn.pixels.shape[:2]
     digest = pixel_hash(drawn.pixels)
+    clean = drawn.artefact.kind == "clean"
+    look = look_of(drawn.pixels) if clean else ""
     # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
-    data = encode_png(drawn.pixels, spend=drawn.artefact.kind != "clean")
+    data = encode_png(drawn.pixels, spend=not clean)
     write_again(images / path, data)
     return Picture(
         artefact=drawn.artefact,
         path=path,
         bytes=len(data),
         pixel_sha256=digest,
+        look=look,
         width=width,
         height=height,
         frames="+".join(str(_frame(image, choice)) for image in job.case.images),

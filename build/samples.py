@@ -31,6 +31,7 @@ class Sample:
         regions: how many separate regions of that concept were marked.
         image: path relative to the workspace.
         pixel_sha256: identity of the picture.
+        look: what a clean picture looks like (``pixels.look``); empty for a marked one.
         width: in pixels.
         height: in pixels.
         anatomy: region of the body, a value of ``Anatomy``.
@@ -57,6 +58,7 @@ class Sample:
     regions: int
     image: str
     pixel_sha256: str
+    look: str
     width: int
     height: int
     anatomy: str

@@ -142,6 +142,7 @@ def _sample(card: Card, case: Case, picture: Picture) -> Sample:
         regions=picture.regions,
         image=f"images/{picture.path}",
         pixel_sha256=picture.pixel_sha256,
+        look=picture.look,
         width=picture.width,
         height=picture.height,
         anatomy=case.anatomy or card.anatomy,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 """Reasons of each source and status that people are shown; programs get all."""
+_FEW = 2
+"""So many sources that were not named are told how to get; of more, only where that stands."""
 
 
 def reconstruct(
@@ -69,8 +71,9 @@ def reconstruct(
 
 
 def _show(done: Reconstruction, reporter: Reporter) -> None:
+    silent = done.not_given if len(done.not_given) > _FEW else ()
     for source in done.sources:
-        for note in source.notes:
+        for note in source.notes if source not in silent else ():
             reporter.result(note)
     reporter.table(
         ("source", "status", "pictures"),

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +14,19 @@ settings.register_profile("gate", deadline=None, derandomize=True, suppress_heal
 settings.load_profile("gate" if "CI" in os.environ else "local")
 
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Trace no test of the whole, and none on real samples, which are not there everywhere."""
+    tracing = coverage.Coverage.current()
+    if tracing is None or not any(map(item.get_closest_marker, ("real", "untraced"))):
+        return (yield)
+    tracing.stop()
+    try:
+        return (yield)
+    finally:
+        tracing.start()
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from medrcube.build.loading import load
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Array, Slices, Volume, stack
 from medrcube.errors import ReadError
@@ -78,9 +78,8 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
         return Orientation()
     if orient != "affine":
         raise ValueError(f"orient is {orient!r}; expected 'affine' or 'stored'")
-    # On first use: nibabel loads pydicom and takes as much memory as all else in a worker, and
-    # most sources are pictures without an affine.
-    orientations: Any = import_module("nibabel.orientations")
+    # On first use: most sources are pictures without an affine and do without nibabel.
+    orientations = load("nibabel.orientations", "nibabel")
     walk = orientations.io_orientation(volume.affine).astype(int)
     anatomy = [int(axis) for axis in walk[:, 0]]
     thin = [axis for axis in range(3) if volume.slices.shape[axis] == 1]

@@ -5,7 +5,7 @@ An array of bool of the size of its volume would take half the memory of a CT fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -39,16 +39,20 @@ class Mask:
             pictures: taken one at a time, in any order.
         """
         count, rows, columns = (int(size) for size in shape[:3])
-        bits = np.zeros((count, rows, -(-columns // 8)), np.uint8)
+        pieces: list[tuple[Shape3, NDArray[np.uint8]]] = []
         for k, picture in pictures:
-            bits[k] |= np.packbits(picture, axis=1)
-        box = []
-        for axis in range(3):
-            across = tuple(other for other in range(3) if other != axis)
-            marked = np.flatnonzero(bits.any(axis=across))
-            box.append(slice(int(marked[0]), int(marked[-1]) + 1) if marked.size else slice(0, 0))
-        first = (box[0].start, box[1].start, box[2].start)
-        return cls(shape=(count, rows, columns), first=first, bits=bits[tuple(box)].copy())
+            packed = np.packbits(picture, axis=1)
+            down, across = (np.flatnonzero(packed.any(axis=axis)) for axis in (1, 0))
+            if down.size:
+                box = np.s_[down[0] : down[-1] + 1, across[0] : across[-1] + 1]
+                pieces.append(((k, int(down[0]), int(across[0])), packed[box].copy()))
+        first, sizes = _around(pieces)
+        bits = np.zeros(sizes, np.uint8)
+        while pieces:
+            place, part = pieces.pop()
+            k, row, byte = (at - start for at, start in zip(place, first, strict=True))
+            bits[k, row : row + part.shape[0], byte : byte + part.shape[1]] |= part
+        return cls(shape=(count, rows, columns), first=first, bits=bits)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -143,3 +147,13 @@ class Mask:
             bits = self.bits[:, :, index // 8 - self.first[2]]
             here[:, rows.start : rows.stop] = bits >> (7 - index % 8) & 1
         return picture
+
+
+def _around(pieces: Sequence[tuple[Shape3, NDArray[np.uint8]]]) -> tuple[Shape3, Shape3]:
+    """Where the box of all pieces begins, and its size."""
+    if not pieces:
+        return (0, 0, 0), (0, 0, 0)
+    places = np.array([place for place, _ in pieces])
+    ends = places + [(1, *part.shape) for _, part in pieces]
+    first = places.min(axis=0)
+    return tuple(first.tolist()), tuple((ends.max(axis=0) - first).tolist())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from medrcube.build.pixels.volume import Array, Slices
 
 _DIGIT = 16
-_PART = 1 << 18
+_PART = 1 << 17
 
 
 def parts(picture: Array) -> Iterator[Array]:

@@ -234,10 +234,11 @@ def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, floa
 
 
 def _named(sources: Sequence[tuple[str, int]]) -> str:
+    """The first names and the number of the others, in words: ``+7`` would read as items."""
     text, more = "", len(sources)
     for name, _ in sources:
         longer = f"{text}, {name}" if text else name
         if text and len(longer) > _SHOWN:
             break
         text, more = longer, more - 1
-    return f"{text} +{more}" if more else text
+    return f"{text}, {more} more" if more else text

@@ -153,6 +153,13 @@ _SAMPLES = (
         message=f"pixel_sha256 is no SHA-256; {_REBUILD}",
     ),
     Rule(
+        id="look",
+        kind=Kind.MATCHES,
+        column="look",
+        pattern=f"({_HASH})?",
+        message=f"look is no hash of 64 bits; {_REBUILD}",
+    ),
+    Rule(
         id="recipe",
         kind=Kind.MATCHES,
         column="recipe",

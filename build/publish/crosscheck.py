@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from medrcube.build.publish.findings import Findings
 from medrcube.build.publish.licences import LICENCES, read_licences
+from medrcube.build.publish.parquet_rows import read_table
 from medrcube.build.publish.recipes import Recipe
 from medrcube.build.reviewed import LET_THROUGH
 from medrcube.errors import ReleaseError
@@ -171,21 +171,16 @@ def check_audit(
     return audit
 
 
-def read_items(tree: Path) -> pd.DataFrame:
-    """``items.parquet`` of a release.
+def read_items(tree: Path, most: int) -> pd.DataFrame:
+    """``items.parquet`` of a release, which may have ``most`` rows.
 
     Raises:
         ReleaseError: it is no Parquet file, or far too large.
     """
+    table = read_table(tree, ITEMS, most=most, largest=_LARGEST_TABLE)
     try:
-        with opened(tree, tree / ITEMS, largest=_LARGEST_TABLE) as file:
-            table = pq.ParquetFile(file)
-            groups = range(table.metadata.num_row_groups)
-            size = sum(table.metadata.row_group(group).total_byte_size for group in groups)
-            if size > _LARGEST_TABLE:
-                raise ReleaseError(f"{ITEMS}: has {size:,} bytes once inflated")
-            frame: pd.DataFrame = table.read().to_pandas()
-    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
+        frame: pd.DataFrame = table.to_pandas()
+    except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
         raise ReleaseError(f"{ITEMS}: is no sound Parquet file ({type(error).__name__})") from None
     return frame
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from medrcube.build.publish.crosscheck import Placed
 from medrcube.build.publish.findings import Findings
 from medrcube.build.publish.hub import DATA, SCHEMA
+from medrcube.build.publish.parquet_rows import read_batches
 from medrcube.build.publish.png_check import Seen
 from medrcube.errors import ReleaseError
 from medrcube.release_rows import FIELDS
-from medrcube.release_tree import opened, shown
-
-_BATCH = 16
-_LARGEST_GROUP = 2**29
-"""Bytes of a row group, once inflated: what a reader takes into memory at once."""
+from medrcube.release_tree import shown
 
 
 def check_edition(
@@ -29,11 +23,13 @@ def check_edition(
     rows: Iterable[Placed],
     seen: Mapping[str, Seen],
     findings: Findings,
+    *,
+    most: int,
 ) -> None:
     """Hold every row of the Parquet files against its item, and its picture against the file.
 
     No row of a restricted item may hold a picture, in a private tree neither: the files are the
-    same in both editions.
+    same in both editions. No file is read that has more than ``most`` rows.
     """
     left = {placed.row.id: placed for placed in rows}
     names = sorted(it for it in files if it.startswith(f"{DATA}/") and it.endswith(".parquet"))
@@ -41,29 +37,13 @@ def check_edition(
         return
     for name in names:
         try:
-            for row in _rows(root, name):
-                _check(name, row, left.pop(str(row["id"]), None), seen, findings)
+            for batch in read_batches(root, name, most=most, schema=SCHEMA):
+                for row in batch.to_pylist():
+                    _check(name, row, left.pop(str(row["id"]), None), seen, findings)
         except ReleaseError as error:
             findings.add("edition", str(error))
     for item in sorted(left):
         findings.add("edition-differs", f"{shown(item)} is in no file of {DATA}/")
-
-
-def _rows(root: Path, name: str) -> Iterator[Mapping[str, Any]]:
-    try:
-        with opened(root, root / name) as file:
-            # Read ahead, the pictures of a whole file would lie in memory.
-            table = pq.ParquetFile(file, pre_buffer=False)
-            if not table.schema_arrow.equals(SCHEMA):
-                raise ReleaseError(f"{name}: has other columns than an edition of medrcube")
-            groups = [table.metadata.row_group(at) for at in range(table.metadata.num_row_groups)]
-            size = max((group.total_byte_size for group in groups), default=0)
-            if size > _LARGEST_GROUP:
-                raise ReleaseError(f"{name}: a row group has {size:,} bytes once inflated")
-            for batch in table.iter_batches(batch_size=_BATCH):
-                yield from batch.to_pylist()
-    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        raise ReleaseError(f"{name}: is no sound Parquet file ({type(error).__name__})") from None
 
 
 def _check(

@@ -78,8 +78,14 @@ class Findings:
         self._note(finding, examples, count)
 
     def sorted(self) -> tuple[Finding, ...]:
-        """Errors first, then by name."""
-        return tuple(sorted(self._found.values(), key=lambda it: (it.level != "error", it.check)))
+        """Errors first, in the order of ``CHECKS``: causes stand before what follows from them."""
+        place = {check: number for number, check in enumerate(CHECKS)}
+        return tuple(
+            sorted(
+                self._found.values(),
+                key=lambda it: (it.level != "error", place.get(it.check, len(place)), it.check),
+            )
+        )
 
     def _note(self, finding: Finding, examples: list[str], count: int) -> None:
         self._found[finding.check] = finding
@@ -91,6 +97,11 @@ _AGAIN = "release again, or get the tree again from where it came"
 _WARN: Level = "warning"
 
 CHECKS: dict[str, Check] = {
+    # What does harm before anybody reads on
+    "restricted-picture": Check(
+        title="a picture that may not be passed on lies in a public tree",
+        advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
+    ),
     # The tree
     "link": Check(title="a link lies in the tree", advice="put the file itself there"),
     "special": Check(title="what lies there is no plain file", advice="remove it"),
@@ -113,6 +124,10 @@ CHECKS: dict[str, Check] = {
     ),
     # Tables
     "table": Check(title="a test.json cannot be read", advice=_AGAIN),
+    "table-place": Check(
+        title="a test.json lies where no table of a source is",
+        advice="move it to <SOURCE>/test.json or remove it: the published evaluator counts it",
+    ),
     "row": Check(title="a row is no item", advice="remove it from its test.json"),
     "field": Check(title="a field does not hold what it should", advice="mend the field"),
     "fields": Check(
@@ -145,10 +160,6 @@ CHECKS: dict[str, Check] = {
     ),
     # Pictures
     "picture-missing": Check(title="the picture of an unrestricted item is missing", advice=_AGAIN),
-    "restricted-picture": Check(
-        title="a picture that may not be passed on lies in a public tree",
-        advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
-    ),
     "picture-damaged": Check(title="a picture cannot be decoded", advice=_AGAIN),
     "picture-format": Check(
         title="a picture is no 8-bit grey or colour PNG",
@@ -189,4 +200,4 @@ CHECKS: dict[str, Check] = {
         title="Great Expectations and the contracts disagree", advice="please report it"
     ),
 }
-"""Every kind of fault but the contracts, by name."""
+"""Every kind of fault but the contracts, by name; in the order in which they are told."""

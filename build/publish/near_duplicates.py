@@ -1,5 +1,7 @@
 """Pictures that are there twice: pixel for pixel, and nearly, across patients and sources.
 
+Both are told by what the build has stored of each picture; only those are read whose hashes lie
+near each other.
 Only clean pictures are compared: an outline or boxes make no other picture of one. Pictures of one
 case are not compared with each other, since neighbouring slices are alike by nature.
 """
@@ -17,8 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.audit.batch import duplicate_pictures
+from medrcube.build.pixels.look import SIDE, Small
 from medrcube.build.publish.hamming import Pairs, pairs_within
-from medrcube.build.publish.perceptual import DISTANCE, LIKENESS, Looks, likeness, look_at
+from medrcube.build.publish.perceptual import (
+    DISTANCE,
+    LIKENESS,
+    in_processes,
+    likeness,
+    shrink,
+)
 from medrcube.build.samples import Sample
 
 Relation = Literal["other source", "other patient", "patient not known", "same patient"]
@@ -121,15 +130,16 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
         workers: processes that read pictures.
 
     Raises:
-        ReleaseError: a picture is missing or damaged.
+        ReleaseError: a picture that has to be read is missing or damaged.
     """
     first: dict[str, Sample] = {}
     for sample in clean:
         first.setdefault(sample.pixel_sha256, sample)
     different = list(first.values())
-    looks = look_at([root / sample.image for sample in different], workers)
-    candidates, whole = _candidates(different, looks)
-    alike = likeness(looks.small, candidates)
+    candidates, whole = _candidates(different)
+    asked, pairs = np.unique(candidates[:, :2], return_inverse=True)
+    small = _read([root / different[place].image for place in asked], workers)
+    alike = likeness(small, pairs.reshape(-1, 2))
     near = [
         Near(
             distance=int(distance),
@@ -158,12 +168,18 @@ def relation(one: Sample, other: Sample) -> Relation:
     return "same patient" if one.patient == other.patient else "other patient"
 
 
-def _candidates(pictures: Sequence[Sample], looks: Looks) -> tuple[Pairs, bool]:
+def _read(paths: Iterable[Path], workers: int) -> Small:
+    """Pictures as (n, 32, 32), read in several processes where there are many."""
+    return np.array(in_processes(shrink, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
+
+
+def _candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
     """Pairs of pictures of different cases with near hashes, and whether these are all.
 
     Equal hashes are put together first, so that many alike cost the index nothing.
     """
-    hashes, place = np.unique(looks.hashes, return_inverse=True)
+    looks = np.array([int(it.look, 16) for it in pictures], np.uint64)
+    hashes, place = np.unique(looks, return_inverse=True)
     order = np.argsort(place, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(place, minlength=len(hashes)))[:-1])
     case = np.unique([f"{it.source}/{it.case}" for it in pictures], return_inverse=True)[1]

@@ -127,12 +127,30 @@ class Reconstruction:
             },
         }
 
+    @property
+    def not_given(self) -> tuple[SourceOutcome, ...]:
+        """Sources of which no copy was named and a picture is short."""
+        return tuple(it for it in self.sources if Status.SOURCE_NOT_GIVEN in it.counts)
+
     def reasons(self, most: int) -> Iterator[str]:
-        """Why pictures are short, a line for each reason, at most so many of a status."""
+        """Why pictures are short, a line for each reason, at most so many of a status.
+
+        Sources of which no copy was named share one line: whoever has one source of many looks
+        for that one.
+        """
         for source in self.sources:
             for status in source.counts:
-                if status not in THERE:
+                if status not in THERE and status is not Status.SOURCE_NOT_GIVEN:
                     yield from _reasons(source, status, most)
+        if self.not_given:
+            pictures = sum(it.counts[Status.SOURCE_NOT_GIVEN] for it in self.not_given)
+            several = len(self.not_given) > 1
+            named = "ID" if several else self.not_given[0].source
+            whose = f"{len(self.not_given)} sources" if several else named
+            yield (
+                f"{Status.SOURCE_NOT_GIVEN}  {pictures:,} pictures of {whose}: name your own "
+                f"copy:  --source {named}=ROOT; how to get one:  medrcube sources show {named}"
+            )
 
 
 def _reasons(source: SourceOutcome, status: Status, most: int) -> Iterator[str]:

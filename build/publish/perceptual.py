@@ -1,8 +1,4 @@
-"""What a picture looks like: a 64-bit hash that survives re-encoding, and a second measure.
-
-The hash is the DCT hash of Zauner, "Implementation and benchmarking of perceptual image hash
-functions", 2010: grey values at 32 x 32, their cosine transform, the 8 x 8 coefficients after the
-first row and column, one bit each for lying above their median.
+"""Whether two pictures are one: how far their hashes (``pixels.look``) may differ, and a measure.
 
 ``DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve published data sets (CT,
 MRI, ultrasound, X-ray) that are not part of this project:
@@ -22,10 +18,9 @@ hash takes for the same, and for 7 of 8 pairs of different sources.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,74 +28,38 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from medrcube.build.pixels.look import SIDE, Small, shrunk
 from medrcube.errors import ReleaseError
 
 DISTANCE = 8
 """Most bits in which the hashes of one picture, encoded twice, may differ."""
 LIKENESS = 0.98
 """Least likeness of one picture encoded twice."""
-SIDE = 32
 
 _FEW = 64
 """Up to so many files a second process is not worth its start."""
 _AT_ONCE = 1000
-"""Pictures, or pairs of them, that are in memory as numbers."""
+"""Pairs of pictures that are in memory as numbers."""
 _TINY = 1e-9
 
 Floats = NDArray[np.float64]
-Small = NDArray[np.uint8]
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looks:
-    """What pictures look like.
-
-    Attributes:
-        hashes: (n,), ``uint64``.
-        small: (n, 32, 32), grey values.
-    """
-
-    hashes: NDArray[np.uint64]
-    small: Small
-
-
-def look_at(paths: Sequence[Path], workers: int = 1) -> Looks:
-    """Read pictures, in several processes where there are many.
-
-    Raises:
-        ReleaseError: a file is missing or no picture.
-    """
-    small = np.array(in_processes(shrink, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
-    return Looks(hashes=hash_of(small), small=small)
-
-
 def shrink(path: Path) -> Small:
-    """A picture as (32, 32) grey values, each the mean of its part; the shape is not kept.
+    """A picture of a file as (32, 32) grey values.
 
     Raises:
         ReleaseError: the file is missing or no picture.
     """
     try:
         with Image.open(path) as picture:
-            grey = picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX)
+            return shrunk(picture)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise ReleaseError(
             f"{path}: cannot be read as a picture ({error}); build the workspace again"
         ) from None
-    return np.asarray(grey)
-
-
-def hash_of(small: Small) -> NDArray[np.uint64]:
-    """Hashes, (n,), of pictures as ``shrink`` gives them, (n, 32, 32)."""
-    hashes = np.zeros(len(small), np.uint64)
-    for start in range(0, len(small), _AT_ONCE):
-        part = small[start : start + _AT_ONCE].astype(np.float64)
-        low = (_COSINES @ part @ _COSINES.T).reshape(len(part), 64)
-        above = (low > np.median(low, axis=1, keepdims=True)).astype(np.uint64)
-        hashes[start : start + len(part)] = np.bitwise_or.reduce(above << _BIT, axis=1)
-    return hashes
 
 
 def likeness(small: Small, pairs: NDArray[np.int64]) -> Floats:
@@ -153,15 +112,6 @@ def in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) -> lis
         ) from None
 
 
-def _cosines() -> Floats:
-    """Rows 1 to 8 of the cosine transform of 32 values; scale does not matter to a median."""
-    row, place = np.arange(1, 9)[:, None], np.arange(SIDE)[None, :]
-    waves: Floats = np.cos(np.pi * row * (2 * place + 1) / (2 * SIDE))
-    return waves
-
-
-_COSINES = _cosines()
-_BIT = np.arange(64, dtype=np.uint64)
 _PLACE = np.linspace(-1, 1, SIDE)
 
 

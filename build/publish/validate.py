@@ -46,7 +46,7 @@ from medrcube.build.publish.recipes import RECIPES, Recipe, read_recipes
 from medrcube.build.publish.views import item_view, record_view
 from medrcube.errors import ReleaseError
 from medrcube.release_rows import BadRowError, departures, read_row
-from medrcube.release_tree import opened, shown, tables_of
+from medrcube.release_tree import TABLE, opened, shown, tables_of
 from medrcube.strict_json import BadJsonError, read_list
 
 PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
@@ -134,7 +134,11 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     foreign = not any((root / name).exists() for name in PROOFS)
     findings = Findings(foreign=foreign)
     files = files_of(root, findings)
+    for name in sorted(files):
+        if name.rpartition("/")[2] == TABLE and name.count("/") != 1:
+            findings.add("table-place", name)
     rows = _rows(root, tables, findings)
+    most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
     pictures = _pictures(files, rows)
     seen = {it.name: it for it in look_at_files(root, files, pictures, workers, stages)}
@@ -146,8 +150,10 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     compare_sums(sums, seen, findings, private=private)
     _check_pictures(rows, recipes, seen, findings, private=private)
     if not foreign:
-        check_edition(root, files, rows, seen, findings)
-    audit, verdicts, views = _check_proofs(root, files, rows, recipes, findings, foreign=foreign)
+        check_edition(root, files, rows, seen, findings, most=most)
+    audit, verdicts, views = _check_proofs(
+        root, files, rows, recipes, findings, foreign=foreign, most=most
+    )
     if with_gx:
         _second_opinion(verdicts, views, findings)
     _note_contracts(verdicts, findings)
@@ -259,6 +265,7 @@ def _check_proofs(
     findings: Findings,
     *,
     foreign: bool,
+    most: int,
 ) -> tuple[Mapping[str, Any], tuple[Verdict, ...], dict[Table, pd.DataFrame]]:
     """The proofs, each for itself and against the rows; returns what the contracts say too."""
     views: dict[Table, pd.DataFrame] = {
@@ -273,7 +280,7 @@ def _check_proofs(
     states = None
     if ITEMS in files:
         try:
-            items = read_items(root)
+            items = read_items(root, most)
         except ReleaseError as error:
             findings.add("items-table", str(error))
         else:

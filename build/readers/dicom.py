@@ -20,6 +20,7 @@ from pydicom.pixels.processing import apply_color_lut
 from pydicom.pixels.utils import pixel_array
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, JPEGBaseline8Bit, JPEGExtended12Bit
 
+from medrcube.build.pixels.ranks import parts
 from medrcube.build.pixels.volume import Array, Greys, Volume, without_equal_channels
 from medrcube.build.readers.checks import (
     MOST_BYTES,
@@ -326,8 +327,26 @@ def decode_stored(source: Path | Dataset, syntax: UID, k: int) -> Array:
     for name in safe[:-1]:
         with suppress(RuntimeError):  # what it cannot decode, others may
             return pixel_array(source, index=k, decoding_plugin=name)
-    # Nobody writes into stored pixels, so those that are not coded need no copy.
-    return pixel_array(source, index=k, decoding_plugin=safe[-1] if safe else "", view_only=True)
+    if syntax.is_encapsulated or isinstance(source, Dataset):
+        return pixel_array(source, index=k, decoding_plugin=safe[-1] if safe else "")
+    return _uncoded(source, k)
+
+
+def _uncoded(path: Path, k: int) -> Array:
+    """A frame as it was read: nobody writes into stored pixels, so they need no copy.
+
+    Bits above those that are stored mean nothing (PS3.5 8.1.1). Where they are not clear, which is
+    rare, pydicom clears them in a copy.
+    """
+    said = Dataset()
+    picture = pixel_array(path, ds_out=said, index=k, view_only=True, correct_unused_bits=False)
+    spare = int(said.BitsAllocated) - int(said.get("BitsStored") or said.BitsAllocated)
+    if spare > 0 and not (
+        said.SamplesPerPixel == 1
+        and all(np.array_equal(part << spare >> spare, part) for part in parts(picture))
+    ):
+        return pixel_array(path, index=k)
+    return picture
 
 
 def _inflated(path: Path) -> Dataset:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from medrcube.build.loading import load
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef
@@ -32,6 +32,12 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "segmentation": "medrcube.build.readers.segmentation",
         "structures": "medrcube.build.readers.structures",
         "headerless": "medrcube.build.readers.headerless",
+    }
+)
+_LIBRARIES: Mapping[str, str] = MappingProxyType(
+    {
+        "nifti": "nibabel",
+        **dict.fromkeys(("dicom", "series", "segmentation", "structures"), "pydicom"),
     }
 )
 
@@ -72,10 +78,10 @@ def read(image: ImageRef, *, forward: bool = False) -> Volume:
 def module_of(content: str) -> Any:
     """The reader of a kind of content, loaded on first use.
 
-    pydicom, nibabel, SimpleITK and PyAV take some 10 to 50 MB each; a worker holds only those
-    that its files need.
+    pydicom, nibabel, SimpleITK and PyAV take 10 to 90 MB each; a worker holds only those that its
+    files need.
     """
-    return import_module(_MODULES[content])
+    return load(_MODULES[content], _LIBRARIES.get(content, ""))
 
 
 def _read_series(image: ImageRef) -> Volume:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from gzip import BadGzipFile, GzipFile
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
-import deflate
 import nibabel as nib
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +23,13 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
+from medrcube.build.readers.gunzip import DAMAGE, open_gzip
 from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
 # What some writers leave behind the pixels.
 _SLACK = 1 << 20
-_AT_ONCE = 48 << 20
-"""Bytes of gzip that may lie beside what is unpacked from them; libdeflate takes it whole."""
 _STEP = 1 << 20
 _BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
 # Length units of xyzt_units (nifti1.h): metre, millimetre, micrometre; others are unknown.
@@ -111,11 +106,11 @@ def _is_packed(path: Path) -> bool:
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """The content of a file, unpacked where it is gzip, as a stream."""
     try:
-        with GzipFile(path) if _is_packed(path) else path.open("rb") as file:
-            yield cast("BinaryIO", file)
+        with open_gzip(path) if _is_packed(path) else path.open("rb") as file:
+            yield file
     except EOFError as error:
         raise truncated(path, "its gzip stream ends early") from error
-    except (BadGzipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise unreadable(path, f"is damaged gzip ({error}); get the file again") from error
 
 
@@ -131,41 +126,27 @@ def _pictures(path: Path, header: Any) -> Iterator[Array]:
             picture: Array = np.frombuffer(data, dtype).reshape(shape[1:])
             check_finite(path, picture)
             if k == shape[0] - 1:
-                file.read(1)  # where the content ends here, its checksum is looked at
+                file.read(_SLACK)  # for the checksum at the end
             yield picture
 
 
-def _gunzip(path: Path) -> Array | bytes | bytearray:
-    """Unpack what the header promises, with libdeflate where its size can be trusted.
+def _gunzip(path: Path) -> Array:
+    """Unpack what the header promises and, for its checksum, what little may lie behind that.
 
-    The last four bytes of gzip say how long the content is. They are wrong for files of several
-    members or with padding, and in bombs: then zlib unpacks only as much as is needed.
+    A step at a time: the packed bytes of a long CT are as large as half of what a worker may take
+    beside its volume.
     """
-    needed = _needed(path, bytes(_unpacked(path, _LONGEST_HEADER)))
-    if path.stat().st_size <= _AT_ONCE and 0 <= _stated_length(path) - needed <= _SLACK:
-        try:
-            raw: bytes | bytearray = deflate.gzip_decompress(path.read_bytes())
-        except deflate.DeflateError:
-            pass  # several members, or damaged: zlib tells them apart below
-        else:
-            return raw
-    # One byte more than is needed: where the content ends there, its checksum is looked at.
-    return _unpacked(path, needed + 1)
+    return _unpacked(path, _needed(path, _unpacked(path, _LONGEST_HEADER).tobytes()), _SLACK)
 
 
-def _stated_length(path: Path) -> int:
-    with path.open("rb") as file:
-        file.seek(-4, os.SEEK_END)
-        return int.from_bytes(file.read(), "little")
-
-
-def _unpacked(path: Path, most: int) -> Array:
+def _unpacked(path: Path, most: int, behind: int = 0) -> Array:
     """The first bytes of the content of a file, ``most`` of them where there are as many."""
     content, size = np.empty(most, np.uint8), 0
     with _opened(path) as file:
         while data := file.read(min(_STEP, most - size)):
             content[size : size + len(data)] = np.frombuffer(data, np.uint8)
             size += len(data)
+        file.read(behind)
     return content[:size]
 
 
@@ -223,7 +204,7 @@ def _header(path: Path, head: bytes) -> Any:
     return header
 
 
-def _array(path: Path, raw: Array | bytes | bytearray, header: Any) -> Array:
+def _array(path: Path, raw: Array, header: Any) -> Array:
     shape, dtype = _stored_shape(header), header.get_data_dtype()
     needed = _needed(path, bytes(raw[:_LONGEST_HEADER]))
     if len(raw) < needed:

@@ -211,7 +211,7 @@ class BuildCache:
 
 
 def content_key(job: Job, digests: Mapping[str, str]) -> str:
-    """Hash of everything that decides the pixels and names of a job's pictures."""
+    """Hash of everything that decides a job's pictures, their names and what is kept of them."""
 
     def portable(value: Any) -> Any:
         """A value without anything that differs between machines; files by name and digest."""
@@ -226,6 +226,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
     content = {
         "epoch": EPOCH,
         "encoder": ENCODER,
+        "record": [field.name for field in fields(Picture)],
         "source": job.source,
         "case": case.key,
         "name": job.name,

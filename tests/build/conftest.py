@@ -1,5 +1,7 @@
 """A toy source with real pixel files, for tests of the stages."""
 
+import shutil
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -75,7 +77,7 @@ def cases(root, layout):
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_case():
     """Write a picture and its mask: ``write_case(root, "g (1)")``."""
 
@@ -99,13 +101,19 @@ def toy(tmp_path):
     return load_source(folder)
 
 
-@pytest.fixture
-def raw(tmp_path, write_case):
-    """A raw tree of six good cases."""
-    root = tmp_path / "raw"
+@pytest.fixture(scope="session")
+def six_cases(tmp_path_factory, write_case):
+    """A raw tree of six good cases, made once; tests get copies."""
+    root = tmp_path_factory.mktemp("toy") / "raw"
     for number, letter in enumerate("ggmmpp"):
         write_case(root, f"{letter} ({number})", seed=number)
     return root
+
+
+@pytest.fixture
+def raw(tmp_path, six_cases):
+    """A raw tree of six good cases."""
+    return shutil.copytree(six_cases, tmp_path / "raw")
 
 
 @pytest.fixture
@@ -117,7 +125,7 @@ def workspace(tmp_path, raw):
     return Workspace(root=root, settings=BuildSettings(), sources={"toy": raw})
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def quiet():
     """A reporter that says nothing."""
     return Reporter(quiet=True)

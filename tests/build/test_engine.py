@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -49,6 +51,13 @@ def test_an_unexpected_error_becomes_a_problem_without_its_text(toy, raw, tmp_pa
         assert problem.code == "crashed"
         assert "ZeroDivisionError" in problem.message
         assert "CANARY" not in problem.message
+
+
+def test_the_command_loads_nothing_before_it_runs():
+    """Workers of a build import the program that started them."""
+    told = "import sys, medrcube.__main__; print('medrcube.cli' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True, text=True)
+    assert done.stdout == "False\n"
 
 
 def test_usable_cores_is_what_this_process_may_use():

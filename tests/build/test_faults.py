@@ -47,7 +47,7 @@ from medrcube.sources.phantom_stacks import Stack, write_rtstruct, write_seg, wr
 from medrcube.sources.phantoms import CANARY
 
 MEMORY = 1536 << 20
-SECONDS = 20
+SECONDS = 180
 FLIPS = 12
 STACK = Stack(name="a", count=5, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -60.0))
 BODY = np.stack([phantoms.picture(40, 56, seed=k, maximum=4095) for k in range(5)])

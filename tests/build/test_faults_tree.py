@@ -13,7 +13,7 @@ from PIL import Image
 from medrcube.build.scan import scan
 from medrcube.build.store.cache import BuildCache
 
-SECONDS = 60
+SECONDS = 300
 
 
 def _out_by_link(raw, elsewhere):

@@ -4,7 +4,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -254,8 +253,9 @@ def test_recipes_name_inputs_by_digest_and_relative_path(run, workspace, raw):
     assert str(raw) not in workspace.recipes.read_text()
 
 
+# Kills itself and its workers when so many cases are done, while others are under way.
 KILLED = """
-import sys
+import os, signal, sys
 from pathlib import Path
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
@@ -263,29 +263,34 @@ from medrcube.console import Reporter
 from medrcube.sources.contract import load_source
 from medrcube.workspace import Workspace
 
+
+class Killed(LocalEngine):
+    def run(self, jobs, images):
+        for number, done in enumerate(super().run(jobs, images), 1):
+            if number == int(sys.argv[4]):
+                os.killpg(0, signal.SIGKILL)
+            yield done
+
+
 if __name__ == "__main__":
-    root, raw, source = map(Path, sys.argv[1:])
+    root, raw, source = map(Path, sys.argv[1:4])
     build(Workspace(root=root, sources={"toy": raw}), {"toy": load_source(source)},
-          LocalEngine(2), Reporter(quiet=True))
+          Killed(2), Reporter(quiet=True))
 """
 
 
-@pytest.mark.parametrize("pictures", [1, 9])
+@pytest.mark.parametrize("cases", [1, 9])
 def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(
-    run, workspace, toy, raw, write_case, tmp_path, pictures
+    run, workspace, toy, raw, write_case, tmp_path, cases
 ):
     for number in range(10, 40):
         write_case(raw, f"m ({number})", seed=number, size=(200, 240))
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
-    arguments = [sys.executable, script, workspace.root, raw, toy.folder]
-    process = subprocess.Popen(arguments, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while len(list(workspace.images.rglob("*.png"))) < pictures and time.monotonic() < deadline:
-        assert process.poll() is None
-        time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    arguments = [sys.executable, script, workspace.root, raw, toy.folder, str(cases)]
+    done = subprocess.run(arguments, start_new_session=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert list(workspace.images.rglob("*.png"))
     assert not workspace.items.exists()
     run(workspace)
     clean = replace(workspace, root=tmp_path / "clean")

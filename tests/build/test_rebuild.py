@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, make_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,8 @@ from PIL import Image
 from medrcube.build import gathering, source_build
 from medrcube.build.engine import LocalEngine, worker_died
 from medrcube.build.pipeline import build
+from medrcube.build.plan import plan
+from medrcube.build.render import Picture
 from medrcube.build.store import cache
 from medrcube.files import sha256_of
 from medrcube.sources.contract import load_source
@@ -575,6 +577,16 @@ def _code(package):
     _edit_text(package / "build" / "source_build.py", 'case.split or ""', 'case.split or "none"')
 
 
+def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch):
+    """An edition that keeps one more number of a picture cannot read what an older one kept."""
+    job = plan(toy, raw, list(toy.scan(raw, "flat")))[0]
+    digests = {str(path): sha256_of(path) for path in job.case.files()}
+    now = cache.content_key(job, digests)
+    older = [field.name for field in fields(Picture) if field.name != "look"]
+    monkeypatch.setattr(cache, "Picture", make_dataclass("Picture", older))
+    assert cache.content_key(job, digests) != now
+
+
 @pytest.mark.parametrize("change", [_template, _term, _code])
 def test_another_edition_of_the_package_gives_what_it_gives_from_nothing(
     package, toy, raw, workspace, tmp_path, change
@@ -589,7 +601,7 @@ def test_another_edition_of_the_package_gives_what_it_gives_from_nothing(
         command = [sys.executable, script, package, raw, toy.folder, *roots]
         environment = {**os.environ, "PYTHONPATH": str(package.parent)}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, env=environment
+            command, capture_output=True, text=True, timeout=600, check=False, env=environment
         )
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]

@@ -23,7 +23,9 @@ from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace
 
+pytestmark = pytest.mark.untraced
 SOURCES = find_sources()
+ONE = LocalEngine(1)
 LAYOUTS = [
     pytest.param(source, layout.name, id=f"{source.id}-{layout.name}")
     for source in SOURCES.values()
@@ -47,27 +49,47 @@ def fixture_tree(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory, fixture_tree):
+def state_before(fixture_tree):
+    """The files of a raw tree before anything was built from it."""
+    return functools.cache(lambda source_id, layout: _state(fixture_tree(source_id, layout)))
+
+
+@pytest.fixture(scope="session")
+def four_workers():
+    """Four processes that outlive a build: to start them costs more than to build a fixture."""
+    with LocalEngine._pool(4) as pool:
+
+        class Standing(LocalEngine):
+            __slots__ = ()
+
+            @staticmethod
+            def _pool(_workers):
+                return contextlib.nullcontext(pool)
+
+        yield Standing(4)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, fixture_tree, state_before):
     """A workspace built from one source's fixtures, silence accepted as evidence."""
 
     @functools.cache
-    def make(source_id, layout, workers=1):
-        return _build(
-            tmp_path_factory.mktemp(f"{source_id}-{workers}"),
-            source_id,
-            fixture_tree(source_id, layout),
-            workers=workers,
-        )
+    def make(source_id, layout, engine=ONE):
+        raw = fixture_tree(source_id, layout)
+        state_before(source_id, layout)
+        with _read_only(raw):
+            root = tmp_path_factory.mktemp(f"{source_id}-{engine.workers}")
+            return _build(root, source_id, raw, engine)
 
     return make
 
 
-def _build(root, source_id, raw, *, workers=1):
+def _build(root, source_id, raw, engine=ONE):
     settings = BuildSettings(evidence=Grade.C, items_per_cell=0)
     workspace = Workspace(root=root, settings=settings, sources={source_id: raw})
     (root / "cache").mkdir()
     (root / "cache" / "patient.key").write_bytes(b"k" * 32)
-    build(workspace, SOURCES, LocalEngine(workers), Reporter(quiet=True))
+    build(workspace, SOURCES, engine, Reporter(quiet=True))
     return workspace
 
 
@@ -205,9 +227,9 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built, fixture_
 
 
 @each_source
-def test_four_workers_give_the_bytes_of_one(source, built):
+def test_four_workers_give_the_bytes_of_one(source, built, four_workers):
     layout = source.card.layouts[0].name
-    one, four = built(source.id, layout), built(source.id, layout, workers=4)
+    one, four = built(source.id, layout), built(source.id, layout, four_workers)
     for name in ("samples.parquet", "items.parquet", "quarantine.parquet", "recipes.jsonl"):
         assert (one.root / name).read_bytes() == (four.root / name).read_bytes(), name
     pictures = sorted(path.relative_to(one.images) for path in one.images.rglob("*.png"))
@@ -217,14 +239,9 @@ def test_four_workers_give_the_bytes_of_one(source, built):
 
 
 @each_layout
-def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, fixture_tree, tmp_path):
-    raw = tmp_path / "raw"
-    shutil.copytree(fixture_tree(source.id, layout), raw)
-    before = _state(raw)
-    with _read_only(raw):
-        (tmp_path / "workspace").mkdir()
-        _build(tmp_path / "workspace", source.id, raw)
-    assert _state(raw) == before
+def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, built, fixture_tree, state_before):
+    built(source.id, layout)
+    assert _state(fixture_tree(source.id, layout)) == state_before(source.id, layout)
 
 
 @each_layout

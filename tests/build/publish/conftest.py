@@ -1,6 +1,7 @@
 """Releases of a toy source of which some pictures may not be passed on."""
 
 import json
+import shutil
 
 import pytest
 
@@ -16,25 +17,57 @@ from medrcube.workspace import BuildSettings, Workspace
 BARRED = 'patient="CANARY-" + path.stem, redistribute=letter != "m",'
 
 
+@pytest.fixture(scope="session")
+def pressed(tmp_path_factory, six_cases, quiet):
+    """Where a toy source was built and released, once for each text of it: ``pressed(toy)``.
+
+    The folder holds ``workspace``, ``public`` and ``private``; who changes one copies it.
+    """
+    made = {}
+
+    def press(source):
+        text = tuple((source.folder / name).read_text() for name in ("card.toml", "adapter.py"))
+        if text not in made:
+            made[text] = root = tmp_path_factory.mktemp("pressed")
+            workspace = Workspace(root=root / "workspace", sources={"toy": six_cases})
+            (workspace.root / "cache").mkdir(parents=True)
+            (workspace.root / "cache" / "patient.key").write_bytes(b"k" * 32)
+            build(workspace, {"toy": source}, LocalEngine(1), quiet)
+            for private, name in ((False, "public"), (True, "private")):
+                release(
+                    workspace, {"toy": source}, root / name, name="x", allow_unreviewed=True,
+                    private=private,
+                )  # fmt: skip
+        return made[text]
+
+    return press
+
+
 @pytest.fixture
-def released(toy, workspace, tmp_path, quiet):
-    """Write a release of the built workspace: ``released("name", private=True)``."""
+def barred(toy):
+    """The toy source, of which some pictures may not be passed on."""
     adapter = toy.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace('patient="CANARY-" + path.stem,', BARRED))
-    sources = {"toy": load_source(toy.folder)}
-    build(workspace, sources, LocalEngine(1), quiet)
+    return load_source(toy.folder)
+
+
+@pytest.fixture
+def released(barred, pressed, workspace, tmp_path, quiet):
+    """Write a release of the built workspace: ``released("name", private=True)``."""
+    shutil.copytree(pressed(barred) / "workspace", workspace.root, dirs_exist_ok=True)
 
     def write(name="release", **options):
         return release(
-            workspace, sources, tmp_path / name, name="x", allow_unreviewed=True, **options
+            workspace, {"toy": barred}, tmp_path / name, name="x", allow_unreviewed=True, **options
         ).out
 
     return write
 
 
 @pytest.fixture
-def public(released):
-    return released()
+def public(barred, pressed, tmp_path):
+    """A public edition that a test may change."""
+    return shutil.copytree(pressed(barred) / "public", tmp_path / "release")
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from medrcube.sources.contract import Source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
+pytestmark = pytest.mark.untraced
+
 
 def _restricted(source):
     """The source as if its licence did not allow passing pictures on."""

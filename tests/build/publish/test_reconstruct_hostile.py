@@ -7,9 +7,7 @@ import shutil
 import pytest
 
 from medrcube.build.engine import LocalEngine
-from medrcube.build.pipeline import build
 from medrcube.build.publish.reconstruct import reconstruct
-from medrcube.build.release import release
 from medrcube.errors import ReleaseError
 from medrcube.sources.contract import load_source
 
@@ -18,14 +16,12 @@ ESCAPE = "\x1b[2J"
 
 
 @pytest.fixture
-def released(toy, workspace, tmp_path, quiet):
+def released(toy, pressed, tmp_path):
     """A public release of a source whose pictures may not be passed on."""
     card = toy.folder / "card.toml"
     card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
-    build(workspace, {"toy": load_source(toy.folder)}, LocalEngine(1), quiet)
-    sources = {"toy": load_source(toy.folder)}
-    release(workspace, sources, tmp_path / "release", name="x", allow_unreviewed=True)
-    return tmp_path / "release"
+    public = pressed(load_source(toy.folder)) / "public"
+    return shutil.copytree(public, tmp_path / "release")
 
 
 @pytest.fixture

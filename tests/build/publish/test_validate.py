@@ -279,6 +279,23 @@ def test_the_published_tree_is_valid_and_what_cannot_be_checked_is_said(public, 
     assert len(found.unchecked) == 6
 
 
+@pytest.mark.parametrize("place", ["test.json", "TOY/more/test.json"])
+def test_a_table_that_only_the_published_evaluator_would_count_is_an_error(place, public, faults):
+    shutil.copytree(public / "TOY", public.parent / "published/TOY")
+    tree = public.parent / "published"
+    assert "table-place" not in faults(tree)
+    (tree / place).parent.mkdir(exist_ok=True)
+    shutil.copy(tree / "TOY/test.json", tree / place)
+    assert "table-place" in faults(tree)
+
+
+def test_causes_are_told_before_what_follows_from_them(public, check):
+    (public / "TOY/test.json").write_text("[")
+    told = [it.check for it in check(public).findings]
+    assert told[:2] == ["digest", "table"]
+    assert {"recipe-unused", "items-differ", "licence-table", "edition-differs"} <= set(told[2:])
+
+
 def test_a_published_tree_may_spell_and_encode_in_its_own_way(public, edit, faults):
     tree = public.parent / "published"
     shutil.copytree(public / "TOY", tree / "TOY")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from medrcube.build.publish.parquet_rows import read_batches, read_table
 from medrcube.errors import ReleaseError
 from medrcube.release_tree import leaves, opened
 from medrcube.strict_json import BadJsonError, read_document, read_lines, read_list
@@ -175,6 +176,29 @@ def test_a_table_of_items_that_inflates_too_far_is_not_read(public, faults, monk
     pq.write_table(table, public / "items.parquet", use_dictionary=False, compression="zstd")
     assert (public / "items.parquet").stat().st_size < 100_000
     assert faults(public) == {"digest", "items-table"}
+
+
+@pytest.mark.parametrize("name", ["items.parquet", "data/toy/test-00000.parquet"])
+def test_a_small_file_of_endless_rows_is_not_read(name, public, check, monkeypatch):
+    """What repeats is stored once: a megabyte can hold a hundred million rows."""
+    schema = pq.read_schema(public / name)
+    rows = pa.Table.from_pylist([dict.fromkeys(schema.names)] * 100_000, schema)
+    pq.write_table(rows, public / name)
+    assert (public / name).stat().st_size < 100_000
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)
+    found = {it.check: it for it in check(public).findings}
+    told = found["items-table" if name == "items.parquet" else "edition"].examples
+    assert told == [f"{name}: has 100,000 rows, far more than there are items"]
+
+
+def test_a_text_that_repeats_is_not_held_for_many_rows_at_once(tmp_path):
+    name, rows = "t.parquet", 64
+    pq.write_table(pa.table({"text": ["x" * 20_000_000] * rows}), tmp_path / name)
+    assert (tmp_path / name).stat().st_size < 2_000_000
+    largest = max(batch.nbytes for batch in read_batches(tmp_path, name, most=rows))
+    assert largest < 2**28 + 20_000_000
+    with pytest.raises(ReleaseError, match="more than 50,000,000 bytes"):
+        read_table(tmp_path, name, most=rows, largest=50_000_000)
 
 
 def test_columns_of_other_types_are_an_error_and_no_crash(public, faults):

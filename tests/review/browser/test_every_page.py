@@ -190,9 +190,11 @@ def test_hostile_text_does_nothing_in_a_browser(ill, site, enter):
 def test_the_guards_of_these_tests_hold(new_page, site):
     page = new_page()
     page.goto(f"{site.address}/sign-in/")
-    page.evaluate("document.body.append(Object.assign(new Image(), {src: '//example.org/x'}))")
-    page.evaluate("document.body.setAttribute('onclick', 'window.ran = true')")
-    page.locator("body").click(position={"x": 5, "y": 400})
+    with page.expect_request("http://example.org/x"):
+        page.evaluate("document.body.append(Object.assign(new Image(), {src: '//example.org/x'}))")
+    with page.expect_console_message(lambda said: "Content Security Policy" in said.text):
+        page.evaluate("document.body.setAttribute('onclick', 'window.ran = true')")
+        page.locator("body").click(position={"x": 5, "y": 400})
     page.evaluate("alert('seen')")
     assert page.evaluate("window.ran") is None
     assert new_page.outside == ["http://example.org/x"]

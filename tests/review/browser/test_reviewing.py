@@ -139,12 +139,12 @@ def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
     page.mouse.up()
     assert transform(page)[1] == pytest.approx(min(0, y + 30), abs=0.5)
     page.keyboard.press("o")
-    assert page.locator(".marked").is_visible()
+    expect(page.locator(".marked")).to_be_visible()
     page.keyboard.press("i")
     filters = page.locator(".layers").evaluate("element => element.style.filter")
     assert filters == "invert(1) brightness(100%) contrast(100%)"
     page.keyboard.press("o")
-    assert not page.locator(".marked").is_visible()
+    expect(page.locator(".marked")).to_be_hidden()
     page.keyboard.press("0")
     assert transform(page)[2] == pytest.approx(fitted, rel=1e-3)
     assert page.locator("input:checked").count() == 0
@@ -153,12 +153,12 @@ def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
 
 def test_a_mark_that_is_asked_about_stays_in_the_second_step(opened):
     page, _ = opened(asks_mark=True)
-    assert page.locator(".marked").is_visible()
+    expect(page.locator(".marked")).to_be_visible()
     answer(page)
-    assert page.locator(".marked").is_visible()
+    expect(page.locator(".marked")).to_be_visible()
     assert page.get_by_role("button", name="Mark").get_attribute("aria-pressed") == "true"
     page.keyboard.press("o")
-    assert not page.locator(".marked").is_visible()
+    expect(page.locator(".marked")).to_be_hidden()
 
 
 def test_zooming_by_the_wheel_keeps_the_point_under_the_pointer(opened):
@@ -215,11 +215,9 @@ def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
     page.route("**/draft/", lambda route: route.abort())  # before it can try again
     server.start()
     page.goto(address)
-    assert (
-        page.get_by_role("textbox", name="Comment").input_value()
-        == "typed while the server was away"
-    )
-    assert page.locator('input[name="reason"]:checked').count() == 1
+    comment = page.get_by_role("textbox", name="Comment")
+    expect(comment).to_have_value("typed while the server was away")
+    expect(page.locator('input[name="reason"]:checked')).to_have_count(1)
     page.unroute("**/draft/")
     says(page, re.compile(r"^saved"))
     assert Draft.objects.get().body["comment"] == ["typed while the server was away"]
@@ -236,6 +234,8 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved(opened):
     page.route("**/draft.js", hold)
     page.goto(page.url, wait_until="commit")
     page.get_by_role("textbox", name="Comment").fill("typed early")
+    while not held:
+        page.wait_for_timeout(10)
     held.pop().continue_()
     says(page, re.compile(r"^saved"))
     assert Draft.objects.get().body["comment"] == ["typed early"]
@@ -284,7 +284,7 @@ def test_a_full_review_without_scripts(site, new_page, person, add_shown, sign_i
     expect(shown).to_have_js_property("naturalWidth", 512)
     answer(plain)
     plain.get_by_text("Show the picture with its mark").click()
-    assert plain.locator(f'img[src*="{version.overlay_id}"]').last.is_visible()
+    expect(plain.locator(f'img[src*="{version.overlay_id}"]').last).to_be_visible()
     plain.check('input[name="decision"][value="revise"]')
     plain.get_by_role("button", name="Send and stop").click()
     plain.get_by_text("Give at least one reason").wait_for()

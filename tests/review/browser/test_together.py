@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from playwright.sync_api import expect
 from stage.world import add_item
 
 from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, Review, User
@@ -83,7 +84,7 @@ def test_an_item_is_adjudicated_by_mouse(world, site, enter):
     page.get_by_role("link", name="Decide").click()
     page.get_by_role("link", name=world.items["disputed"][:16]).click()
     page.get_by_text("Option B fits as well.").wait_for()
-    assert page.locator(".said").count() == 2
+    expect(page.locator(".said")).to_have_count(2)
     page.get_by_label("Accept: it is good as it is").check()
     page.get_by_label("Why").fill("Option B does not fit: nothing is bright.")
     page.get_by_role("button", name="Store the decision").click()
@@ -119,12 +120,14 @@ def test_a_new_wording_goes_round_again(world, site, enter):
     page.get_by_label("Why you change it").fill("it is sagittal")
     page.get_by_role("button", name="Make the new version").click()
     page.get_by_text("The new version is in the queue").wait_for()
-    assert page.locator("ins", has_text="sagittal").count() == 1
-    assert page.locator("del", has_text="axial").count() == 1
+    expect(page.locator("ins", has_text="sagittal")).to_have_count(1)
+    expect(page.locator("del", has_text="axial")).to_have_count(1)
     reader = enter(world, "other")
     reader.goto(f"{site.address}/review/")
     for _ in range(3):
         take(reader)
+        reader.get_by_text("Step 1 of 2").wait_for()
+        reader.wait_for_load_state()
         if reader.get_by_role("heading", name=wording).count():
             break
         reader.get_by_role("button", name="Not my field").click()
@@ -208,7 +211,7 @@ def test_who_loses_an_item_while_typing_keeps_the_text(world, site, enter):
     reader.get_by_role("textbox", name="Comment").fill("Name the sequence.")
     reader.get_by_role("button", name="Send and stop").click()
     reader.get_by_role("heading", name="This item is not before you any more").wait_for()
-    assert reader.get_by_label("What you had typed").input_value() == "Name the sequence."
+    expect(reader.get_by_label("What you had typed")).to_have_value("Name the sequence.")
     assert not Review.objects.filter(claim__token=world.token).exists()
 
 

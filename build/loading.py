@@ -1,0 +1,58 @@
+"""Loading a library without what it would load only because that is installed, too.
+
+nibabel loads pydicom for DICOM in the headers of NIfTI files; pydicom loads GDCM, which no reader
+here calls, and clients of the network for its own test files. In a worker this takes as much
+memory as all that is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from multiprocessing import parent_process
+from typing import Any
+
+_NOT_NEEDED = {"nibabel": ("pydicom",), "pydicom": ("gdcm", "requests", "tqdm")}
+"""Libraries, and the packages that they look for and that no reader needs of them."""
+
+
+def load(name: str, library: str = "") -> Any:
+    """Import a module, and in a worker a library without the packages that it can do without.
+
+    Everywhere else the library is whole, since a user's own program or a shared cluster may want
+    the rest of it.
+
+    Args:
+        name: of the module.
+        library: that it imports; ``nibabel``, ``pydicom`` or any other.
+    """
+    with _unseen(_NOT_NEEDED.get(library, ()) if _in_own_worker() else ()):
+        return import_module(name)
+
+
+def _in_own_worker() -> bool:
+    return parent_process() is not None and "distributed" not in sys.modules
+
+
+@contextmanager
+def _unseen(packages: Sequence[str]) -> Iterator[None]:
+    finder = _Unseen(packages)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Unseen(MetaPathFinder):
+    """Finds none of some packages, before the finders that would."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self._packages = packages
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
+        if fullname in self._packages:
+            raise ModuleNotFoundError(f"{fullname} is not needed here", name=fullname)
