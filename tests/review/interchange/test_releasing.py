@@ -96,6 +96,29 @@ def test_the_release_carries_head_and_coverage(three, review, back, write_releas
     assert "Not reviewed" not in card
 
 
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        (True, {"do not agree": False, "too few reviews": False}),
+        (False, {"do not agree": True, "too few reviews": False}),
+        (None, {"do not agree": False, "too few reviews": True}),
+    ],
+)
+def test_the_card_names_where_readers_do_not_agree(
+    three, review, back, write_release, passed, words
+):
+    review()
+    back()
+    summary = three.workspace.root / "review.json"
+    told_by_queue = json.loads(summary.read_text())
+    (part,) = told_by_queue["agreement"]["strata"]
+    part["may_be_released"] = passed
+    summary.write_text(json.dumps(told_by_queue))
+    card = (write_release().out / "README.md").read_text()
+    assert {word: word in card for word in words} == words
+    assert (f"in 1 of\n> 1 strata: {part['stratum']}." in card) is (passed is False)
+
+
 @pytest.mark.parametrize("decision", ["reject", "revise"])
 def test_what_a_clinician_has_spoken_against_is_never_released(
     three, review, person, back, write_release, decision
