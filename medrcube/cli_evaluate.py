@@ -211,7 +211,11 @@ def evaluate(
     if summary.stopped:
         reporter.result(f"INCOMPLETE {summary.stopped}, {summary.left:,} questions are left")
     elif summary.exit_code:
-        reporter.result("INCOMPLETE too many questions have no reply; the same command goes on")
+        reporter.result("INCOMPLETE too many questions have no reply")
+        if summary.failed:
+            reporter.result("the same command asks again what failed")
+        if summary.missing:
+            reporter.result(f"pictures that were left out:  medrcube reconstruct {directory}")
     reporter.data({**asdict(summary), "out": str(summary.out)})
     raise typer.Exit(summary.exit_code)
 

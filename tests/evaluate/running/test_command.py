@@ -47,6 +47,16 @@ def test_too_many_failures_end_with_three(evaluate, server, completion, problem)
     result = evaluate()
     assert result.exit_code == 3
     assert "INCOMPLETE" in result.stdout
+    assert "asks again what failed" in result.stdout
+    assert "reconstruct" not in result.stdout
+
+
+def test_left_out_pictures_are_no_failures_and_the_way_to_them_is_named(evaluate, release):
+    (release / "ALPHA/pictures/p0.png").unlink()
+    result = evaluate()
+    assert result.exit_code == 3
+    assert f"medrcube reconstruct {release}" in " ".join(result.stdout.split())
+    assert "asks again" not in result.stdout
 
 
 def test_a_largest_cost_ends_with_three_and_tells_the_cost(evaluate):
