@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from PIL import Image
 
 from medrcube.build.loading import load
 from medrcube.build.pixels.mask import Mask
-from medrcube.build.pixels.volume import Array, Slices, Volume, stack
+from medrcube.build.pixels.volume import Array, LazySlices, Slices, Volume, stack
 from medrcube.errors import ReadError
 
 _RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2
@@ -239,27 +238,18 @@ def carry_mask(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
     return Mask.of(shape, ((k, carried(k)) for k in range(shape[0])))
 
 
-class _TurnedSlices:
+class _TurnedSlices(LazySlices):
     """Lazy slices, each turned when it is asked for."""
 
     def __init__(self, slices: Slices, orientation: Orientation) -> None:
+        stored = slices.shape
+        super().__init__((*(stored[axis] for axis in orientation.axes), *stored[3:]), slices.dtype)
         self._slices = slices
         self._orientation = orientation
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        stored = self._slices.shape
-        return (*(stored[axis] for axis in self._orientation.axes), *stored[3:])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._slices.dtype
-
-    def __getitem__(self, k: int, /) -> Array:
-        count = self._slices.shape[0]
-        if not 0 <= k < count:
-            raise IndexError(k)
-        stored = self._slices[count - 1 - k if self._orientation.flips[0] else k]
+    def _picture(self, k: int) -> Array:
+        last = self._slices.shape[0] - 1
+        stored = self._slices[last - k if self._orientation.flips[0] else k]
         turned: Array = self._orientation.apply(stored[None])[0]
         return turned
 

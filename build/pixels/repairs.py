@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from medrcube.build.pixels.volume import Array, Slices, Volume
+from medrcube.build.pixels.volume import Array, LazySlices, Slices, Volume
 
 _WRAP_SHIFT = 1000
 _WRAP_RANGE = 4096
@@ -48,21 +47,14 @@ def repaired(volume: Volume, repair: str) -> Volume:
     return replace(volume, slices=_Unwrapped(volume.slices), greys=mended)
 
 
-class _Unwrapped:
+class _Unwrapped(LazySlices):
     """Slices whose values are turned back into their range when they are asked for."""
 
     def __init__(self, slices: Slices) -> None:
+        super().__init__(slices.shape, slices.dtype)
         self._slices = slices
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._slices.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._slices.dtype
-
-    def __getitem__(self, k: int, /) -> Array:
+    def _picture(self, k: int) -> Array:
         stored = self._slices[k]
         moved: Array = stored + stored.dtype.type(_WRAP_SHIFT)
         return np.where(moved >= _WRAP_RANGE, moved - stored.dtype.type(_WRAP_RANGE), moved)

@@ -6,6 +6,7 @@ Nothing here is windowed, flipped or resampled; `geometry` and `windowing` do th
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -117,7 +118,29 @@ class Volume:
         return len(self.slices.shape) == 4
 
 
-class ForwardSlices:
+class LazySlices(ABC):
+    """Slices that are made when they are asked for.
+
+    Attributes:
+        shape: ``(n, rows, columns)`` or ``(n, rows, columns, 3)``.
+        dtype: type of the stored values.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    def __getitem__(self, k: int, /) -> Array:
+        """The ``k``-th picture of the stack."""
+        if not 0 <= k < self.shape[0]:
+            raise IndexError(k)
+        return self._picture(k)
+
+    @abstractmethod
+    def _picture(self, k: int) -> Array: ...
+
+
+class ForwardSlices(LazySlices):
     """Frames of a file that can only be decoded from its start, kept one at a time.
 
     Reading in ascending order decodes every frame once; a step back starts over.
@@ -130,27 +153,13 @@ class ForwardSlices:
         dtype: np.dtype[Any] = _BYTE,
     ) -> None:
         """Take a function that decodes from the start, and the shape and type it will give."""
+        super().__init__(shape, dtype)
         self._frames = frames
-        self._shape = shape
-        self._dtype = dtype
         self._cursor = frames()
         self._next = 0
         self._last: Array | None = None
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the stored values."""
-        return self._dtype
-
-    def __getitem__(self, k: int, /) -> Array:
-        """Decode up to frame ``k``."""
-        if not 0 <= k < self._shape[0]:
-            raise IndexError(k)
+    def _picture(self, k: int) -> Array:
         if k == self._next - 1 and self._last is not None:
             return self._last
         if k < self._next:
@@ -158,40 +167,26 @@ class ForwardSlices:
         for frame in self._cursor:
             self._next += 1
             if self._next > k:
-                self._last = frame[..., 0] if len(self._shape) == 3 and frame.ndim == 3 else frame
+                self._last = frame[..., 0] if len(self.shape) == 3 and frame.ndim == 3 else frame
                 return self._last
         raise IndexError(k)
 
 
-class PackedSlices:
+class PackedSlices(LazySlices):
     """A compressed copy of slices, for label maps: their few values pack to a hundredth."""
 
     def __init__(self, slices: Slices) -> None:
         """Take slices, one at a time, in ascending order."""
-        self._shape = slices.shape
-        self._dtype = slices.dtype
+        super().__init__(slices.shape, slices.dtype)
         self._packed = tuple(
             bytes(deflate.zlib_compress(np.ascontiguousarray(slices[k]), 1))
             for k in range(slices.shape[0])
         )
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the stored values."""
-        return self._dtype
-
-    def __getitem__(self, k: int, /) -> Array:
-        """Unpack one slice."""
-        if not 0 <= k < self._shape[0]:
-            raise IndexError(k)
-        size = math.prod(self._shape[1:]) * self._dtype.itemsize
-        stored: Array = np.frombuffer(deflate.zlib_decompress(self._packed[k], size), self._dtype)
-        return stored.reshape(self._shape[1:])
+    def _picture(self, k: int) -> Array:
+        size = math.prod(self.shape[1:]) * self.dtype.itemsize
+        stored: Array = np.frombuffer(deflate.zlib_decompress(self._packed[k], size), self.dtype)
+        return stored.reshape(self.shape[1:])
 
 
 def is_grey(picture: Array) -> bool:

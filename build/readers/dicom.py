@@ -9,7 +9,7 @@ import struct
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from pydicom import dcmread
@@ -21,7 +21,13 @@ from pydicom.pixels.utils import pixel_array
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, JPEGBaseline8Bit, JPEGExtended12Bit
 
 from medrcube.build.pixels.ranks import parts
-from medrcube.build.pixels.volume import Array, Greys, Volume, without_equal_channels
+from medrcube.build.pixels.volume import (
+    Array,
+    Greys,
+    LazySlices,
+    Volume,
+    without_equal_channels,
+)
 from medrcube.build.readers.checks import (
     MOST_BYTES,
     check_finite,
@@ -131,7 +137,7 @@ def _ids(header: Dataset, frames: int) -> dict[str, int]:
     return {uid: 0} if uid and frames == 1 else {}
 
 
-class _Frames:
+class _Frames(LazySlices):
     """All frames of a file, decoded one by one; the first tells shape and type of all."""
 
     def __init__(
@@ -144,31 +150,20 @@ class _Frames:
         self._path = path
         self._header = header
         self._rescales = rescales
-        first = self._picture(0)
-        self._shape = (count, *first.shape)
-        self._dtype = first.dtype
+        first = self._scaled(0)
+        super().__init__((count, *first.shape), first.dtype)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
-
-    def __getitem__(self, k: int, /) -> Array:
-        if not 0 <= k < self._shape[0]:
-            raise IndexError(k)
-        picture = self._picture(k)
-        if picture.shape != self._shape[1:] or picture.dtype != self._dtype:
+    def _picture(self, k: int) -> Array:
+        picture = self._scaled(k)
+        if picture.shape != self.shape[1:] or picture.dtype != self.dtype:
             raise unreadable(
                 self._path,
                 f"frame {k} has {picture.shape} {picture.dtype} pixels where frame 0 has "
-                f"{self._shape[1:]} {self._dtype}",
+                f"{self.shape[1:]} {self.dtype}",
             )
         return picture
 
-    def _picture(self, k: int) -> Array:
+    def _scaled(self, k: int) -> Array:
         picture = decode_frame(self._path, self._header, k)
         if self._rescales is None:
             return picture

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
-from medrcube.build.pixels.volume import Array, Greys, LookupTable, Volume
+from medrcube.build.pixels.volume import Array, Greys, LazySlices, LookupTable, Volume
 from medrcube.build.readers.checks import check_frame, unreadable, unsupported
 from medrcube.build.readers.dicom import (
     AS_SHOWN,
@@ -107,38 +107,29 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
     )
 
 
-class _Stack:
+class _Stack(LazySlices):
     """Slices of a series, decoded one by one."""
 
     def __init__(self, files: Sequence[_Slice], *, mixed: bool) -> None:
+        first = files[0]
+        size = (len(files), int(first.header.Rows), int(first.header.Columns))
+        stored = np.dtype(np.uint8) if first.colour else first.dtype
+        super().__init__(
+            (*size, 3) if first.colour else size, np.dtype(np.float32) if mixed else stored
+        )
         self._files = files
         self._mixed = mixed
-        first = files[0]
-        size = (int(first.header.Rows), int(first.header.Columns))
-        self._shape = (len(files), *size, 3) if first.colour else (len(files), *size)
-        stored = np.dtype(np.uint8) if first.colour else first.dtype
-        self._dtype: np.dtype[Any] = np.dtype(np.float32) if mixed else stored
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
-
-    def __getitem__(self, k: int, /) -> Array:
-        if not 0 <= k < len(self._files):
-            raise IndexError(k)
+    def _picture(self, k: int) -> Array:
         one = self._files[k]
         picture = decode_frame(one.path, one.header, 0)
         if self._mixed:
             picture = (picture * one.greys.slope + one.greys.intercept).astype(np.float32)
-        if picture.shape != self._shape[1:] or picture.dtype != self._dtype:
+        if picture.shape != self.shape[1:] or picture.dtype != self.dtype:
             raise unreadable(
                 one.path,
                 f"has {picture.shape} {picture.dtype} pixels where its header promises "
-                f"{self._shape[1:]} {self._dtype}",
+                f"{self.shape[1:]} {self.dtype}",
             )
         return picture
 
