@@ -1,27 +1,43 @@
 """Find the letter that a reply gives, or abstain: nothing is ever guessed.
 
-Layers, in this order: thinking is cut off; a structured field, an announcement ("the answer is
-B") or a box, of which the last counts; a bare letter; a letter beside its own text; a mere hint;
-the text of exactly one option. Whatever is contradictory, denied or left open gives no letter.
+Thinking is cut off, and what stands under "why the other options are wrong" is not read. Then:
+
+1. Signs that speak of the answer outright (``signs``): a structured field, an announcement ("the
+   answer is B"), a box, a verdict, a list with verdicts. The last one counts.
+2. Where there is none, layers that each read the whole reply: a bare letter; a hint; a letter
+   beside its own text; the text of one option; a letter that stands where an answer stands. The
+   first that finds a letter gives it, if no other finds another.
+
+What is said of a named option in its clause (``stances``) and whether a sentence speaks of this
+case, now and in the speaker's name (``doubts.meant``, ``spans.supposed``) is asked in one place for
+all of them. Whatever is contradictory, denied, supposed or left open gives no letter.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from medrcube.evaluate.answers import doubts, phrases, spans
-from medrcube.evaluate.answers.choice import Choice, Reader, Verdict
-from medrcube.evaluate.answers.mentions import DOUBTFUL, asserted_texts, named_options
+from medrcube.evaluate.answers import doubts, letters
+from medrcube.evaluate.answers.choice import Reader, Verdict
+from medrcube.evaluate.answers.mentions import (
+    asserted_texts,
+    concluded,
+    live_letters,
+    named_options,
+    standing_letters,
+    weighed,
+)
 from medrcube.evaluate.answers.option_lists import (
-    Judged,
     begins_with_list,
     judged_list,
+    without_rejected,
     without_restated,
 )
 from medrcube.evaluate.answers.plaintext import Fields, lift_fields, plain
 from medrcube.evaluate.answers.reasoning import strip_reasoning
+from medrcube.evaluate.answers.signs import Sign, declared, hints, judged
 
 _DEPTH = 3
 _LONGEST = 20_000
@@ -32,6 +48,13 @@ _NEXT_QUESTION = re.compile(
 )
 
 
+_EXAMPLE = re.compile(r"\b(?:e\.g|i\.e|such\s+as)\.?", re.IGNORECASE)
+# Their places are those of the raw text.
+_OUTSIDE = frozenset({"json", "element", "boxed"})
+_CLOSES = frozenset({"hint", "own-line", "last-sentence"})
+_OR = re.compile(r"[\s$,/]*(?:or|and|或|和|,|/)[\s$]*(?:possibly|maybe|perhaps|also)?[\s$]*")
+
+
 class Answer(NamedTuple):
     """What a reply answers.
 
@@ -40,16 +63,6 @@ class Answer(NamedTuple):
         rule: name of the rule that found it, or why there is none.
     """
 
-    letter: str | None
-    rule: str
-
-
-class _Sign(NamedTuple):
-    """A place in the text that says something about the answer."""
-
-    start: int
-    end: int
-    verdict: Verdict
     letter: str | None
     rule: str
 
@@ -76,17 +89,18 @@ def extract(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
 def _read(text: str, reader: Reader, depth: int) -> Answer:
     text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     fields = lift_fields(text)
-    body = plain(fields.rest)
+    body = doubts.without_idioms(letters.with_named_places(plain(fields.rest), reader.letters))
     if not body.strip() and not fields.found:
         return Answer(None, "empty")
     whole = reader.whole(body)
     if whole is not None:
         return Answer(whole, "bare-letter" if len(body.strip(" .()[]\"'")) == 1 else "whole-text")
+    body = without_rejected(body)
     discussed = judged_list(body, reader)
-    judged = [*_listed(discussed), *_judged(body, reader)]
+    called_right = judged(body, reader, discussed)
     listed = begins_with_list(body, reader)
     body = without_restated(body, reader)
-    signs = [*_fields(fields, reader, depth), *_declared(body, reader), *judged]
+    signs = [*_fields(fields, reader, depth), *declared(body, reader), *called_right]
     if discussed is not None:
         # "A: no, B: yes" is no change of mind.
         within = range(discussed.start, discussed.end)
@@ -94,86 +108,57 @@ def _read(text: str, reader: Reader, depth: int) -> Answer:
     answer = _last(signs, body, reader)
     if answer is not None:
         return answer
-    for layer in (_closing if listed else _bare, _hinted, _paired, _mentioned):
-        answer = layer(body, reader)
-        if answer is not None:
-            return answer
-    return Answer(None, "no-answer-found")
+    layers = (_closing if listed else _bare, _hinted, _paired, _mentioned, _standing)
+    found = [answer for layer in layers if (answer := layer(body, reader)) is not None]
+    return _agreeing(found, body, reader) if found else Answer(None, "no-answer-found")
 
 
-def _fields(fields: Fields, reader: Reader, depth: int) -> list[_Sign]:
+def _agreeing(found: Sequence[Answer], body: str, reader: Reader) -> Answer:
+    """What the first layer found, unless another speaks for another letter.
+
+    An option that is merely named somewhere does not gainsay a letter that closes the reply; and
+    it is no answer while the letter of another stands in the text.
+    """
+    first = found[0]
+    if first.letter is None:
+        return first
+    others = {answer.letter for answer in found if answer.rule != "option-text"} - {None}
+    if first.rule == "option-text":
+        others |= live_letters(body, reader)
+    elif first.rule not in _CLOSES:
+        pointed = concluded(asserted_texts(body, reader))
+        others |= set() if first.letter in pointed else pointed
+    return Answer(None, "contradiction") if others - {first.letter} else first
+
+
+def _fields(fields: Fields, reader: Reader, depth: int) -> list[Sign]:
     """Values of structured fields and boxes, read like small replies of their own."""
-    signs = []
+    signs: list[Sign] = []
     for position, rule, value in fields.found:
         answer = _read(value, reader, depth + 1) if depth < _DEPTH else Answer(None, "nested")
-        verdict = Verdict.OPEN if answer.letter is None else Verdict.LETTER
-        signs.append(_Sign(position, position, verdict, answer.letter, rule))
+        letter = answer.letter
+        if signs and signs[-1].letter != letter:
+            between = fields.rest[signs[-1].start : position]
+            letter = None if _OR.fullmatch(between) else letter
+        verdict = Verdict.OPEN if letter is None else Verdict.LETTER
+        signs.append(Sign(position, position, verdict, letter, rule))
     return signs
 
 
-def _declared(body: str, reader: Reader) -> list[_Sign]:
-    signs = []
-    for match in phrases.DECLARATION.finditer(body):
-        if doubts.NOT_BEFORE.search(doubts.clause_before(body, match.start())):
-            continue
-        if "would" in match[0] and doubts.SUPPOSED.match(
-            body, spans.sentence_start(body, match.start()), match.start()
-        ):
-            continue
-        choice = reader.at(body, match.end())
-        if choice.verdict is not Verdict.NOTHING:
-            signs.append(_sign(match.start(), _unless_also(choice, match[0]), "declared"))
-    for match in phrases.TURN.finditer(body):
-        choice = reader.letter_at(body, match.end())
-        if choice.verdict is not Verdict.NOTHING:
-            signs.append(_sign(match.start(), choice, "revised"))
-    return signs
-
-
-def _listed(judged: Judged | None) -> list[_Sign]:
-    """A list that calls one option right and others wrong."""
-    if judged is None or judged.choice.verdict is Verdict.NOTHING:
-        return []
-    return [_sign(judged.start, judged.choice._replace(end=judged.end), "judged-list")]
-
-
-def _judged(body: str, reader: Reader) -> list[_Sign]:
-    """Sentences that call a letter right; weaker ones count where they agree and stand alone."""
-    strong: list[_Sign] = []
-    weak: list[_Sign] = []
-    start = 0
-    while match := phrases.VERDICT.search(body, start):
-        start = match.end("letter")
-        choice = reader.subject(body, match)
-        if doubts.NOT_BEFORE.search(doubts.clause_before(body, match.start("letter"))):
-            continue
-        if choice.verdict is not Verdict.NOTHING:
-            sign = _Sign(match.start(), match.end(), choice.verdict, choice.letter, "verdict")
-            (weak if phrases.WEAK.match(match[0]) else strong).append(sign)
-    for match in phrases.SINGLED.finditer(body):
-        letter = match["letter"] or match["spared"]
-        if letter in reader.letters:
-            strong.append(_Sign(match.start(), match.end(), Verdict.LETTER, letter, "singled-out"))
-    strong += [
-        _Sign(match.start(), match.end(), Verdict.LETTER, match["letter"], "ranked")
-        for match in phrases.RANKED.finditer(body)
-        if match["letter"] in reader.letters
-    ]
-    if strong or len({sign.letter for sign in weak}) <= 1:
-        return strong or weak
-    last = weak[-1]
-    return [_Sign(last.start, last.end, Verdict.OPEN, None, "verdict")]
-
-
-def _last(signs: list[_Sign], body: str, reader: Reader) -> Answer | None:
+def _last(signs: list[Sign], body: str, reader: Reader) -> Answer | None:
     """The last sign that says something, unless what follows takes it back."""
     if not signs:
         return None
     last = max(signs, key=lambda sign: (sign.start, sign.end))
+    if last.unreal and {s.letter for s in signs if not s.unreal} - {None, last.letter}:
+        return Answer(None, "contradiction")
     if last.verdict is Verdict.OPEN:
-        later = _agreed(_hints(body, reader, last.end))
+        later = _agreed(hints(body, reader, last.end))
         return later or Answer(None, "left-open")
-    return _unless_revised(Answer(last.letter, last.rule), last.end, body, reader)
+    answer = _unless_revised(Answer(last.letter, last.rule), last.end, body, reader)
+    later = None if last.rule in _OUTSIDE else _agreed(hints(body, reader, last.end))
+    gainsaid = later is not None and later.letter not in {None, answer.letter}
+    return Answer(None, "contradiction") if gainsaid else answer
 
 
 def _bare(body: str, reader: Reader) -> Answer | None:
@@ -181,7 +166,7 @@ def _bare(body: str, reader: Reader) -> Answer | None:
     opening = reader.opening(body)
     closing = _closing(body, reader)
     if opening.verdict is Verdict.OPEN:
-        return closing or _agreed(_hints(body, reader, opening.end)) or Answer(None, "left-open")
+        return closing or _agreed(hints(body, reader, opening.end)) or Answer(None, "left-open")
     if opening.verdict is Verdict.LETTER:
         if closing is not None and closing.letter != opening.letter:
             return Answer(None, "contradiction")
@@ -190,64 +175,56 @@ def _bare(body: str, reader: Reader) -> Answer | None:
 
 
 def _closing(body: str, reader: Reader) -> Answer | None:
-    """A letter alone on the last line, or alone in the last sentence after others were denied."""
-    text = body.rstrip()
-    line = text.rfind("\n")
-    if line >= 0 and (letter := reader.whole_letter(text[line:])):
-        others = {reader.whole_letter(other) for other in text[:line].split("\n")}
-        return Answer(
-            *((None, "contradiction") if others - {None, letter} else (letter, "last-line"))
-        )
-    stop = max(text.rfind(mark, 0, len(text) - 1) for mark in (". ", "; ", "! "))
-    letter = reader.whole_letter(text[stop + 1 :]) if stop >= 0 else None
-    if letter is None or reader.letters_not_denied(text, stop + 1) - {letter}:
+    """A letter alone on a line, or alone in the last sentence after others were denied."""
+    lines = body.strip().split("\n")
+    alone = {reader.whole_letter(line) for line in lines} - {None}
+    if alone:
+        return Answer(None, "contradiction") if len(alone) > 1 else Answer(alone.pop(), "own-line")
+    labelled = {reader.labelled_line(line) for line in lines} - {None}
+    if len(labelled) == 1:
+        return Answer(labelled.pop(), "own-line")
+    ending = {_ending(line, reader) for line in lines} - {None}
+    return Answer(ending.pop(), "last-sentence") if len(ending) == 1 else None
+
+
+def _ending(line: str, reader: Reader) -> str | None:
+    """The letter that is the last sentence of a line, if no other stands undenied before it."""
+    line = line.rstrip()
+    stop = max(line.rfind(mark, 0, len(line) - 1) for mark in (". ", "; ", "! "))
+    if stop < 0 or _EXAMPLE.search(line, max(0, stop - 4), stop + 1):
         return None
-    return Answer(letter, "last-sentence")
+    letter = reader.whole_letter(line[stop + 1 :])
+    return letter if letter and not letters.not_denied_before(line, stop + 1) - {letter} else None
 
 
 def _paired(body: str, reader: Reader) -> Answer | None:
     """One letter beside its own text, or named as an option, and no other."""
-    letters = named_options(body, reader)
-    if DOUBTFUL in letters:
-        return Answer(None, "doubtful" if len(letters) == 1 else "several-options")
-    if len(letters) == 1:
-        return _unless_revised(Answer(letters.pop(), "letter-and-text"), 0, body, reader, soft=True)
-    return Answer(None, "several-options") if letters else None
+    letter, why = weighed(named_options(body, reader))
+    if letter is None:
+        return Answer(None, why) if why else None
+    return _unless_revised(Answer(letter, "letter-and-text"), 0, body, reader, soft=True)
 
 
 def _hinted(body: str, reader: Reader) -> Answer | None:
-    return _agreed(_hints(body, reader, 0))
+    return _agreed(hints(body, reader, 0))
 
 
 def _mentioned(body: str, reader: Reader) -> Answer | None:
     """Exactly one option's text, asserted in plain words."""
-    letters = asserted_texts(body, reader)
-    if len(letters) == 1:
-        letter, sure = next(iter(letters.items()))
-        return Answer(letter, "option-text") if sure else Answer(None, "doubtful")
-    return Answer(None, "several-options") if letters else None
+    letter, why = weighed(asserted_texts(body, reader))
+    if letter is None:
+        return Answer(None, why) if why else None
+    return Answer(letter, "option-text")
 
 
-def _hints(body: str, reader: Reader, start: int) -> list[_Sign]:
-    signs = []
-    for match in phrases.HINT.finditer(body, start):
-        if doubts.NOT_BEFORE.search(doubts.clause_before(body, match.start())):
-            continue
-        if match[0].rstrip().endswith((",", ":")) and reader.letters_in(match[0], 0):
-            continue
-        choice = reader.at(body, match.end(), strict=True)
-        if choice.verdict is not Verdict.NOTHING:
-            signs.append(_sign(match.start(), _unless_also(choice, match[0]), "hint"))
-    return signs
+def _standing(body: str, reader: Reader) -> Answer | None:
+    """The one letter that stands where an answer stands."""
+    letter, _ = weighed(standing_letters(body, reader))
+    return Answer(letter, "standing-letter") if letter in reader.letters else None
 
 
-def _unless_also(choice: Choice, announcement: str) -> Choice:
-    """Open, where the announcement puts a second answer beside the first."""
-    also = doubts.ALSO.search(announcement) is not None
-    return choice._replace(verdict=Verdict.OPEN, letter=None) if also else choice
-
-
-def _agreed(signs: list[_Sign]) -> Answer | None:
+def _agreed(found: Iterable[Sign]) -> Answer | None:
+    signs = list(found)
     ends = [index for index, sign in enumerate(signs) if sign.verdict is Verdict.OPEN]
     letters = (
         {sign.letter for sign in signs[ends[-1] + 1 :] or signs}
@@ -267,12 +244,8 @@ def _unless_revised(
     marker = doubts.REVISION.search(body, end)
     if marker is None or soft:
         return answer
-    later = _agreed(_hints(body, reader, max(end, marker.start() - 1)))
+    later = _agreed(hints(body, reader, max(end, marker.start() - 1)))
     if later is not None and later.letter is not None:
         return later
-    others = reader.letters_in(body, marker.start()) - {answer.letter}
+    others = letters.named_after(body, marker.start(), reader.letters) - {answer.letter}
     return Answer(None, "revised") if others else answer
-
-
-def _sign(start: int, choice: Choice, rule: str) -> _Sign:
-    return _Sign(start, choice.end, choice.verdict, choice.letter, rule)

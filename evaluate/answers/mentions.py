@@ -3,26 +3,66 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
+from typing import NamedTuple
 
-from medrcube.evaluate.answers import doubts, phrases, spans
-from medrcube.evaluate.answers.choice import BEHIND, FREE_LETTER, Reader
+from medrcube.evaluate.answers import doubts, phrases
+from medrcube.evaluate.answers.choice import BEHIND, Reader
+from medrcube.evaluate.answers.letters import FREE_LETTER, is_word
+from medrcube.evaluate.answers.option_text import OptionTexts
 from medrcube.evaluate.answers.phrases import CASED
+from medrcube.evaluate.answers.stances import Stance, clause, stance
 
-DOUBTFUL = "?"
+
+class Mention(NamedTuple):
+    """A place that names an option.
+
+    Attributes:
+        start: where it begins.
+        letter: the option.
+        stance: what its sentence says of it.
+    """
+
+    start: int
+    letter: str
+    stance: Stance
 
 
-def named_options(body: str, reader: Reader) -> set[str]:
-    """Letters beside their own text, or called an option; ``DOUBTFUL`` for one in doubt.
+def weighed(mentions: Sequence[Mention]) -> tuple[str | None, str]:
+    """The letter that the mentions of options speak for, or why there is none; "" for none at all.
+
+    An option that is denied or merely aired is no candidate. Of several candidates the concluded
+    one is meant, if no other is named after it.
+    """
+    live = [m for m in mentions if m.stance not in {Stance.DENIED, Stance.AIRED}]
+    if not live:
+        return None, ""
+    concluded = [mention for mention in live if mention.stance is Stance.CONCLUDED]
+    if len({mention.letter for mention in live}) == 1:
+        sure = bool(concluded) or all(m.stance is not Stance.DOUBTED for m in live)
+        return (live[0].letter, "asserted") if sure else (None, "doubtful")
+    if len({mention.letter for mention in concluded}) == 1:
+        last = max(concluded, key=lambda mention: mention.start)
+        if all(m.letter == last.letter for m in live if m.start >= last.start):
+            return last.letter, "asserted"
+    return None, "several-options"
+
+
+def concluded(mentions: Sequence[Mention]) -> set[str]:
+    """The options that everything is said to point to."""
+    return {mention.letter for mention in mentions if mention.stance is Stance.CONCLUDED}
+
+
+def named_options(body: str, reader: Reader) -> list[Mention]:
+    """Letters beside their own text, or called an option.
 
     A name counts where the sentence asserts it or says nothing else.
     """
-    found = set()
+    found = []
     for start, end, letter, labelled in _places(body, reader):
-        if spans.denied(body, start, end):
-            continue
-        before = body[spans.sentence_start(body, start) : start]
-        behind = body[end : spans.sentence_end(body, end)]
+        said = stance(body, start, end)
+        before, behind, _ = clause(body, start, end)
         # "B. Mass: a focal opacity ..." discusses an option.
         discussed = _HEAD.match(body, end) and not _WORD.search(before) and _WORD.search(behind)
         chosen = (
@@ -31,31 +71,82 @@ def named_options(body: str, reader: Reader) -> set[str]:
             or _CHOSEN.search(before)
             or _PRAISED.search(behind)
         )
-        doubtful = discussed or not chosen or _in_doubt(before, behind)
-        found.add(DOUBTFUL if doubtful else letter)
+        if said not in {Stance.DENIED, Stance.AIRED} and (
+            discussed or not chosen or _in_doubt(before, behind)
+        ):
+            said = Stance.DOUBTED
+        elif said is Stance.DOUBTED:
+            said = Stance.ASSERTED
+        found.append(Mention(start, letter, said))
     return found
 
 
-def asserted_texts(body: str, reader: Reader) -> dict[str, bool]:
-    """Letters whose text is asserted somewhere, and whether beyond doubt."""
-    found: dict[str, bool] = {}
+def asserted_texts(body: str, reader: Reader) -> list[Mention]:
+    """Options whose text stands somewhere."""
+    found = []
     for letter, start, end in islice(reader.texts.everywhere(body), _MOST):
-        if spans.denied(body, start, end) or _explained(body, start, end):
-            continue
-        before = doubts.after_contrast(body[spans.sentence_start(body, start) : start])
-        behind = doubts.before_rejected(body[end : spans.sentence_end(body, end)])
-        sentence = before + " " + behind
-        state = _STATE.fullmatch(body[start:end]) is not None
-        carried = not state and phrases.CARRIER.match(body, end) is not None
-        text = body[start:end]
-        sure = (
-            (not state or _ALL.search(before) is not None)
-            and (len(text) > 2 or not text.isascii() or (len(text) > 1 and text.isupper()))
-            and (carried or phrases.AFTER_MENTION.match(body, end) is not None)
-            and doubts.DOUBT.search(sentence) is None
-        )
-        found[letter] = found.get(letter, True) and sure
+        said = stance(body, start, end)
+        if said in {Stance.ASSERTED, Stance.CONCLUDED} and not _plainly(
+            body, start, end, reader.texts
+        ):
+            said = Stance.DOUBTED
+        found.append(Mention(start, letter, said))
     return found
+
+
+def standing_letters(body: str, reader: Reader) -> list[Mention]:
+    """Letters that stand alone, where a letter can be an answer.
+
+    One held for better than the others is concluded; one that something leads up to is asserted;
+    any other is in doubt.
+    """
+    found = []
+    for match in islice(FREE_LETTER.finditer(body), _MOST):
+        start, end, letter = match.start(), match.end(), match["letter"]
+        if is_word(body, match, reader.letters) or (letter == "I" and letter not in reader.letters):
+            continue
+        said = stance(body, start, end)
+        if said in {Stance.ASSERTED, Stance.CONCLUDED}:
+            said = _standing(body, start, end)
+        found.append(Mention(start, letter, said))
+    return found
+
+
+def live_letters(body: str, reader: Reader) -> set[str]:
+    """Letters that stand alone and are neither denied nor merely aired."""
+    return {
+        mention.letter
+        for mention in standing_letters(body, reader)
+        if mention.stance not in {Stance.DENIED, Stance.AIRED}
+    } & reader.letters
+
+
+def _standing(body: str, start: int, end: int) -> Stance:
+    before, behind, _ = clause(body, start, end)
+    if not doubts.meant(before) or phrases.LABELLING.search(before):
+        return Stance.DOUBTED
+    if phrases.PREFERRED.match(body, end):
+        return Stance.CONCLUDED
+    opens = not _WORD.search(before)
+    led = phrases.LEADS_TO_LETTER.search(before) is not None and not _WORD.search(behind)
+    return (
+        Stance.ASSERTED
+        if led or (opens and phrases.FOLLOWS_LETTER.match(behind))
+        else Stance.DOUBTED
+    )
+
+
+def _plainly(body: str, start: int, end: int, texts: OptionTexts) -> bool:
+    """Whether a text stands for itself: no part of a longer name, and no state of some part."""
+    text = body[start:end]
+    state = _STATE.fullmatch(text) is not None
+    before, _, _ = clause(body, start, end)
+    carried = (_EXAM.match(body, end) if state else texts.carried(body, end)) is not None
+    return (
+        (not state or carried or _ALL.search(before) is not None)
+        and (len(text) > 2 or not text.isascii() or (len(text) > 1 and text.isupper()))
+        and (carried or not text.isascii() or phrases.AFTER_MENTION.match(body, end) is not None)
+    )
 
 
 def _places(body: str, reader: Reader) -> list[tuple[int, int, str, bool]]:
@@ -66,8 +157,7 @@ def _places(body: str, reader: Reader) -> list[tuple[int, int, str, bool]]:
         if end is not None:
             places.append((match.start(), end, match["letter"], True))
     for letter, start, end in islice(reader.texts.everywhere(body), _MOST):
-        carrier = phrases.CARRIER.match(body, end)
-        behind = BEHIND.match(body, carrier.end() if carrier else end)
+        behind = BEHIND.match(body, reader.texts.carried(body, end) or end)
         if behind and behind["letter"].upper() == letter:
             places.append((start, behind.end(), letter, True))
     labelled = [(start, end) for start, end, _, _ in places]
@@ -77,14 +167,6 @@ def _places(body: str, reader: Reader) -> list[tuple[int, int, str, bool]]:
         if letter in reader.letters and not inside:
             places.append((match.start(), match.end(), letter, False))
     return places
-
-
-def _explained(body: str, start: int, end: int) -> bool:
-    """Whether the sentence says what a thing is in general: "In edema, ...", "Edema is a ..."."""
-    before = body[spans.sentence_start(body, start) : start]
-    if _TOPIC.fullmatch(before) and body[end : end + 1] == ",":
-        return True
-    return bool(_ARTICLE.fullmatch(before)) and _DEFINED.match(body, end) is not None
 
 
 def _in_doubt(before: str, behind: str) -> bool:
@@ -97,14 +179,19 @@ def _in_doubt(before: str, behind: str) -> bool:
 _MOST = 400
 """So many names are looked at: a reply with more of them loops."""
 # The heart is normal: that does not make the study so.
-_STATE = re.compile(r"normal|healthy|unremarkable", re.IGNORECASE)
+_STATE = re.compile(r"normal|healthy|unremarkable|正常", re.IGNORECASE)
 _ALL = re.compile(
-    r"""(?:^\W*|\b(?:it|this|that|images?|picture|scan|study|exam|examination|radiograph|x-?ray|film|ct|mri|ultrasound
+    r"""(?:^\W*|[:\u2013\u2014]\s*|\b(?:it|this|that|images?|picture|scan|study|exam|examination|radiograph|x-?ray|film|ct|mri|ultrasound
         |mammogram|echocardiogram|chest|brain|breast|everything|patient|diagnosis|impression|conclusion|findings?
         |appearance|result|section|slice|lungs|therefore|so|thus|hence)[\s:,]+)
       (?:(?:is|are|was|were|appears?|looks?|seems?|shows?|demonstrates?|to|be|overall|essentially|completely|entirely|a|an|the
-        |of|as|with|consistent|therefore|most|likely|probably)\s+)*$""",
+        |of|as|with|consistent|therefore|most|likely|probably)\s+)*$|(?:图像|影像|图片|胸片|片子?|检查|结果|表现|属于?|为|是|基本|大致|诊断)$""",
     re.IGNORECASE | re.VERBOSE,
+)
+_EXAM = re.compile(
+    r"\s+(?:(?:chest|brain|head|abdominal|cardiac|breast|pelvic|knee)\s+)?"
+    r"(?:study|scan|exam(?:ination)?|image|radiograph|film|x-?ray|ct|mri|mammogram|ultrasound)\b",
+    re.IGNORECASE,
 )
 _NAMED = re.compile(
     rf"\b(?i:option|choice|answer|opcion|opcao|opzione|选项|選項|選択肢)\s*[(\[\"']*"
@@ -119,15 +206,7 @@ _POLITE = re.compile(
 _CHOSEN = re.compile(
     r"\b(?:is|are|be|match\w*|correspond\w*|fit\w*|describ\w*|represent\w*|consistent|align\w*|in\s+line|indicat\w*|support\w*|suggest\w*"
     r"|select\w*|choos\w*|chose|pick\w*|best|point\w*|favou?r\w*|classif\w*|conclu\w*|identif\w*|compatible|as|in\s+favou?r"
-    r"|therefore|thus|hence|so)\b|是|选|選|正",
+    r"|therefore|thus|hence|so)\b|是|选|選|正|倾向",
     re.IGNORECASE,
 )
 _PRAISED = re.compile(r"\b(?:best|correct|right|fits|matches|most)\b|正", re.IGNORECASE)
-_TOPIC = re.compile(
-    r"\W*(?:in|for|with|during|unlike|typically)\s+(?:(?:an?|the)\s+)?", re.IGNORECASE
-)
-_ARTICLE = re.compile(r"\W*(?:(?:an?|the)\s+)?", re.IGNORECASE)
-_DEFINED = re.compile(
-    r"\s+(?:is|are)\s+(?:an?|defined|characteri[sz]ed|usually|typically|often|commonly|caused)\b",
-    re.IGNORECASE,
-)

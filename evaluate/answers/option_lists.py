@@ -37,7 +37,16 @@ def without_restated(body: str, reader: Reader) -> str:
             after = body[end : run[index + 1][1]] if index + 1 < len(run) else None
             if any(gap is not None and _near(gap) for gap in (before, after)):
                 body = body[:start] + " " * (end - start) + body[end:]
+        last, _, end = run[-1]
+        cut = _CUT_OFF.match(body, end)
+        if cut and ord(cut["letter"]) == ord(last) + 1:
+            body = body[:end]
     return body
+
+
+def without_rejected(body: str) -> str:
+    """The text without what stands under "Why the other options are wrong:"."""
+    return _REJECTED.sub(lambda match: match["kept"] + " " * len(match["list"]), body)
 
 
 def judged_list(body: str, reader: Reader) -> Judged | None:
@@ -45,7 +54,10 @@ def judged_list(body: str, reader: Reader) -> Judged | None:
     found = None
     for heads in _headed(body, reader):
         verdicts = [_verdict(body, *head, reader) for head in heads]
-        if len([verdict for verdict in verdicts if verdict is not None]) < _FEWEST:
+        ticked = len(heads) > _FEWEST and any(
+            _MARK.search(body, start, end) for _, start, end in heads
+        )
+        if len([verdict for verdict in verdicts if verdict is not None]) < _FEWEST - ticked:
             continue
         right = [head for head, verdict in zip(heads, verdicts, strict=True) if verdict]
         if len(right) == 1:
@@ -59,7 +71,9 @@ def judged_list(body: str, reader: Reader) -> Judged | None:
 def begins_with_list(body: str, reader: Reader) -> bool:
     """Whether the text starts by going through the options."""
     heads = next(_headed(body, reader), [])
-    return len(heads) >= _FEWEST and not _WORD.search(body[: heads[0][1]])
+    if len(heads) < _FEWEST or body[heads[0][1] : heads[1][1]].strip(EDGES).upper() == heads[0][0]:
+        return False
+    return not _WORD.search(body[: heads[0][1]])
 
 
 def _runs(body: str, reader: Reader) -> Iterator[list[tuple[str, int, int]]]:
@@ -67,10 +81,17 @@ def _runs(body: str, reader: Reader) -> Iterator[list[tuple[str, int, int]]]:
     run: list[tuple[str, int, int]] = []
     for match in _LIST_HEAD.finditer(body):
         end = reader.texts.beside(body, match.end("letter"), match["letter"])
-        if end is None:
+        if end is None or (not match["mark"] and _IN_SENTENCE.match(body, end)):
+            continue
+        if phrases.DECLARATION.search(body, body.rfind("\n", 0, match.start()) + 1, match.start()):
+            if run:
+                yield run
+            run = []
             continue
         between = body[run[-1][2] : match.start()] if run else ""
-        if run and (match["letter"] <= run[-1][0] or phrases.DECLARATION.search(between)):
+        if run and (
+            ord(match["letter"]) != ord(run[-1][0]) + 1 or phrases.DECLARATION.search(between)
+        ):
             yield run
             run = []
         run.append((match["letter"], match.start(), end))
@@ -113,8 +134,8 @@ def _verdict(body: str, letter: str, start: int, end: int, reader: Reader) -> bo
         return marks.pop()
     if opening := _OPENING_VERDICT.match(rest):
         return opening["right"] is not None
-    if closing := _CLOSING_VERDICT.search(rest.strip(" \n,;")):
-        return closing["right"] is not None
+    if closing := _CLOSING_VERDICT.search(rest.strip(" \n,;.")):
+        return (closing["right"] or closing["zh"]) is not None
     return None
 
 
@@ -122,22 +143,33 @@ def _near(gap: str) -> bool:
     return "\n" in gap or not gap.strip(EDGES)
 
 
+_REJECTED = re.compile(
+    r"(?P<kept>(?:^|\n)[^\n:]{0,50}(?:\b(?:other|remaining|incorrect|wrong|rejected|excluded|alternative|why\s+not)\b"
+    r"|其他|其余|错误|排除)[^\n:]{0,80}:[^\S\n]*\n+)"
+    r"(?P<list>[(\[]?[A-Z][.):\]][^\n]*(?:\n+[(\[]?[A-Z][.):\]][^\n]*)*)",
+    re.IGNORECASE,
+)
 _FEWEST = 2
+# A list of the options that breaks off behind a letter.
+_CUT_OFF = re.compile(r"\s*\n[\s(]*(?P<letter>[A-Z])[.):]\s*$")
 _LONGEST_PART = 1500
-_TICKS = "\u2705\u2713\u2714\u2611\u2b55\U0001f7e2"
-_CROSSES = "\u274c\u2717\u2718\u2715\u274e\u2716\u2612\U0001f534\U0001f6ab"
+_TICKS = "\u2705\u2713\u2714\u2611\u2b55\U0001f7e2\u221a"
+_CROSSES = "\u274c\u2717\u2718\u2715\u274e\u2716\u2612\U0001f534\U0001f6ab\u2610\u25a1\u2b1c"
 _MARK = re.compile(rf"[{_TICKS}{_CROSSES}]")
 _WORD = re.compile(r"\w")
-_LIST_HEAD = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])[)\].:]?\s*(?=\S)")
+_LIST_HEAD = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])(?P<mark>[)\].:]?)\s*(?=\S)")
+# "A CT would show ..." is no item of a list.
+_IN_SENTENCE = re.compile(r"[ \t]+[a-z]")
 _HEAD = re.compile(
     rf"(?:^|[\n.;,!|:)]|(?=\([A-Z]\))|(?<=[{_TICKS}{_CROSSES}]))[ \t]*"
     rf"(?:[{_TICKS}{_CROSSES}]\ufe0f?[ \t]*)?(?:\d[.)][ \t]*)?"
     rf"(?:(?i:option|choice|选项)[ \t]*)?[(\[]?(?P<letter>[A-Z]|[a-d](?=[.):]))"
-    rf"(?=[)\].:]|[ \t]*[:\u2013\u2014({_TICKS}{_CROSSES}-]|[^\x00-\u024f]"
-    r"|[ \t]+(?i:correct|incorrect|true|false|yes|no|wrong|right)\b)"
+    rf"(?:(?<=[{_TICKS}{_CROSSES}] [A-Z])(?=\s*(?:$|\n))|(?=[)\].:?]|[ \t]*->|"
+    rf"[ \t]*[:=\u2192\u21d2\u2013\u2014({_TICKS}{_CROSSES}-]|[^\x00-\u024f]"
+    r"|[ \t]+(?i:correct|incorrect|true|false|yes|no|wrong|right)\b))"
 )
 _RIGHT = (
-    r"(?:correct|right|true|yes|best\s+(?:fit|match|answer|choice|option)|(?:the\s+)?(?:correct|best)\s+(?:answer|choice|option)"
+    r"(?:(?:(?:very|highly|most)\s+)?likely|correct|right|true|yes|best\s+(?:fit|match|answer|choice|option)|(?:the\s+)?(?:correct|best)\s+(?:answer|choice|option)"
     r"|fits|matches|most\s+likely|selected|对|對|正确|正確|符合)"
 )
 _WRONG = (
@@ -146,11 +178,11 @@ _WRONG = (
     r"|does\s+not\s+(?:fit|match)|doesn't\s+(?:fit|match)|错误?|錯誤?|不(?:对|對|正确|正確|符合|是)|排除)"
 )
 _OPENING_VERDICT = re.compile(
-    rf"[\s.:)\](,\u2013\u2014>=\u2192-]*(?:(?:this|it)\s+is\s+|is\s+)?(?:(?P<right>{_RIGHT})|{_WRONG})(?:[\u4e00-\u9fff]{{0,4}})(?=\s*(?:$|[.,;:!)(\n\u2013\u2014-]|because|since|as\b|due))",
+    rf"[\s.:?)\](,\u2013\u2014>=\u2192-]*(?:(?:this|it)\s+is\s+|is\s+)?(?:(?P<right>{_RIGHT})|{_WRONG})(?:[\u4e00-\u9fff]{{0,4}})(?=\s*(?:$|[.,;:!)(\n\u2013\u2014]|-(?!\w)|because|since|as\b|due))",
     re.IGNORECASE,
 )
 _CLOSING_VERDICT = re.compile(
     rf"\b(?:this|it|that|which)(?:\s+(?:option|choice|answer|one))?(?:\s+(?:is|seems|makes\s+it))?(?:\s+(?:therefore|thus|the|clearly))*\s+"
-    rf"(?:(?P<right>{_RIGHT})|{_WRONG})[.!)]?$",
+    rf"(?:(?P<right>{_RIGHT})|{_WRONG})[.!)]?$|[;,]\s*(?:故|所以|因此|该选项|此项|为)?(?:(?P<zh>正确|符合)|错误|不正确|不?符合|排除)$",
     re.IGNORECASE,
 )

@@ -47,7 +47,8 @@ def plain(text: str) -> str:
 
     What is struck out is not said. A row of a table becomes a line whose cells end in colons.
     """
-    text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text)))
+    text = _BLOCK.sub(_with_bold_ticked, text)
+    text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text))).translate(_STOPS)
     text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text))
     text = unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
     text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"})
@@ -59,13 +60,15 @@ def plain(text: str) -> str:
     text = _DELIMITER.sub(" ", text)
     text = _HEADING.sub("", text)
     text = _TICKED.sub("\u2705 ", _UNTICKED.sub("\u274c ", text))
+    text = _CROSSED.sub(" \u2717", text)
     return _BLANKS.sub(" ", text).strip()
 
 
+_STOPS = str.maketrans({"\uff0c": "; ", "\uff1b": "; ", "\uff01": "! ", "\uff1f": "? "})
 _TRANSLATION = str.maketrans(
     {
         "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2032": "'",
-        "\u300c": '"', "\u300d": '"', "\u3010": "[", "\u3011": "]", "\u3002": ".",
+        "\u300c": '"', "\u300d": '"', "\u3010": "[", "\u3011": "]", "\u3002": ". ",
         "\u3001": ",", "\u2044": "/", "*": None, "`": None, "$": None, "_": " ", "~": None,
         **{chr(0x1F170 + index): chr(0x41 + index) for index in range(26)},
         **{chr(0x1F150 + index): chr(0x41 + index) for index in range(26)},
@@ -82,6 +85,8 @@ _TAG = re.compile(
 _ACCENT = re.compile("([A-Za-z])[\u0300-\u036f]+")
 _STRUCK = re.compile(r"~~[^~\n]{1,500}~~|<(del|strike)>[^<>]{0,500}</\1>")
 _COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}\n]{0,40}\}")
+_BLOCK = re.compile(r"(?:^[ \t]*(?:\*\*)?\(?[A-H][.)][^\n]{1,200}(?:\n|\Z)){3,10}", re.MULTILINE)
+_BOLD_LINE = re.compile(r"[ \t]*\*\*[^*]+\*\*[ \t]*")
 _TABLE_ROW = re.compile(r"^[ \t]*\|([^\n]*?)\|?[ \t]*$", re.MULTILINE)
 _WRAPPER = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathsf|mathit|mathbb|emph|bm|bf|rm"
@@ -91,6 +96,8 @@ _DELIMITER = re.compile(r"\\[()\[\],;!]|\\(?:quad|qquad|,)|[{}]")
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+|[-+\u2022])[ \t]+", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*\[[xX\u2713\u2714]\][ \t]+", re.MULTILINE)
 _UNTICKED = re.compile(r"^[ \t]*\[ \][ \t]+", re.MULTILINE)
+# Chinese keys mark what is wrong with the sign of multiplication.
+_CROSSED = re.compile(r"(?<=[A-Z])[ \t]*\u00d7(?=\s*(?:$|\n|[A-Z](?![a-z])))")
 _BLANKS = re.compile(r"[ \t\u00a0]+")
 
 _FIELD_NAMES = frozenset(
@@ -113,6 +120,15 @@ _MOST_BROKEN = 50
 _LONGEST_BOX = 500
 _JSON_KEY = re.compile(r'"[^"\n]*"\s*:')
 _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
+
+
+def _with_bold_ticked(block: re.Match[str]) -> str:
+    """A list of options; where one alone is bold, it is ticked."""
+    lines = block[0].split("\n")
+    bold = [index for index, line in enumerate(lines) if _BOLD_LINE.fullmatch(line)]
+    if len(bold) == 1:
+        lines[bold[0]] += " \u2705"
+    return "\n".join(lines)
 
 
 def _cells(row: re.Match[str]) -> str:

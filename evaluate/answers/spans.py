@@ -10,15 +10,12 @@ _LONGEST = 500
 """Characters of a sentence that are read on either side of a place."""
 
 
-def sentence(body: str, start: int, end: int) -> str:
-    """The sentence that holds a place."""
-    return body[sentence_start(body, start) : sentence_end(body, end)]
-
-
 def sentence_start(body: str, start: int) -> int:
     """Where the sentence begins that holds ``start``."""
     nearest = max(0, start - _LONGEST)
-    ends = [match.end() for match in _STOP.finditer(body, nearest, start)]
+    # One character more than the place: a stop must be seen to have a blank behind it.
+    stops = _STOP.finditer(body, nearest, min(len(body), start + 1))
+    ends = [match.end() for match in stops if match.end() <= start]
     return ends[-1] if ends else nearest
 
 
@@ -32,7 +29,25 @@ def sentence_end(body: str, end: int) -> int:
 def denied(body: str, start: int, end: int) -> bool:
     """Whether the sentence denies what stands at a place."""
     before = body[sentence_start(body, start) : start]
-    return bool(doubts.DENIED_MENTION.search(before) or doubts.DENIED_AFTER.match(body, end))
+    return doubts.DENIED_MENTION.search(before) is not None or doubts.denied_behind(body, end)
 
 
+def supposed(body: str, start: int) -> bool:
+    """Whether the sentence has put another case or an earlier view before a place, and no "but"."""
+    nearest = max(0, start - _LONGEST)
+    full = [match.end() for match in _FULL_STOP.finditer(body, nearest, start)]
+    before = body[full[-1] if full else nearest : start]
+    conditions = [match.end() for match in doubts.CONDITION.finditer(before)]
+    if conditions and doubts.RESOLVED.search(before, conditions[-1]) is None:
+        return True
+    views = list(doubts.AT_FIRST.finditer(before))
+    if not views or doubts.RESOLVED.search(before, views[-1].end()):
+        return False
+    view = views[-1]
+    # "At first glance, ..." reaches over its comma.
+    said = before[view.end() :].lstrip(", " if not before[: view.start()].strip() else " ")
+    return not any(mark in said for mark in ",;:")
+
+
+_FULL_STOP = re.compile(r"[.!?](?=\s|$)|\n")
 _STOP = re.compile(r"[.;!?](?=\s|$)|\n")

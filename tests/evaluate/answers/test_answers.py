@@ -56,8 +56,11 @@ def test_the_texts_of_the_items_own_options_decide(options, reply, letter):
         ("There is a mass.", "hint"),
         ("A: no. B: yes. C: no. D: no.", "judged-list"),
         ("A is incorrect; C", "last-sentence"),
+        ("A round opacity.\n\nB\n\nThank you.", "own-line"),
+        ("A round opacity.\n\nB. Mass\n\nThank you.", "own-line"),
         ("Only B fits.", "singled-out"),
         ("B > C > A", "ranked"),
+        ("That means D.", "standing-letter"),
         ("A or B", "left-open"),
         ("", "empty"),
         ("<think>B", "unclosed-reasoning"),
@@ -65,6 +68,38 @@ def test_the_texts_of_the_items_own_options_decide(options, reply, letter):
 )
 def test_the_rule_that_fired_is_named(reply, rule):
     assert extract(reply, OPTIONS).rule == rule
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "All signs speak for D. Soft-tissue edema is present.",
+        "Answer: B\n\nThe haze is diffuse, so this is edema.",
+        "The answer is B. In another case the answer would be C. So the answer would be D.",
+        "\\boxed{B} or \\boxed{C}",
+        "B\n\nC",
+    ],
+)
+def test_readings_that_disagree_give_no_letter(reply):
+    assert extract(reply, OPTIONS).letter is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        (
+            "Answer: B\n\nWhy the other options are wrong:\nA. Normal: no.\nC. Edema is seen: no.",
+            "B",
+        ),
+        ("A. Normal\nB. Mass\n**C. Edema**\nD. Fracture", "C"),
+        ("There is no doubt that this is a mass.", "B"),
+        ("The answer is C. The second most likely option is B.", "C"),
+        ("故选C。若边界清楚,则选B。", "C"),
+        ("A CT would show bone. The finding is therefore:\n\nB. Mass", "B"),
+    ],
+)
+def test_what_is_said_beside_the_answer_does_not_hide_it(reply, letter):
+    assert extract(reply, OPTIONS).letter == letter
 
 
 @given(st.text(max_size=200))
@@ -201,6 +236,17 @@ def test_a_letter_beyond_the_options_is_never_given(count, reply, text):
         (["が", "か"], "か", "B"),
         (["No", "No finding"], "No finding.", "B"),
         (["None of the above", "Mass"], "The answer is none of the above.", "A"),
+        (["Grade 0", "Grade 1"], "The grade is unclear.", None),
+        (["Left lung", "Right lung"], "left", "A"),
+        (["Low-grade glioma", "Meningioma"], "glioma", None),
+        (["Glioma", "No tumor"], "tumor", None),
+        (["Glioma", "No tumor"], "There is no evidence of a tumour.", "B"),
+        (["Pleural effusion", "Pneumonia"], "pleural effusions", "A"),
+        (["Melanocytic nevus", "Melanoma"], "Nevus, melanocytic", "A"),
+        (["1-2 cm", "2-3 cm"], "1 to 2 cm", "A"),
+        (["ACL tear", "No tear"], "Anterior cruciate ligament tear", None),
+        (["Anterior cruciate ligament tear", "No tear"], "ACL tear", "A"),
+        (["Pulmonary embolism", "Pleural effusion"], "PE", None),
     ],
 )
 def test_a_text_may_differ_in_form_but_not_by_likeness(options, reply, letter):
@@ -220,13 +266,14 @@ def test_every_letter_is_read_alike(options, letter):
         "(", "A ", "\\boxed{", "<think>", "{", "option A ", "not ", "答案", "A, ", "<answer>",
         "A is ", "| A ", "**", "~~", "- [ ] ", "the answer to ", "A > ", "only A ", "if ",
         "A: no. ", "\n", "image shows ", "(A) ", "\u274c ", "[answer]", '{"a":', "Edema ",
-        "A. Normal\n", "a, ", "1st: ",
+        "A. Normal\n", "a, ", "1st: ", "although a mass ", "mass (", "the first option ",
+        "B is more ", "是A更", "mass = ",
     ],
 )  # fmt: skip
 def test_a_model_that_loops_does_not_hold_up_scoring(piece):
-    started = time.perf_counter()
+    started = time.process_time()
     extract(piece * (200_000 // len(piece)), OPTIONS)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_a_closing_tag_alone_ends_the_thinking():
