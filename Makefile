@@ -34,9 +34,12 @@ setup: $(VENV)/.dev
 demo: $(VENV)/.run
 	$(BIN)/medrcube demo demo
 
+# Compiled modules are kept, for the many processes that tests start. In the order of their names the
+# files with the longest tests do not come last, when other workers have nothing left to do.
 test: $(VENV)/.dev
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report= $(TESTFLAGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
+		--no-loadscope-reorder --cov --cov-report= $(TESTFLAGS)
 	$(BIN)/python -m coverage report --fail-under 90
 	$(BIN)/python -m coverage report --fail-under 95 \
 		--include 'medrcube/*,sources/contract.py,build/*' --format total

@@ -1,6 +1,7 @@
 """Fixtures that several test folders share."""
 
 import os
+import signal
 from pathlib import Path
 
 import coverage
@@ -16,6 +17,12 @@ settings.load_profile("gate" if "CI" in os.environ else "local")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
 
 
+def pytest_configure():
+    """Hear Ctrl-C: what is started in the background is deaf to it, and so is all it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Trace no test of the whole, and none on real samples, which are not there everywhere."""
@@ -24,7 +31,9 @@ def pytest_runtest_protocol(item):
         return (yield)
     tracing.stop()
     try:
-        return (yield)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # for processes that it starts
+            return (yield)
     finally:
         tracing.start()
 

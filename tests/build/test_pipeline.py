@@ -279,6 +279,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("cases", [1, 9])
 def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(
     run, workspace, toy, raw, write_case, tmp_path, cases

@@ -57,14 +57,13 @@ def state_before(fixture_tree):
 @pytest.fixture(scope="session")
 def four_workers():
     """Four processes that outlive a build: to start them costs more than to build a fixture."""
-    with LocalEngine._pool(4) as pool:
+    with LocalEngine(4).pool() as started:
 
         class Standing(LocalEngine):
             __slots__ = ()
 
-            @staticmethod
-            def _pool(_workers):
-                return contextlib.nullcontext(pool)
+            def pool(self):
+                return contextlib.nullcontext(started)
 
         yield Standing(4)
 

@@ -156,6 +156,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.untraced
 def test_a_kill_at_any_moment_costs_only_what_was_in_flight(public, tmp_path):
     script = tmp_path / "nursery.py"
     script.write_text(NURSERY)

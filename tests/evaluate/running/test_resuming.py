@@ -92,6 +92,7 @@ def by_its_question(completion, problem):
     return behave
 
 
+@pytest.mark.untraced
 def test_kill_9_at_any_moment_loses_only_what_was_under_way(
     write_release, row, tmp_path, server, by_its_question
 ):
