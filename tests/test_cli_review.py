@@ -440,4 +440,5 @@ def test_serve_asks_in_a_terminal_for_the_first_administrator_until_all_will_do(
             assert reply.status == 200
         process.send_signal(signal.SIGINT)
         wait_for("stopped; nothing was lost")
+        assert process.wait(60) == 0
     assert (bench / "review.sqlite3").is_file()

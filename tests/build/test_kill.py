@@ -13,9 +13,9 @@ import pytest
 KILLS = 50
 
 # One process has everything imported and forks every build from itself, so that kills fall into
-# the work of a build and not into the start of Python. A child kills itself at a step of its own, so
-# that no clock has a say in it: at any call or return or, since few of them touch a file, at one
-# that does.
+# the work of a build and not into the start of Python. A child kills itself at a step of its own,
+# so that no clock has a say in it: at any call or return or, since few of them touch a file, at
+# one that does.
 NURSERY = """
 import json, os, random, signal, sys
 from collections import Counter

@@ -216,8 +216,9 @@ def _change(tree, **fields):
 
 
 def _outside(folder, tree):
+    """Every file but those in the tree and the compiled adapter of the source."""
     return {
         path: path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and not path.is_relative_to(tree)
+        if path.is_file() and not path.is_relative_to(tree) and path.suffix != ".pyc"
     }
