@@ -1,4 +1,4 @@
-"""Makes docs/images/report*.png: python tests/evaluate/reporting/shots.py [DEMO].
+"""Makes docs/images/{audit,report*}.png: python tests/evaluate/reporting/shots.py [DEMO].
 
 The release is that of ``medrcube demo``, made anew unless the folder of one is given, so nothing
 in the pictures was ever a patient. ``report.png`` is its page of three baselines; for the others
@@ -110,16 +110,18 @@ def main():
             model = Simulated(run.name, items)
             run_evaluation(benchmark, model, run, conditions=list(Condition))
         write_report(runs, Path(folder) / "many.html", demo / "release")
-        look(Path(folder))
+        look(Path(folder), demo / "release")
 
 
-def look(folder):
+def look(folder, release):
     """Take the pictures."""
     names = ("chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+        page.goto((release / "audit.html").resolve().as_uri())
+        keep(page, "audit.png", "body", 1400)
         page.goto((folder / "baselines.html").as_uri())
         keep(page, "report.png", "#cells", 1170)
         page.goto((folder / "many.html").as_uri())
@@ -144,7 +146,8 @@ def task_with_pictures(page):
 
 def keep(page, name, anchor, height):
     """From the heading on."""
-    top = page.locator(anchor).evaluate("it => it.getBoundingClientRect().top + scrollY") - 18
+    place = page.locator(anchor).evaluate("it => it.getBoundingClientRect().top + scrollY")
+    top = max(0, place - 18)
     path = IMAGES / name
     clip = {"x": 0, "y": top, "width": WIDTH, "height": height}
     page.screenshot(path=path, full_page=True, clip=clip)
