@@ -58,14 +58,11 @@ def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | No
     )
 
 
-def load_readers(data: Path, marks: Path | None = None) -> None:
-    """Load what the data need, as the first job of a worker does; no peer's imports are timed."""
-    if data.is_dir():
-        module_of("series")
-        data = next(data.iterdir())
-    for path in (data, marks):
-        if path is not None:
-            module_of(content_of(path))
+def readers_of(data: Path, marks: Path | None = None) -> tuple[str, ...]:
+    """Readers that the data need, as ``dispatch.module_of`` names them."""
+    series = ("series",) if data.is_dir() else ()
+    files = (next(data.iterdir()) if data.is_dir() else data, marks)
+    return (*series, *(content_of(path) for path in files if path is not None))
 
 
 def render(jobs: Sequence[Job], out: Path, workers: int) -> int:
@@ -88,7 +85,8 @@ def main() -> None:
     parser.add_argument("--marks", type=Path, help="mask of a region to draw")
     given = parser.parse_args()
     _SOURCE.find_hook("read")
-    load_readers(given.data, given.marks)
+    for reader in readers_of(given.data, given.marks):  # no peer's imports are timed either
+        module_of(reader)
     jobs = [job_of(given.data, f"case{k}", given.slices, given.marks) for k in range(given.batch)]
     timing.measure(given, lambda: render(jobs, given.out, given.workers))
 

@@ -75,7 +75,6 @@ def main() -> None:
         "scores": scores,
         "slices": bench.single_slices(),
         "memory": bench.memory(),
-        "pictures_idle": bench.idle(),
         "films": bench.films(),
         "scaling": bench.scaling(),
         "ontologies": bench.ontologies(),
@@ -142,18 +141,17 @@ class Bench:
         return rows
 
     def memory(self) -> list[Mapping[str, Any]]:
-        """What a worker takes for one case, in a process that does the work once."""
+        """What a worker takes for one case."""
         rows = []
         for name, place, marks, volume in CASES:
             _say(f"memory: {name}")
-            options = ("--marks", self.folder / "data" / marks) if marks else ()
-            rows.append({"name": name, "volume": volume, **self._ours(place, *options)})
+            files = (self.folder / "data" / file for file in (place, marks) if file)
+            data, *drawn = files
+            script = (Path(sys.executable), _HERE / "memory.py")
+            rows.append(
+                {"name": name, "volume": volume, **self._json(*script, data, self._out, *drawn)}
+            )
         return rows
-
-    def idle(self) -> int:
-        """Memory of a worker that has loaded no reader but that of pictures."""
-        peak: int = self._json(Path(sys.executable), _HERE / "idle.py")
-        return peak
 
     def films(self) -> list[Mapping[str, Any]]:
         """One film as those of MIMIC-CXR in each of its two editions."""
