@@ -8,34 +8,8 @@ from medrcube.build.questions.ground import ground_of, region_ground
 from medrcube.build.samples import Sample
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State
-from medrcube.sources.card import load_card
 from medrcube.taxonomy import Task
 
-HEAD = """\
-id = "toy"
-title = "Toy"
-homepage = "https://example.org"
-release = "1"
-images = 1
-citation = "c"
-[access]
-mode = "open"
-licence = "CC0-1.0"
-redistribute = true
-steps = ["get it"]
-[[layout]]
-name = "flat"
-expect = { "*.png" = 1 }
-[case]
-anatomy = "Chest"
-modality = "X-ray"
-patient = "known"
-tasks = [
-    "Modality Recognition", "View Recognition", "Imaging Protocols Recognition",
-    "Organ Recognition", "ROI Grounding", "Abnormality Diagnosis", "Disease Diagnosis",
-    "Severity Grading",
-]
-"""
 FINDINGS = """
 [[field]]
 name = "finding"
@@ -67,16 +41,6 @@ absence = "reader"
 group = "brain tumor class"
 values = { g = "glioma", m = "meningioma" }
 """
-
-
-@pytest.fixture
-def card(tmp_path):
-    def make(*parts):
-        path = tmp_path / "card.toml"
-        path.write_text(HEAD + "".join(parts), encoding="utf-8")
-        return load_card(path)
-
-    return make
 
 
 def case(*labels, regions=(), **changes):

@@ -7,29 +7,8 @@ import pytest
 from medrcube.build.questions.ground import ground_of
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, State
-from medrcube.sources.card import load_card
 
-CARD = """\
-id = "toy"
-title = "Toy"
-homepage = "https://example.org"
-release = "1"
-images = 1
-citation = "c"
-[access]
-mode = "open"
-licence = "CC0-1.0"
-redistribute = true
-steps = ["get it"]
-[[layout]]
-name = "flat"
-expect = { "*.png" = 1 }
-[case]
-anatomy = "Chest"
-modality = "X-ray"
-patient = "known"
-tasks = ["Abnormality Diagnosis", "Disease Diagnosis"]
-
+FIELDS = """
 [[field]]
 name = "finding"
 kind = "finding"
@@ -54,13 +33,6 @@ NORMAL = ("finding", "none", PRESENT)
 
 
 @pytest.fixture
-def card(tmp_path):
-    path = tmp_path / "card.toml"
-    path.write_text(CARD, encoding="utf-8")
-    return load_card(path)
-
-
-@pytest.fixture
 def ground(card):
     """What labels and boxes say: ``ground((field, value, state), .., boxes=[value, ..])``."""
 
@@ -79,7 +51,7 @@ def ground(card):
                 for value in boxes
             ),
         )
-        found = ground_of(card, case, load_terms())
+        found = ground_of(card(FIELDS), case, load_terms())
         assert found.unknown.isdisjoint({*found.present, *found.absent})
         return found
 
