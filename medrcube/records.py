@@ -25,6 +25,7 @@ from medrcube.taxonomy import Anatomy, Modality
 
 __all__ = [
     "Absence",
+    "Basis",
     "Case",
     "Consensus",
     "FactKind",
@@ -43,6 +44,7 @@ __all__ = [
     "Shape",
     "Skip",
     "State",
+    "Visible",
 ]
 
 
@@ -90,6 +92,25 @@ class Grade(StrEnum):
     A = "A"
     B = "B"
     C = "C"
+
+
+class Basis(StrEnum):
+    """What the truth of a field rests on."""
+
+    IMAGE = "image"
+    STUDY = "study"
+    LABORATORY = "laboratory"
+    HISTOLOGY = "histology"
+    FOLLOW_UP = "follow-up"
+    RECORD = "record"
+
+
+class Visible(IntEnum):
+    """Whether a competent reader of the one picture shown could know a fact; more is better."""
+
+    NO = 0
+    PARTLY = 1
+    YES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,11 @@ class TomlTable:
             self.fail(key, f"a string of the form {pattern}", value)
         return value
 
+    def has(self, key: str) -> bool:
+        """Whether the key is given; it counts as known from here on."""
+        self._asked.append(key)
+        return key in self._data
+
     def integer(self, key: str, *, default: int = _MISSING) -> int:
         """A whole number, zero or more."""
         value = self._get(key, default)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.errors import CardError
-from medrcube.records import Absence, FactKind, Grade, Scope
+from medrcube.records import Scope
 from medrcube.sources.adoption import Adoption, adoption
+from medrcube.sources.fields import Field, parse_field
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
@@ -63,67 +64,6 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
-    """A range ``[low, high)`` of a numeric raw value and its concept; empty when not used."""
-
-    low: float
-    high: float
-    concept: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """One kind of statement that a source makes.
-
-    Attributes:
-        name: name that labels and regions refer to.
-        kind: what kind of fact it is.
-        scope: what the fact is about.
-        absence: what silence about a value means.
-        stated: grade of an explicit "absent".
-        whole: whether, where a value is marked on a picture, all of it is marked. True of a field
-            whose silence means absence; a silent field says so itself.
-        group: exclusive group of the relation table, whose members are the options.
-        values: raw value -> concept; an empty concept marks a known value that is not used. In
-            the file, ``same`` lists raw values that are concepts themselves.
-        bands: ranges of a numeric raw value.
-        constant: concept that holds for every case.
-    """
-
-    name: str
-    kind: FactKind
-    scope: Scope
-    absence: Absence
-    stated: Grade
-    whole: bool
-    group: str | None
-    values: Mapping[str, str]
-    bands: tuple[Band, ...]
-    constant: str | None
-
-    def concept(self, raw: str) -> str | None:
-        """Concept of a raw value; ``None`` when the card marks the value as unused.
-
-        Raises:
-            KeyError: the card does not know the value.
-        """
-        if self.bands:
-            number = float(raw)
-            for band in self.bands:
-                if band.low <= number < band.high:
-                    return band.concept or None
-            raise KeyError(raw)
-        return self.values[raw] or None
-
-    def concepts(self) -> tuple[str, ...]:
-        """All concepts that the field can state, in card order, without repeats."""
-        named = [*self.values.values(), *(band.concept for band in self.bands)]
-        if self.constant:
-            named.append(self.constant)
-        return tuple(dict.fromkeys(name for name in named if name))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PixelPolicy:
     """How stored values become a picture.
 
@@ -158,13 +98,16 @@ class Quirk:
     Attributes:
         keys: globs of case keys; empty when the note concerns the whole source.
         action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
-            asks no high-level question; ``note`` only informs.
+            asks no high-level question; ``unseen`` says that the pictures do not show what
+            ``fields`` state; ``note`` only informs.
+        fields: fields of the card that ``unseen`` is about.
         reason: why, for people.
         evidence: URL or card section that shows it.
     """
 
     keys: tuple[str, ...]
     action: str
+    fields: tuple[str, ...] = ()
     reason: str
     evidence: str
 
@@ -252,7 +195,8 @@ def load_card(path: Path) -> Card:
 
 def _card(table: TomlTable, fingerprint: str) -> Card:
     case = table.table("case")
-    fields = [_field(entry) for entry in table.tables("field")]
+    fields = [parse_field(entry) for entry in table.tables("field")]
+    names = [entry.name for entry in fields]
     card = Card(
         id=table.text("id", pattern=r"[a-z0-9][a-z0-9-]*"),
         title=table.text("title"),
@@ -271,13 +215,13 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
-        quirks=tuple(_quirk(entry) for entry in table.tables("quirk")),
+        quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
         adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
         fingerprint=fingerprint,
     )
     table.unique("layout", [layout.name for layout in card.layouts])
-    table.unique("field", [entry.name for entry in fields])
+    table.unique("field", names)
     return card
 
 
@@ -296,36 +240,6 @@ def _layout(table: TomlTable) -> Layout:
         expect=table.counts("expect"),
         optional=table.texts("optional", default=()),
         ignore=table.mapping("ignore", default={}),
-    )
-
-
-def _field(table: TomlTable) -> Field:
-    bands = tuple(
-        Band(
-            low=entry.number("from"),
-            high=entry.number("to"),
-            concept=entry.text("concept", empty=True),
-        )
-        for entry in table.tables("bands")
-    )
-    same = {value: value for value in table.texts("same", default=())}
-    values = {**same, **table.mapping("values", default={})}
-    constant = table.text("constant", default="") or None
-    if sum(map(bool, (values, bands, constant))) != 1:
-        expected = "exactly one of values (or same), bands or constant"
-        table.fail("values", expected, "none or several")
-    absence = table.choice("absence", Absence)
-    return Field(
-        name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
-        kind=table.choice("kind", FactKind),
-        scope=table.choice("scope", Scope, default=Scope.IMAGE),
-        absence=absence,
-        stated=table.choice("stated", Grade, default=Grade.A),
-        whole=table.flag("whole", default=absence is not Absence.SILENT),
-        group=table.text("group", default="") or None,
-        values=values,
-        bands=bands,
-        constant=constant,
     )
 
 
@@ -357,10 +271,20 @@ def _pixels(table: TomlTable) -> PixelPolicy:
     )
 
 
-def _quirk(table: TomlTable) -> Quirk:
+def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
+    action = table.text("action", choices=("drop", "undiagnosed", "unseen", "note"))
+    fields = table.texts("fields", default=())
+    if action == "unseen" and not fields:
+        table.fail("fields", "the fields that the pictures do not show", fields)
+    if fields and action != "unseen":
+        table.fail("fields", "no fields, which only the action 'unseen' has", fields)
+    for name in fields:
+        if name not in known:
+            table.fail("fields", f"names of [[field]] tables ({', '.join(known)})", name)
     return Quirk(
         keys=table.texts("keys", default=()),
-        action=table.text("action", choices=("drop", "undiagnosed", "note")),
+        action=action,
+        fields=fields,
         reason=table.text("reason"),
         evidence=table.text("evidence"),
     )

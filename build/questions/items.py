@@ -79,6 +79,9 @@ class Item:
         seed: seed of the draw.
         difficulty: that of its hardest wrong option, since all must be ruled out; empty for
             boxes.
+        visible: whether a reader of the picture could know the answer: ``yes``, ``partly`` or
+            ``no``.
+        block: id of the block of items it was drawn in; empty for none.
     """
 
     id: str
@@ -103,6 +106,8 @@ class Item:
     warnings: tuple[str, ...]
     seed: int
     difficulty: str = ""
+    visible: str = "yes"
+    block: str = ""
 
 
 _LISTS = ("options", "warnings")

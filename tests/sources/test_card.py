@@ -1,7 +1,7 @@
 import pytest
 
 from medrcube.errors import CardError
-from medrcube.records import Absence, FactKind, Scope
+from medrcube.records import Absence, Basis, FactKind, Scope, Visible
 from medrcube.sources.card import load_card
 
 FIELD = """
@@ -44,6 +44,61 @@ def test_values_that_are_concepts_need_no_map(card_file, toy_card):
     field = load_card(card_file(toy_card + text)).fields["finding"]
     assert field.concept("Pneumonia") == "Pneumonia"
     assert field.concepts() == ("Pneumonia", "Edema")
+
+
+def test_a_field_says_what_its_truth_rests_on_who_sees_it_and_why(card_file, toy_card):
+    reasons = """basis = "laboratory"
+visible = "partly"
+[field.reasons]
+basis = { reason = "A swab decided.", evidence = "https://example.org/swab" }
+visible = { reason = "Some films are normal.", evidence = "Radiology 2020;295:715" }
+"""
+    field = load_card(card_file(toy_card + FIELD + reasons)).fields["finding"]
+    assert (field.basis, field.visible) == (Basis.LABORATORY, Visible.PARTLY)
+    assert field.reasons["basis"].reason == "A swab decided."
+    assert field.reasons["visible"].evidence == "Radiology 2020;295:715"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('basis = "biopsy"', "'field\\[0\\].basis': expected one of image, study, laboratory"),
+        ('visible = "maybe"', "'field\\[0\\].visible': expected one of no, partly, yes"),
+        ('reasons.basis = { reason = "So." }', "'field\\[0\\].reasons.basis.evidence' is missing"),
+        ('reasons.visibel = { reason = "So." }', "unknown key 'field\\[0\\].reasons.visibel'"),
+    ],
+)
+def test_a_reason_without_a_source_is_refused(card_file, toy_card, line, says):
+    with pytest.raises(CardError, match=says):
+        load_card(card_file(toy_card + FIELD + line))
+
+
+QUIRK = """
+[[quirk]]
+keys = ["case-7"]
+action = "unseen"
+fields = ["finding"]
+reason = "The slice misses the lesion."
+evidence = "https://example.org"
+"""
+
+
+def test_a_quirk_names_the_fields_that_its_pictures_do_not_show(card_file, toy_card):
+    (quirk,) = load_card(card_file(toy_card + FIELD + QUIRK)).quirks
+    assert (quirk.action, quirk.fields) == ("unseen", ("finding",))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('["finding"]', "[]", "expected the fields that the pictures do not show"),
+        ('["finding"]', '["findings"]', r"expected names of \[\[field\]\] tables \(finding\)"),
+        ('"unseen"', '"note"', "only the action 'unseen' has"),
+    ],
+)
+def test_a_quirk_that_hides_no_known_field_is_refused(card_file, toy_card, old, new, says):
+    with pytest.raises(CardError, match=says):
+        load_card(card_file(toy_card + FIELD + QUIRK.replace(old, new)))
 
 
 def test_bands_are_closed_below_and_open_above(card_file, toy_card):

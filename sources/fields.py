@@ -1,0 +1,134 @@
+"""``[[field]]`` of a card: what a source states, what its truth rests on, who could see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from medrcube.records import Absence, Basis, FactKind, Grade, Scope, Visible
+from medrcube.toml_table import TomlTable
+
+REASONED = ("basis", "visible", "absence", "stated")
+"""Keys of a field that a reason with its source can stand behind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a field is as the card says.
+
+    Attributes:
+        reason: one sentence for people.
+        evidence: URL, DOI or title of the publication or page that shows it.
+    """
+
+    reason: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A range ``[low, high)`` of a numeric raw value and its concept; empty when not used."""
+
+    low: float
+    high: float
+    concept: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One kind of statement that a source makes.
+
+    Attributes:
+        name: name that labels and regions refer to.
+        kind: what kind of fact it is.
+        scope: what the fact is about.
+        absence: what silence about a value means.
+        stated: grade of an explicit "absent".
+        basis: what the truth of the field rests on.
+        visible: whether a competent reader of the one picture shown could know it.
+        reasons: why ``basis``, ``visible``, ``absence`` and ``stated`` are as they are.
+        whole: whether, where a value is marked on a picture, all of it is marked. True of a field
+            whose silence means absence; a silent field says so itself.
+        group: exclusive group of the relation table, whose members are the options.
+        values: raw value -> concept; an empty concept marks a known value that is not used. In
+            the file, ``same`` lists raw values that are concepts themselves.
+        bands: ranges of a numeric raw value.
+        constant: concept that holds for every case.
+    """
+
+    name: str
+    kind: FactKind
+    scope: Scope
+    absence: Absence
+    stated: Grade
+    whole: bool
+    group: str | None
+    values: Mapping[str, str]
+    bands: tuple[Band, ...]
+    constant: str | None
+    basis: Basis | None
+    visible: Visible
+    reasons: Mapping[str, Reason]
+
+    def concept(self, raw: str) -> str | None:
+        """Concept of a raw value; ``None`` when the card marks the value as unused.
+
+        Raises:
+            KeyError: the card does not know the value.
+        """
+        if self.bands:
+            number = float(raw)
+            for band in self.bands:
+                if band.low <= number < band.high:
+                    return band.concept or None
+            raise KeyError(raw)
+        return self.values[raw] or None
+
+    def concepts(self) -> tuple[str, ...]:
+        """All concepts that the field can state, in card order, without repeats."""
+        named = [*self.values.values(), *(band.concept for band in self.bands)]
+        if self.constant:
+            named.append(self.constant)
+        return tuple(dict.fromkeys(name for name in named if name))
+
+
+def parse_field(table: TomlTable) -> Field:
+    """Read one ``[[field]]``; errors name the key and what was expected there."""
+    bands = tuple(
+        Band(
+            low=entry.number("from"),
+            high=entry.number("to"),
+            concept=entry.text("concept", empty=True),
+        )
+        for entry in table.tables("bands")
+    )
+    same = {value: value for value in table.texts("same", default=())}
+    values = {**same, **table.mapping("values", default={})}
+    constant = table.text("constant", default="") or None
+    if sum(map(bool, (values, bands, constant))) != 1:
+        expected = "exactly one of values (or same), bands or constant"
+        table.fail("values", expected, "none or several")
+    absence = table.choice("absence", Absence)
+    return Field(
+        name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
+        kind=table.choice("kind", FactKind),
+        scope=table.choice("scope", Scope, default=Scope.IMAGE),
+        absence=absence,
+        stated=table.choice("stated", Grade, default=Grade.A),
+        whole=table.flag("whole", default=absence is not Absence.SILENT),
+        group=table.text("group", default="") or None,
+        values=values,
+        bands=bands,
+        constant=constant,
+        basis=table.choice("basis", Basis) if table.has("basis") else None,
+        visible=table.choice("visible", Visible, default=Visible.YES),
+        reasons=_reasons(table.table("reasons", optional=True)),
+    )
+
+
+def _reasons(table: TomlTable) -> Mapping[str, Reason]:
+    given = {key: table.table(key) for key in REASONED if table.has(key)}
+    return {
+        key: Reason(reason=entry.text("reason"), evidence=entry.text("evidence"))
+        for key, entry in given.items()
+    }
