@@ -32,7 +32,8 @@ from typing import Any
 
 from medrcube.errors import CardError, SourceError
 from medrcube.records import Case, Label, Region, Skip
-from medrcube.sources.card import Card, Field, Quirk, load_card
+from medrcube.sources.card import Card, Quirk, load_card
+from medrcube.sources.fields import Field
 
 
 @dataclass(frozen=True, slots=True)

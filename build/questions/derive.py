@@ -19,8 +19,9 @@ from medrcube.ontologies.safety import Ground, Mark
 from medrcube.ontologies.terms import Terms, load_terms
 from medrcube.ontologies.words import is_composite, is_rest_class
 from medrcube.records import Case, FactKind, Grade, Scope, State
-from medrcube.sources.card import Card, Field
+from medrcube.sources.card import Card
 from medrcube.sources.contract import concept_of, quirk_of
+from medrcube.sources.fields import Field
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
 MODALITY_CONCEPTS = {

@@ -8,8 +8,9 @@ from dataclasses import replace
 from medrcube.ontologies.safety import Ground, Mark
 from medrcube.ontologies.terms import DEVICE, NORMALITY, Terms
 from medrcube.records import Absence, Case, FactKind, Grade, Label, Rectangle, Region, State
-from medrcube.sources.card import Card, Field
+from medrcube.sources.card import Card
 from medrcube.sources.contract import concept_of, field_of
+from medrcube.sources.fields import Field
 
 SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Grade.C}
 """Grade of "not mentioned" by the promise that the card makes for the field."""
