@@ -2,8 +2,10 @@
 
 ``implies`` points from the special to the general, ``same as`` joins two names of one finding,
 ``excludes`` says that both cannot be true of one thing, ``overlaps`` and ``suggests`` say that
-both may well be. The first table is common radiology knowledge around the CheXpert label tree
-(arXiv 1901.07031); no clinician has checked it yet.
+both may well be, and ``accompanies`` that they often occur in one patient without being confused:
+silence about the one beside the other proves nothing. The first table is common radiology
+knowledge around the CheXpert label tree (arXiv 1901.07031), and co-occurrence counted in the
+tables of NIH ChestX-ray14 and PadChest; no clinician has checked it yet.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from itertools import combinations
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
 
 COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
-KINDS = ("implies", "suggests", "overlaps", "excludes", "same as")
+KINDS = ("implies", "suggests", "overlaps", "accompanies", "excludes", "same as")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +62,9 @@ class Relations:
         self._scales = dict(scales or {})
         self._synonyms = _synonyms(rows, terms)
         self._closure = _closures(rows, self._synonyms)
-        self._excluded = _excluded(rows, self._synonyms)
-        self._alike = _alike(rows, self._synonyms)
+        self._excluded = _pairs(rows, self._synonyms, "excludes")
+        self._alike = _pairs(rows, self._synonyms, "overlaps", "suggests")
+        self._accompanied = _pairs(rows, self._synonyms, "accompanies")
         self._may = _may_be_true(self._alike, self._closure)
         self._groups = _exclusive_groups(rows)
         self._group_sets = {group: frozenset(names) for group, names in self._groups.items()}
@@ -123,6 +126,13 @@ class Relations:
             b in self._alike.get(a, ()) and not (a in shared and b in shared)
             for a in above_a
             for b in above_b
+        )
+
+    def accompanies(self, label_a: str, label_b: str) -> bool:
+        """Whether the two often occur together; the special inherits it from the general."""
+        above_a, above_b = self.closure(label_a), self.closure(label_b)
+        return any(
+            b in self._accompanied.get(a, ()) for a in above_a - above_b for b in above_b - above_a
         )
 
     def groups(self) -> tuple[str, ...]:
@@ -239,24 +249,17 @@ def _closures(
     return closures
 
 
-def _excluded(
-    rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]]
+def _pairs(
+    rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]], *kinds: str
 ) -> dict[str, set[str]]:
+    """Unordered pairs as the rows of these kinds state them, synonyms included."""
     pairs: dict[str, set[str]] = {}
     for row in rows:
-        if row.relation == "excludes":
-            _join(pairs, row, synonyms)
-    return pairs
-
-
-def _alike(
-    rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]]
-) -> dict[str, set[str]]:
-    """Look-alike pairs as the rows state them."""
-    pairs: dict[str, set[str]] = {}
-    for row in rows:
-        if row.relation in ("overlaps", "suggests"):
-            _join(pairs, row, synonyms)
+        if row.relation in kinds:
+            for a in synonyms.get(row.label_a, (row.label_a,)):
+                for b in synonyms.get(row.label_b, (row.label_b,)):
+                    pairs.setdefault(a, set()).add(b)
+                    pairs.setdefault(b, set()).add(a)
     return pairs
 
 
@@ -269,15 +272,6 @@ def _may_be_true(
         near = {it for general in closures.get(label, (label,)) for it in alike.get(general, ())}
         may[label] = frozenset().union(*(closures.get(it, frozenset({it})) for it in near))
     return may
-
-
-def _join(
-    pairs: dict[str, set[str]], row: Relation, synonyms: Mapping[str, frozenset[str]]
-) -> None:
-    for a in synonyms.get(row.label_a, (row.label_a,)):
-        for b in synonyms.get(row.label_b, (row.label_b,)):
-            pairs.setdefault(a, set()).add(b)
-            pairs.setdefault(b, set()).add(a)
 
 
 def _exclusive_groups(rows: tuple[Relation, ...]) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,8 @@ a candidate is allowed only when its falsity can be derived. The conditions:
 is true, 5 evidence of absence, 6 level of that evidence, 7 other readers, 8 visible, 9 words,
 10 among the options, 11 "no finding", 12 exactly one option is true.
 
+Condition 5 takes silence (grade C) for no evidence where the relation table says that candidate and
+truth often occur together.
 They are stricter than needed in one way: what is unknown counts as true in conditions 1 to 4.
 Conditions 1, 2, 3, 9 and 10 ask the relation table and the user's ontologies; an entailment that
 either knows refuses a candidate, and none ever allows one.
@@ -208,7 +210,7 @@ def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[in
             ),
         ),
     )
-    yield 5, _evidence_reason(_grade(candidate, request, rules), rules)
+    yield 5, _evidence_reason(candidate, request, rules)
     yield 6, "" if exclusive or mark is None or mark.scope >= request.scope else "level"
     yield 7, ""
     yield 8, _unseen(candidate, request, rules)
@@ -247,10 +249,17 @@ def _grade(candidate: str, request: Request, rules: Rules) -> Grade | None:
     return min(grades, default=None)
 
 
-def _evidence_reason(grade: Grade | None, rules: Rules) -> str:
+def _evidence_reason(candidate: str, request: Request, rules: Rules) -> str:
+    grade = _grade(candidate, request, rules)
     if grade is None:
         return "no-evidence"
-    return "" if grade <= rules.evidence else f"evidence-{grade}"
+    if grade > rules.evidence:
+        return f"evidence-{grade}"
+    if grade is Grade.C and any(
+        rules.relations.accompanies(candidate, label) for label in request.ground.present
+    ):
+        return "accompanies"
+    return ""
 
 
 def _evidence_accepted(mark: Mark | None, rules: Rules) -> bool:

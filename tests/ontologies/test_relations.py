@@ -72,6 +72,15 @@ def test_look_alikes_are_symmetric_and_inherited(relations):
     assert not relations.alike("Cardiomegaly", "Pneumothorax")
 
 
+def test_company_is_symmetric_inherited_by_the_special_and_no_likeness():
+    relations = make(("a", "accompanies", "b"), ("z", "implies", "a"), ("b", "implies", "c"))
+    assert relations.accompanies("a", "b")
+    assert relations.accompanies("b", "z")
+    assert not relations.accompanies("z", "a")
+    assert not relations.accompanies("a", "c")
+    assert not relations.alike("a", "b")
+
+
 @pytest.mark.parametrize("relation", ["suggests", "overlaps"])
 def test_a_look_alike_brings_what_it_implies(relation):
     relations = make(("a", relation, "b"), ("b", "implies", "c"), ("z", "implies", "a"))

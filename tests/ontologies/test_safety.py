@@ -58,6 +58,31 @@ def test_silence_counts_only_when_asked_for():
 
 
 @pytest.mark.parametrize(
+    ("candidate", "key"),
+    [("Atelectasis", "Mass"), ("Edema", "Cardiomegaly"), ("Pneumothorax", "Rib fracture")],
+)
+def test_silence_about_what_often_accompanies_the_key_is_no_evidence(candidate, key):
+    lenient = Rules(evidence=Grade.C)
+    silent = ask(candidate, key, ground([key], [candidate], grade=Grade.C), rules=lenient)
+    assert (silent.allowed, silent.reason) == (False, "accompanies")
+    assert ask(candidate, key, ground([key], [candidate], grade=Grade.B), rules=lenient).allowed
+
+
+@pytest.mark.parametrize(
+    ("candidate", "key"),
+    [
+        ("Mass", "hilar enlargement"),
+        ("Mass", "adenopathy"),
+        ("Mass", "goiter"),
+        ("hilar enlargement", "pulmonary hypertension"),
+    ],
+)
+def test_what_readers_take_for_the_key_is_refused(candidate, key):
+    facts = ground([key], [candidate], grade=Grade.B)
+    assert ask(candidate, key, facts).reason == "look-alike"
+
+
+@pytest.mark.parametrize(
     ("candidate", "reason"),
     [("Pleural Effusion", "identity"), ("Effusion", "identity"), ("Lung Opacity", "implied")],
 )

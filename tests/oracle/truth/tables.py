@@ -104,6 +104,8 @@ def read_tables():
                 edges[other].add(one)
             case "overlaps" | "suggests":
                 alike.add(pair)
+            case "accompanies":
+                continue  # weighs silence, which is no evidence here
             case "excludes":
                 rivals[pair].add(row["group"])
                 members[row["group"]] |= pair
