@@ -303,6 +303,7 @@ def _compose(
         proposed.relations,
         options=settings.options,
         evidence=settings.evidence,
+        least_visible=settings.least_visible,
         seed=settings.seed,
         sources=proposed.sources,
         knowledge=knowledge,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from medrcube.endpoints import OFFICIAL_URL, checked_url
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.records import Grade
+from medrcube.records import Grade, Visible
 from medrcube.toml_table import TomlTable
 
 CONFIG = "medrcube.toml"
@@ -28,6 +28,8 @@ seed = 0                 # decides every drawing of lots; the same seed gives th
 options = 4              # options of an item, as far as enough are safe
 evidence = "B"           # weakest evidence that a wrong option is wrong: A read as absent,
                          # B implied absent, C only not mentioned (not recommended)
+least_visible = "partly" # how far a reader of the picture must be able to know the answer: yes,
+                         # partly, or no for what only a laboratory or the chart tells
 difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed takes any
 items_per_cell = 100     # at most so many items for each source and task; 0 means all
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
@@ -63,6 +65,7 @@ class BuildSettings:
     seed: int = 0
     options: int = 4
     evidence: Grade = Grade.B
+    least_visible: Visible = Visible.PARTLY
     difficulty: Wanted = Wanted.MIXED
     items_per_cell: int = 100
     profile: str = ""
@@ -222,6 +225,7 @@ def _settings(table: TomlTable, root: Path) -> BuildSettings:
         seed=table.integer("seed", default=default.seed),
         options=table.integer("options", default=default.options),
         evidence=table.choice("evidence", Grade, default=default.evidence),
+        least_visible=table.choice("least_visible", Visible, default=default.least_visible),
         difficulty=table.choice("difficulty", Wanted, default=default.difficulty),
         items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
         profile=str((root / profile).resolve()) if profile.endswith(".toml") else profile,

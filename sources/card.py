@@ -12,6 +12,7 @@ import json
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from medrcube.errors import CardError
@@ -110,6 +111,10 @@ class Quirk:
     fields: tuple[str, ...] = ()
     reason: str
     evidence: str
+
+    def names(self, key: str) -> bool:
+        """Whether its globs name the case."""
+        return any(fnmatchcase(key, glob) for glob in self.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -107,7 +106,7 @@ def load_source(folder: Path) -> Source:
 def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
     """The first quirk of that action whose globs name the case."""
     for quirk in card.quirks:
-        if quirk.action == action and any(fnmatchcase(key, glob) for glob in quirk.keys):
+        if quirk.action == action and quirk.names(key):
             return quirk
     return None
 

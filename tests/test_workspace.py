@@ -40,6 +40,7 @@ def test_a_folder_without_configuration_says_how_to_make_one(tmp_path):
     [
         ("[build]\nsed = 1", "unknown key 'build.sed'; did you mean 'seed'"),
         ("[build]\noptions = 5", "'build.options': expected 2, 3 or 4"),
+        ('[build]\nleast_visible = "maybe"', "expected one of no, partly, yes"),
         ('[build]\nevidence = "D"', "'build.evidence': expected one of A, B, C"),
         ("[build]\nquarantine_gate = 2.0", "expected a share between 0 and 1"),
         ("[sources]\nbusi = 3", "'sources': expected a table of strings"),

@@ -26,7 +26,7 @@ from medrcube.ontologies.knowledge import Knowledge, Silent
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.safety import Rules
 from medrcube.ontologies.terms import Terms
-from medrcube.records import Grade
+from medrcube.records import Grade, Visible
 
 __all__ = ["Composed", "compose", "place_keys", "request_of"]
 
@@ -50,6 +50,7 @@ def compose(
     *,
     options: int = 4,
     evidence: Grade | str = Grade.B,
+    least_visible: Visible = Visible.PARTLY,
     seed: int = 0,
     sources: Sequence[CandidateSource] = SOURCES,
     knowledge: Knowledge = Silent(),  # noqa: B008 -- frozen and without state
@@ -66,6 +67,7 @@ def compose(
         relations: relation table.
         options: most options of an item, the key included; at least two.
         evidence: weakest evidence of absence that is accepted; C must be asked for.
+        least_visible: how far a reader of the picture must be able to know the answer.
         seed: decides all drawing of lots.
         sources: where wrong options come from, in order of trust.
         knowledge: what the user's ontologies say; nothing without an index.
@@ -81,7 +83,7 @@ def compose(
     if options < 2:
         raise ValueError(f"options={options}: an item needs at least two")
     rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge)
-    prepared = prepare(queries, rules, sources, seed)
+    prepared = prepare(queries, rules, sources, seed, least_visible=least_visible)
     writer = Writer(rules, seed=seed, words=words or {})
 
     def write(ready: Sequence[Ready]) -> _Batch:

@@ -18,7 +18,7 @@ from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.safety import Ground, Mark
 from medrcube.ontologies.terms import Terms, load_terms
 from medrcube.ontologies.words import is_composite, is_rest_class
-from medrcube.records import Case, FactKind, Grade, Scope, State
+from medrcube.records import Case, FactKind, Grade, Scope, State, Visible
 from medrcube.sources.card import Card
 from medrcube.sources.contract import concept_of, quirk_of
 from medrcube.sources.fields import Field
@@ -48,6 +48,8 @@ class Query:
         pool: concepts of the source's label table that may be options.
         grade: evidence that the answer is the only right one beyond the options' own: for
             boxes, that no other place shows the concept.
+        visible: whether a reader of the picture could know it; ``ready`` holds that against what
+            the workspace asks for.
         barred: reason why this must not be asked; empty when it may.
     """
 
@@ -60,6 +62,7 @@ class Query:
     group: str | None = None
     pool: tuple[str, ...] = ()
     grade: Grade = Grade.A
+    visible: Visible = Visible.YES
     barred: str = ""
 
 
@@ -210,6 +213,7 @@ def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
                 ground=facts.ground,
                 group=group,
                 pool=pool if group is None else (),
+                visible=visible_of(facts.card, facts.case, field),
                 barred=_bar(facts, sample, rule.task, field),
             )
 
@@ -237,6 +241,7 @@ def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
         group=None if boxes else field.group,
         pool=() if boxes or field.group else tuple(dict.fromkeys(structures)),
         grade=_only_one(field) if boxes else Grade.A,
+        visible=visible_of(facts.card, facts.case, field),
         barred=_bar(facts, sample, rule.task, field)
         or _bar_region(facts.card, sample, boxes=boxes),
     )
@@ -270,6 +275,13 @@ def _keys(facts: _Facts, field: Field, group: str | None) -> list[str]:
 def _vague(terms: Terms, name: str) -> bool:
     words = (terms[name].name, name)
     return any(is_rest_class(text) or is_composite(text) for text in words)
+
+
+def visible_of(card: Card, case: Case, field: Field) -> Visible:
+    """Whether a reader of the case's pictures could know what a field states of it."""
+    unseen = (quirk for quirk in card.quirks if quirk.action == "unseen")
+    hidden = any(field.name in quirk.fields and quirk.names(case.key) for quirk in unseen)
+    return Visible.NO if hidden else field.visible
 
 
 def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:

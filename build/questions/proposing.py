@@ -188,10 +188,11 @@ class _Tally:
 
 def _short(queries: Sequence[Query], rules: Rules, settings: BuildSettings) -> list[Query]:
     """Questions for which the other routes have fewer safe options than wanted."""
-    asked = [query for query in queries if query.task is TASK]
+    least = settings.least_visible
+    asked = [it for it in queries if it.task is TASK and it.visible >= least]
     enough: dict[int, bool] = {}
     filled: set[str] = set()
-    for one in prepare(asked, rules, SOURCES, settings.seed).ready:
+    for one in prepare(asked, rules, SOURCES, settings.seed, least_visible=least).ready:
         if one.against is None:
             continue
         number = one.against.number

@@ -16,7 +16,11 @@ from medrcube.build.questions.wording import context
 from medrcube.ontologies.distractors import CandidateSource, Pool, allowed, tie
 from medrcube.ontologies.safety import Ground, Mark, Request, Rules, judge_key
 from medrcube.ontologies.words import normalise
+from medrcube.records import Visible
 from medrcube.taxonomy import Task
+
+NOT_VISIBLE = "not-visible"
+"""Reason of a question that the picture shown cannot answer well enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +77,16 @@ class Prepared:
 
 
 def prepare(
-    queries: Iterable[Query], rules: Rules, sources: Sequence[CandidateSource], seed: int
+    queries: Iterable[Query],
+    rules: Rules,
+    sources: Sequence[CandidateSource],
+    seed: int,
+    *,
+    least_visible: Visible = Visible.PARTLY,
 ) -> Prepared:
     """Judge every query once; the result does not depend on their order.
+
+    What a reader of the picture could not know by ``least_visible`` is counted, not asked.
 
     Raises:
         TermError: a query names a concept or group that is in no table.
@@ -87,6 +98,9 @@ def prepare(
     dropped: Counter[str] = Counter()
     for lot, identity in ordered:
         query = unique[identity]
+        if query.visible < least_visible and not query.barred:
+            dropped[f"{query.task.value}: {NOT_VISIBLE}"] += 1
+            continue
         found = judge.boxes(query) if query.task is Task.ROI_GROUNDING else judge.concepts(query)
         if isinstance(found, str):
             dropped[f"{query.task.value}: {found}"] += 1

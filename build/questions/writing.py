@@ -202,6 +202,7 @@ class Writer:
             warnings=tuple(dict.fromkeys(flaw.rule for flaw in flaws)),
             seed=self._seed,
             difficulty=level.value if level else "",
+            visible=query.visible.name.lower(),
         )
 
     def _word(

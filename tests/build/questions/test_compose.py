@@ -16,7 +16,7 @@ from medrcube.ontologies.knowledge import Name, Silent
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.safety import Ground, Mark
 from medrcube.ontologies.terms import TermError, Terms, load_terms
-from medrcube.records import Grade, Scope
+from medrcube.records import Grade, Scope, Visible
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -103,6 +103,24 @@ def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
     assert all({1, 5, 10, 12} <= set(option.passed) for option in wrong)
     assert (item.state, item.grade, item.concept) == ("unreviewed", "A", "Pneumothorax")
     assert item.question.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("least", "seen", "asked"),
+    [
+        ({}, Visible.PARTLY, True),
+        ({}, Visible.NO, False),
+        ({"least_visible": Visible.NO}, Visible.NO, True),
+        ({"least_visible": Visible.YES}, Visible.PARTLY, False),
+    ],
+)
+@pytest.mark.parametrize("marked", [False, True])
+def test_what_a_reader_could_not_know_is_counted_and_not_asked(least, seen, asked, marked):
+    plain = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS, visible=seen)
+    one = boxes(visible=seen) if marked else plain
+    made = run([one], **least)
+    assert [item.visible for item in made.items] == [seen.name.lower()] * asked
+    assert made.dropped == ({} if asked else {f"{one.task.value}: not-visible": 1})
 
 
 def test_the_grade_of_an_item_is_that_of_its_weakest_option():

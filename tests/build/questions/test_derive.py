@@ -7,7 +7,7 @@ from medrcube.build.questions.derive import derive
 from medrcube.build.questions.ground import ground_of, region_ground
 from medrcube.build.samples import Sample
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State
+from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State, Visible
 from medrcube.taxonomy import Task
 
 FINDINGS = """
@@ -288,3 +288,30 @@ def test_the_card_says_how_large_a_region_must_be(card):
     large = sample(**{**BOXES, "area": 0.0025})
     facts = case(regions=REGIONS)
     assert [derive(patient, facts, [one])[0].barred for one in (small, large)] == ["", "roi-size"]
+
+
+def test_a_query_carries_how_far_its_picture_shows_the_fact(card):
+    source = card(FINDINGS.replace("absence", 'visible = "partly"\nabsence'))
+    queries = derive(source, case(("finding", "edema", PRESENT)), [sample()])
+    seen = {query.task: query.visible for query in queries}
+    assert seen == {
+        Task.MODALITY_RECOGNITION: Visible.YES,
+        Task.ABNORMALITY_DIAGNOSIS: Visible.PARTLY,
+    }
+
+
+@pytest.mark.parametrize(("key", "seen"), [("c1", Visible.NO), ("c2", Visible.YES)])
+def test_a_quirk_hides_its_fields_on_the_pictures_that_it_names(card, key, seen):
+    quirk = """
+[[quirk]]
+keys = ["c1*"]
+action = "unseen"
+fields = ["structure"]
+reason = "cropped"
+evidence = "t"
+"""
+    source = card(FINDINGS, STRUCTURES, quirk)
+    facts = case(("finding", "edema", PRESENT), regions=REGIONS)
+    queries = derive(source, replace(facts, key=key), [sample(), sample(**BOXES)])
+    assert {query.visible for query in queries if query.field == "structure"} == {seen}
+    assert {query.visible for query in queries if query.field == "finding"} == {Visible.YES}
