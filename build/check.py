@@ -21,6 +21,7 @@ from medrcube.errors import MedrcubeError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Grade
 from medrcube.sources.card import Card
+from medrcube.sources.claims import admitted, too_wide
 from medrcube.sources.contract import Source
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import CANARY
@@ -92,6 +93,13 @@ def _concepts_exist(trial: _Trial) -> Iterator[str]:
                 yield f"field {field.name!r}: concept {concept!r} is not in ontologies/terms.csv"
 
 
+def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
+    card = trial.source.card
+    text = (trial.source.folder / "card.toml").read_text(encoding="utf-8")
+    yield from admitted(card, text)
+    yield from too_wide(card)
+
+
 def _values_are_used(trial: _Trial) -> Iterator[str]:
     used: set[tuple[str, str]] = set()
     for name, root in trial.raw.items():
@@ -136,6 +144,7 @@ def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
 _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "layouts are told apart": _layouts_are_told_apart,
     "concepts are in the term table": _concepts_exist,
+    "what a picture does not show is not asked": _unseen_is_not_asked,
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,
     "every file is a picture or has a reason": _files_are_accounted_for,

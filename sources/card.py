@@ -101,7 +101,7 @@ class Quirk:
         action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
             asks no high-level question; ``unseen`` says that the pictures do not show what
             ``fields`` state; ``note`` only informs.
-        fields: fields of the card that ``unseen`` is about.
+        fields: fields of the card that ``unseen`` or ``note`` is about.
         reason: why, for people.
         evidence: URL or card section that shows it.
     """
@@ -281,8 +281,8 @@ def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
     fields = table.texts("fields", default=())
     if action == "unseen" and not fields:
         table.fail("fields", "the fields that the pictures do not show", fields)
-    if fields and action != "unseen":
-        table.fail("fields", "no fields, which only the action 'unseen' has", fields)
+    if fields and action not in ("unseen", "note"):
+        table.fail("fields", "no fields, which only 'unseen' and 'note' have", fields)
     for name in fields:
         if name not in known:
             table.fail("fields", f"names of [[field]] tables ({', '.join(known)})", name)

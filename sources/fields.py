@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from medrcube.records import Absence, Basis, FactKind, Grade, Scope, Visible
 from medrcube.toml_table import TomlTable
@@ -90,6 +91,26 @@ class Field:
         if self.constant:
             named.append(self.constant)
         return tuple(dict.fromkeys(name for name in named if name))
+
+
+def gaps(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that a ``[[field]]`` lacks before it may be asked about, as they stand in TOML."""
+    if "basis" not in entry:
+        yield f"basis = {_one_of(it.value for it in Basis)}"
+    if "visible" not in entry:
+        yield f"visible = {_one_of(it.name.lower() for it in reversed(Visible))}"
+    needed = ["basis", "visible"]
+    if entry.get("absence") in (Absence.READER, Absence.IMPLIED):
+        needed.append("absence")
+    if "stated" in entry:
+        needed.append("stated")
+    for key in needed:
+        if key not in entry.get("reasons", {}):
+            yield f'reasons.{key} = {{ reason = "one sentence", evidence = "URL, DOI or title" }}'
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return " | ".join(f'"{name}"' for name in names)
 
 
 def parse_field(table: TomlTable) -> Field:

@@ -93,7 +93,7 @@ def test_a_quirk_names_the_fields_that_its_pictures_do_not_show(card_file, toy_c
     [
         ('["finding"]', "[]", "expected the fields that the pictures do not show"),
         ('["finding"]', '["findings"]', r"expected names of \[\[field\]\] tables \(finding\)"),
-        ('"unseen"', '"note"', "only the action 'unseen' has"),
+        ('"unseen"', '"drop"', "only 'unseen' and 'note' have"),
     ],
 )
 def test_a_quirk_that_hides_no_known_field_is_refused(card_file, toy_card, old, new, says):

@@ -1,0 +1,151 @@
+"""Words of a card are held against what it lets be asked."""
+
+import pytest
+
+from medrcube.sources.card import load_card
+from medrcube.sources.claims import admitted, too_wide
+from medrcube.sources.fields import gaps
+
+FIELD = """
+[[field]]
+name = "finding"
+kind = "finding"
+absence = "silent"
+values = { Edema = "Edema" }
+"""
+VIEW = """
+[[field]]
+name = "view"
+kind = "view"
+absence = "silent"
+values = { PA = "PA" }
+"""
+NOTE = """
+[[quirk]]
+action = "note"
+reason = "{}"
+evidence = "t"
+"""
+PARTLY = 'visible = "partly"\nabsence'
+
+
+@pytest.fixture
+def faults(tmp_path, toy_card):
+    def find(*parts, modality="MRI", check=admitted):
+        path = tmp_path / "card.toml"
+        text = toy_card.replace('"MRI"', f'"{modality}"') + "".join(parts)
+        path.write_text(text)
+        card = load_card(path)
+        return list(check(card) if check is too_wide else check(card, text))
+
+    return find
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the slice may not show the lesion",
+        "the lesion cannot be seen before contrast",
+        "the histology is not visible",
+        "the grade is from the microscope",
+        "shows in a picture only in part",
+        "an early stroke does not always show",
+        "a crop on which the probe isn't recognizable",
+    ],
+)
+def test_a_note_that_something_cannot_be_seen_asks_for_a_field_that_says_so(faults, words):
+    (fault,) = faults(FIELD, VIEW, NOTE.format(words))
+    assert words in fault
+    assert "finding, view" in fault
+    assert faults(FIELD.replace("absence", PARTLY), VIEW, NOTE.format(words)) == []
+
+
+@pytest.mark.parametrize(
+    "words", ["labels are text-mined", "pictures show 299 pixels a side", "not known to be read"]
+)
+def test_other_notes_ask_for_nothing(faults, words):
+    assert faults(FIELD, NOTE.format(words)) == []
+
+
+def test_a_note_about_a_field_is_not_answered_by_another(faults):
+    note = NOTE.format("may not be seen").replace("reason", 'fields = ["finding"]\nreason')
+    assert faults(FIELD.replace("absence", PARTLY), VIEW, note) == []
+    (fault,) = faults(FIELD, VIEW.replace("absence", PARTLY), note)
+    assert "for finding" in fault
+
+
+def test_a_quirk_that_hides_the_field_answers_the_note(faults):
+    hidden = NOTE.format("cropped").replace(
+        '"note"', '"unseen"\nkeys = ["a*"]\nfields = ["finding"]'
+    )
+    assert faults(FIELD, NOTE.format("the crop may not show it"), hidden) == []
+
+
+def test_a_comment_speaks_of_the_field_in_whose_table_it_stands(faults):
+    said = FIELD.replace('"silent"', '"silent" # the film may not show it')
+    (fault,) = faults(said, VIEW.replace("absence", PARTLY))
+    assert "for finding" in fault
+    assert faults(said.replace("absence", PARTLY, 1), VIEW) == []
+    assert faults(FIELD + "[field.reasons] # not visible\n", VIEW.replace("absence", PARTLY))
+
+
+def test_a_hash_in_a_string_begins_no_comment(faults):
+    assert faults(FIELD, NOTE.format("case #4: not visible there").replace("note", "drop")) == []
+
+
+def test_a_reason_that_denies_its_own_field_is_a_fault(faults):
+    why = '[field.reasons]\nvisible = { reason = "It may not show.", evidence = "t" }\n'
+    assert faults(FIELD + why)
+    assert faults(FIELD.replace("absence", PARTLY) + why) == []
+
+
+WHY = '[field.reasons]\nvisible = { reason = "It shows.", evidence = "t" }\n'
+
+
+@pytest.mark.parametrize(
+    ("modality", "scope", "visible", "why", "fails"),
+    [
+        ("CT", "study", "yes", WHY, True),
+        ("CT", "volume", "yes", WHY, True),
+        ("MRI", "patient", "yes", WHY, True),
+        ("CT", "study", "partly", "", False),
+        ("CT", "patient", "no", "", False),
+        ("CT", "image", "yes", "", False),
+        ("MRI", "breast", "yes", WHY, False),
+        ("X-ray", "study", "yes", "", True),
+        ("X-ray", "study", "yes", WHY, False),
+    ],
+)
+def test_one_slice_never_shows_a_study_and_a_film_only_with_a_reason(
+    faults, modality, scope, visible, why, fails
+):
+    field = FIELD.replace("absence", f'scope = "{scope}"\nvisible = "{visible}"\nabsence')
+    assert bool(faults(field + why, modality=modality, check=too_wide)) is fails
+
+
+def reasons(*keys):
+    return {"reasons": {key: {"reason": "r", "evidence": "e"} for key in keys}}
+
+
+WHOLE = {"basis": "image", "visible": "yes", "absence": "silent"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "missing"),
+    [
+        ({**WHOLE, **reasons("basis", "visible")}, []),
+        ({"absence": "silent", **reasons("basis", "visible")}, ["basis", "visible"]),
+        ({**WHOLE, **reasons("visible")}, ["reasons.basis"]),
+        ({**WHOLE, **reasons("basis")}, ["reasons.visible"]),
+        ({**WHOLE, "absence": "reader", **reasons("basis", "visible")}, ["reasons.absence"]),
+        ({**WHOLE, "absence": "implied", **reasons("basis", "visible")}, ["reasons.absence"]),
+        ({**WHOLE, "stated": "A", **reasons("basis", "visible")}, ["reasons.stated"]),
+        (
+            {**WHOLE, "absence": "reader", "stated": "A"}
+            | reasons("basis", "visible", "absence", "stated"),
+            [],
+        ),
+    ],
+)
+def test_what_a_field_lacks_is_named_as_it_is_to_be_written(entry, missing):
+    assert [line.partition(" = ")[0] for line in gaps(entry)] == missing
