@@ -42,6 +42,8 @@ class Picture:
         bytes: size of the file.
         pixel_sha256: identity of the picture.
         look: what a clean picture looks like (``pixels.look``); empty for a marked one.
+        grey: mean grey of the clean picture, 0 to 255, to a tenth.
+        colour: whether any pixel of the clean picture has a colour.
         width: in pixels.
         height: in pixels.
         frames: slice of each image, joined by ``+``.
@@ -58,6 +60,8 @@ class Picture:
     bytes: int
     pixel_sha256: str
     look: str
+    grey: float
+    colour: bool
     width: int
     height: int
     frames: str
@@ -122,6 +126,8 @@ class _Scene:
     choice: Choice
     origin: Mapping[str, Any]
     marker: str
+    grey: float
+    colour: bool
 
 
 def _render(
@@ -141,7 +147,15 @@ def _render(
             raise ReadError(
                 f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
             )
-        scene = _Scene(job=job, tiles=tiles, choice=choice, origin=origin, marker=marker)
+        scene = _Scene(
+            job=job,
+            tiles=tiles,
+            choice=choice,
+            origin=origin,
+            marker=marker,
+            grey=round(float(clean.mean()), 1),
+            colour=clean.ndim == 3 and bool((clean != clean[..., :1]).any()),
+        )
         masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
         for artefact in job.artefacts:
             made = _make(scene, artefact, clean, masks, images)
@@ -183,6 +197,8 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
         bytes=len(data),
         pixel_sha256=digest,
         look=look,
+        grey=scene.grey,
+        colour=scene.colour,
         width=width,
         height=height,
         frames="+".join(str(_frame(image, choice)) for image in job.case.images),

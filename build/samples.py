@@ -44,6 +44,9 @@ class Sample:
         frames: slice of each image shown, joined by ``+``.
         reason: why that slice.
         recipe: hash of the recipe that makes the picture again.
+        file_bytes: size of the file.
+        grey: mean grey of the clean picture, 0 to 255.
+        colour: whether any pixel of the clean picture has a colour.
     """
 
     id: str
@@ -71,6 +74,9 @@ class Sample:
     frames: str
     reason: str
     recipe: str
+    file_bytes: int = 0
+    grey: float = 0.0
+    colour: bool = False
 
 
 _TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}

@@ -155,6 +155,9 @@ def _sample(card: Card, case: Case, picture: Picture) -> Sample:
         frames=picture.frames,
         reason=picture.reason,
         recipe=recipe_id(picture.recipe),
+        file_bytes=picture.bytes,
+        grey=picture.grey,
+        colour=picture.colour,
     )
 
 

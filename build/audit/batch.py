@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from medrcube.build.audit.batch_rules import batch_rules
+from medrcube.build.audit.source_leakage import source_leakage
 from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 from medrcube.ontologies.lint import ERROR, RULES
@@ -55,6 +56,7 @@ def audit(
         ),
         "item_rules": item_rules(items),
         "batch_rules": batch_rules(items, samples),
+        "source_leakage": source_leakage(_readable(items), samples),
         "patients": len({(s.source, s.patient) for s in samples if s.patient}),
         "absent": dict(sorted(absent.items())),
         "quarantine": _count(f"{p.source} / {p.stage} / {p.code}" for p in problems),
@@ -62,6 +64,11 @@ def audit(
         "duplicate_pictures": duplicate_pictures(samples),
         "failures": failures,
     }
+
+
+def _readable(items: Iterable[Item]) -> list[Item]:
+    """Items whose key is one of their options; the others are failures of their own."""
+    return [item for item in items if 0 <= item.key < len(item.options)]
 
 
 def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:

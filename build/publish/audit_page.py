@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medrcube
+from medrcube.build.audit.source_leakage import ALL_CUES, CUES
 from medrcube.build.publish.charts import FEW, STEPS, anchor, bands, cube, filled
 from medrcube.build.publish.sheets import Gallery
 from medrcube.taxonomy import Anatomy
@@ -46,6 +47,7 @@ def audit_page(audit: Mapping[str, Any], gallery: Gallery) -> str:
             few=FEW,
             scores={name: bands(rule["rows"]) for name, rule in rules.items()},
             failed=[name for name, rule in rules.items() if rule["holds"] is False],
+            cues=(*CUES, ALL_CUES),
             gallery=gallery,
             longest=_LONGEST,
             version=medrcube.__version__,

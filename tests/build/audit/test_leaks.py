@@ -19,7 +19,8 @@ BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 
 
 def sample(number, *, patient=None, case=None, picture=None):
-    numbers = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1}
+    numbers = dict.fromkeys(("choices", "regions", "file_bytes", "colour"), 0)
+    numbers |= {"area": 0.0, "grey": 0.0, "width": 1, "height": 1}
     named = {
         "id": f"s{number}",
         "source": "toy",
