@@ -167,6 +167,7 @@ def _span(interval: Sequence[float]) -> str:
 
 
 _PUBLISHED = "as in the published table, without View and Imaging Protocols Recognition"
+_WITHIN = "items all of whose options are answers of their own source: its look does not help"
 _AXES = (
     ("task", "Task", ""),
     ("level", "Tier of task", "low: what is seen; mid: where; high: what it means"),
@@ -175,4 +176,5 @@ _AXES = (
     ("modality_as_published", "Modality, published margins", _PUBLISHED),
     ("parts_as_published", "Region, published margins", _PUBLISHED),
     ("dataset", "Source", ""),
+    ("within_sources", "Within sources", _WITHIN),
 )

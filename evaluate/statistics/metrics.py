@@ -19,8 +19,9 @@ from medrcube.evaluate.statistics.formulas import (
     ratio,
 )
 from medrcube.evaluate.statistics.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
+from medrcube.taxonomy import Task
 
-METRICS_VERSION = 2
+METRICS_VERSION = 3
 """Of the form of ``metrics.json``."""
 
 
@@ -62,6 +63,7 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
             "dataset": _slice(results, "dataset"),
             "modality_as_published": _slice(published, "modality"),
             "parts_as_published": _slice(published, "parts"),
+            "within_sources": _within_sources(results),
         },
         "voxels": voxels,
         "rules": dict(sorted(Counter(result.rule for result in results).items())),
@@ -157,6 +159,24 @@ def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
 def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
     groups = grouped(axis, results, _item)
     return {name: group_metrics(group) for (name,), group in groups.items()}
+
+
+def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
+    """Groups of the items in which telling the sources apart does not help, by task and in all.
+
+    Every option of such an item is the answer of an item of the same source and task.
+    """
+    keys = {_answer(result.item, result.item.key) for result in results}
+    within = [
+        result
+        for result in results
+        if all(_answer(result.item, letter) in keys for letter, _ in result.item.options)
+    ]
+    return {**_slice(within, "task"), "All tasks": group_metrics(within)} if within else {}
+
+
+def _answer(item: Item, letter: str) -> tuple[str, Task, str]:
+    return (item.dataset, item.task, dict(item.options)[letter].casefold())
 
 
 def _by_picture(results: Sequence[Result]) -> list[tuple[int, int]]:

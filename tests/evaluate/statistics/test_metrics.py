@@ -91,3 +91,19 @@ def test_slices_come_in_the_order_of_the_taxonomy(result):
 def test_the_order_of_results_changes_no_number(result):
     rows = [result(f"q{i}", i % 3 == 0, picture=f"p{i % 17}") for i in range(60)]
     assert metrics(rows) == metrics(rows[::-1])
+
+
+def test_within_sources_count_only_items_whose_options_are_all_answers_of_their_source(result):
+    pair = {"options": (("A", "edema"), ("B", "Mass"))}
+    rows = [
+        result("a", RIGHT, dataset="one", key="A", **pair),
+        result("b", WRONG, dataset="one", key="B", **pair),
+        result("c", WRONG, dataset="two", key="A", **pair),
+    ]
+    within = metrics(rows)["slices"]["within_sources"]
+    assert {name: group["n"] for name, group in within.items()} == {
+        rows[0].item.task.value: 2,
+        "All tasks": 2,
+    }
+    assert within["All tasks"]["accuracy"] == 0.5
+    assert metrics(rows[1:])["slices"]["within_sources"] == {}
