@@ -105,7 +105,8 @@ def _region(row: Row, image: Path, files: Files, root: Path) -> Region:
         )
     shape = MaskFile(paths=(path,))
     value = row[_name(row, "kind")]
-    return Region(field="marked", value=value, shape=shape, evidence=row.cite("patient_id"))
+    field = "marked" if value == "mass" else "marked_calcification"
+    return Region(field=field, value=value, shape=shape, evidence=row.cite("patient_id"))
 
 
 def _labels(rows: Sequence[Row]) -> Iterator[Label]:

@@ -92,11 +92,10 @@ def test_code_of_a_histology_that_the_card_does_not_know_stops_the_source(change
 
 
 @pytest.mark.parametrize(("number", "code"), [(4, "0"), (5, "3")])
-def test_rare_histology_is_not_asked(scan_fixture, build_fixture, number, code):
-    key = f"Breast_MRI_00{number}-post_1"
-    assert scan_fixture(SOURCE, LAYOUT).states(key, "histology") == {code: State.PRESENT}
-    items = build_fixture(SOURCE, LAYOUT).items_of(key, "Disease Diagnosis")
-    assert "histology" not in {item.field for item in items}
+def test_rare_histology_names_no_concept(scan_fixture, number, code):
+    states = scan_fixture(SOURCE, LAYOUT).states(f"Breast_MRI_00{number}-post_1", "histology")
+    assert states == {code: State.PRESENT}
+    assert CARD.fields["histology"].concept(code) is None
 
 
 def test_empty_columns_of_the_mapping_do_no_harm(fixture_tree, scan_fixture):
@@ -244,9 +243,14 @@ def test_cancer_on_both_sides_leaves_histology_and_grade_open(scan_fixture):
     assert found.states(BOTH_SIDES, "nottingham") == {"1": State.UNKNOWN}
 
 
-def test_woman_with_blank_cells_is_not_diagnosed(build_fixture):
-    tasks = build_fixture(SOURCE, LAYOUT).tasks_of(BLANK)
-    assert tasks.isdisjoint({"Severity Grading"})
+def test_what_only_a_microscope_shows_is_asked_of_no_picture(build_fixture):
+    asked = {item.field for item in build_fixture(SOURCE, LAYOUT).items}
+    assert asked.isdisjoint({"histology", "nottingham"})
+
+
+def test_woman_with_blank_cells_states_no_histology(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.states(BLANK, "histology") == found.states(BLANK, "nottingham") == {}
 
 
 def test_sets_that_hold_these_women_are_named():

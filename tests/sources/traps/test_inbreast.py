@@ -258,18 +258,14 @@ def test_picture_of_category_4c_without_a_flag_is_not_called_normal(scan_fixture
 def test_category_1_has_no_marks_and_denies_all_four_findings(scan_fixture, key):
     found = scan_fixture(SOURCE, "release")
     ground = ground_of(CARD, found.cases[key], load_terms())
-    for name in ("breast mass", "breast calcification", "architectural distortion", "asymmetry"):
-        assert ground.absent[name].grade is Grade.A
+    names = ("breast mass", "breast calcification", "architectural distortion", "asymmetry")
+    assert [ground.absent[name].grade for name in names] == [Grade.A, Grade.B, Grade.B, Grade.B]
 
 
-def test_other_categories_deny_a_mass_by_implication_and_nothing_else(scan_fixture):
+def test_other_categories_deny_nothing(scan_fixture):
     ground = ground_of(CARD, scan_fixture(SOURCE, "release").cases[MICROS], load_terms())
-    assert ground.absent["breast mass"].grade is Grade.B
-    assert {
-        mark.grade
-        for name, mark in ground.absent.items()
-        if name in {"architectural distortion", "asymmetry"}
-    } == {Grade.C}
+    names = ("breast mass", "architectural distortion", "asymmetry")
+    assert {ground.absent[name].grade for name in names} == {Grade.C}
 
 
 def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_tree):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import Scope
+from medrcube.records import Scope, Visible
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import picture, write_picture
 from medrcube.sources.registry import find_sources
@@ -116,19 +116,16 @@ def test_rgb_of_equal_channels_is_grey(build_fixture):
     assert built.pixels(built.sample("Normal case (3)")).ndim == 2
 
 
-def test_label_is_asked_of_the_study_and_not_of_the_slice(build_fixture):
-    built = build_fixture(SOURCE, "original")
-    asked = [item for item in built.items if item.task == "Disease Diagnosis"]
-    assert CARD.fields["diagnosis"].scope is Scope.STUDY
-    assert asked
-    assert all("study" in item.question for item in asked)
+def test_label_is_of_the_study_and_no_slice_is_known_to_show_it():
+    field = CARD.fields["diagnosis"]
+    assert (field.scope, field.visible) == (Scope.STUDY, Visible.NO)
+    assert CARD.shows is Scope.IMAGE
 
 
-def test_slice_that_may_not_show_the_lesion_is_asked_no_sign_and_no_place(build_fixture):
+def test_slice_that_may_not_show_the_lesion_is_asked_no_disease_no_sign_and_no_place(build_fixture):
     assert {item.task for item in build_fixture(SOURCE, "original").items} == {
         "Modality Recognition",
         "View Recognition",
-        "Disease Diagnosis",
     }
 
 
