@@ -137,7 +137,7 @@ def test_mask_with_a_stray_blob_is_left_out_alone(scan_fixture, key, left_out, k
 
 
 def test_lung_fields_leave_out_what_lies_behind_the_heart():
-    assert CARD.fields["side"].absence is Absence.IMPLIED
+    assert CARD.fields["side"].absence is Absence.SILENT
 
 
 def test_numbers_with_gaps_are_taken_from_the_files(scan_fixture):

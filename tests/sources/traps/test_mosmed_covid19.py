@@ -10,7 +10,7 @@ from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
 from medrcube.errors import SourceError
-from medrcube.records import Scope
+from medrcube.records import Scope, Visible
 from medrcube.sources.layout import verify
 from medrcube.sources.phantom_ct import WIDEST
 from medrcube.sources.phantom_sheets import write_spreadsheet
@@ -163,12 +163,11 @@ def test_padding_below_air_is_black(changed, build_tree):
     assert pixels[40:60, 20:40].mean() > 50
 
 
-def test_grade_is_asked_of_the_study_and_not_of_the_slice(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    graded = [item for item in built.items if item.task == "Severity Grading"]
-    assert CARD.fields["grade"].scope is Scope.STUDY
-    assert graded
-    assert all("study" in item.question for item in graded)
+def test_grade_of_the_study_is_not_asked_of_a_slice(build_fixture):
+    field, built = CARD.fields["grade"], build_fixture(SOURCE, LAYOUT)
+    assert (field.scope, field.visible) == (Scope.STUDY, Visible.NO)
+    assert built.items
+    assert all(item.task != "Severity Grading" for item in built.items)
 
 
 def test_one_rule_chooses_the_slice_of_every_grade(build_fixture):

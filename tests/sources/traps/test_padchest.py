@@ -212,9 +212,9 @@ def test_view_of_the_header_is_not_used(changed, scan_tree):
     assert found.states(_key(found, NORMAL), "view") == {"PA": State.PRESENT}
 
 
-def test_supine_film_has_a_view_of_its_own(build_fixture, scan_fixture):
+def test_supine_film_is_an_ap_film(build_fixture, scan_fixture):
     key = _key(scan_fixture(SOURCE, LAYOUT), PNEUMONIA)
-    assert build_fixture(SOURCE, LAYOUT).right_of(key, VIEW) == {"AP supine"}
+    assert build_fixture(SOURCE, LAYOUT).right_of(key, VIEW) == {"AP"}
 
 
 def test_names_of_both_styles_are_kept_to_the_last_digit(scan_fixture):
