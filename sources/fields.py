@@ -44,7 +44,7 @@ class Field:
         kind: what kind of fact it is.
         scope: what the fact is about.
         absence: what silence about a value means.
-        stated: grade of an explicit "absent".
+        stated: grade of an explicit "absent"; only with A does "no finding" deny what is unsaid.
         basis: what the truth of the field rests on.
         visible: whether a competent reader of the one picture shown could know it.
         reasons: why ``basis``, ``visible``, ``absence`` and ``stated`` are as they are.

@@ -21,8 +21,9 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
 
     A concept is unknown when any statement leaves it open or when statements contradict each
     other: two readers, or "no finding" beside a finding that is named or left open. What a field
-    does not mention is absent with the grade of its silence; a field of mutually exclusive values
-    that states none says nothing about any.
+    does not mention is absent with the grade of its silence, or implied by a "no finding" of a
+    field whose denials a reader made (grade A); a field of mutually exclusive values that states
+    none says nothing about any.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
@@ -57,7 +58,8 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
         for label in normals
         if any(_contradicts(card, it, present[label], terms) for it in statements)
     )
-    normal = any(label not in unknown for label in normals)
+    read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
+    normal = Grade.A in read  # one mined from a report proves no more than silence
     stated = {*present, *absent, *unknown}
     for concept, field in _silent(card, case, stated):
         grade = SILENCE[field.absence]

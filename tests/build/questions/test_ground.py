@@ -13,6 +13,7 @@ FIELDS = """
 name = "finding"
 kind = "finding"
 absence = "silent"
+stated = "A"
 values = { edema = "Edema", nodule = "Nodule", devices = "Support Devices", none = "No Finding" }
 
 [[field]]
@@ -36,7 +37,7 @@ NORMAL = ("finding", "none", PRESENT)
 def ground(card):
     """What labels and boxes say: ``ground((field, value, state), .., boxes=[value, ..])``."""
 
-    def read(*labels, boxes=()):
+    def read(*labels, boxes=(), stated="A"):
         case = Case(
             key="c1",
             images=(ImageRef(paths=(Path("c1.png"),)),),
@@ -51,7 +52,7 @@ def ground(card):
                 for value in boxes
             ),
         )
-        found = ground_of(card(FIELDS), case, load_terms())
+        found = ground_of(card(FIELDS.replace('"A"', f'"{stated}"')), case, load_terms())
         assert found.unknown.isdisjoint({*found.present, *found.absent})
         return found
 
@@ -114,3 +115,10 @@ def test_no_finding_stands_beside_what_it_does_not_deny(ground, label):
     assert not found.unknown
     assert "No Finding" in found.present
     assert found.absent["Nodule"].grade is Grade.B
+
+
+@pytest.mark.parametrize("stated", ["B", "C"])
+def test_no_finding_that_no_reader_stated_proves_no_more_than_silence(ground, stated):
+    found = ground(NORMAL, stated=stated)
+    assert "No Finding" in found.present
+    assert {found.absent[name].grade for name in ("Edema", "Nodule")} == {Grade.C}
