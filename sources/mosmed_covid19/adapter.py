@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.spreadsheets import read_cells
 
 SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
+SPARING = ("CT-1", "CT-2")
+"""Grades with less than half of either lung involved: the slice that is shown may be spared."""
 SEEN = 50.0
 """Square mm that lesions must cover on a slice; less is not called a finding there."""
 AERATED = (-950, -400)
@@ -88,8 +90,8 @@ def _graded(study: str, path: Path, grade: str) -> Case:
     labels = [Label(field="grade", value=grade, evidence=evidence)]
     if grade == "CT-0":
         labels.append(Label(field="opacity", value="CT-0", evidence=evidence))
-    if grade != "CT-1":  # mild disease may spare this slice
-        labels.append(Label(field="diagnosis", value=grade, evidence=evidence))
+    state = State.UNKNOWN if grade in SPARING else State.PRESENT
+    labels.append(Label(field="diagnosis", value=grade, state=state, evidence=evidence))
     image = ImageRef(paths=(path,))
     return Case(key=study, images=(image,), patient=study, labels=tuple(labels))
 

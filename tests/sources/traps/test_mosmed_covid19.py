@@ -10,7 +10,7 @@ from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
 from medrcube.errors import SourceError
-from medrcube.records import Scope, Visible
+from medrcube.records import Scope, State, Visible
 from medrcube.sources.layout import verify
 from medrcube.sources.phantom_ct import WIDEST
 from medrcube.sources.phantom_sheets import write_spreadsheet
@@ -198,10 +198,13 @@ def test_study_without_a_mask_is_asked_for_no_opacity(build_fixture):
         assert built.items_of(study, "Abnormality Diagnosis") == []
 
 
-def test_slice_of_mild_disease_that_may_be_free_is_asked_no_disease(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.items_of("study_0400", "Disease Diagnosis") == []
-    assert built.items_of(f"{MASKED}-lesion", "Disease Diagnosis") != []
+def test_disease_that_may_spare_the_slice_is_not_asked_without_a_mask(scan_fixture, build_fixture):
+    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    for study in (MASKED, "study_0400", "study_0939"):
+        assert set(found.states(study, "diagnosis").values()) == {State.UNKNOWN}
+        assert built.items_of(study, "Disease Diagnosis") == []
+    for study in (f"{MASKED}-lesion", "study_1074"):
+        assert built.right_of(study, "Disease Diagnosis") == {"suspected COVID-19 pneumonia"}
 
 
 def test_ct_0_is_free_of_viral_pneumonia_and_not_healthy(build_fixture):
