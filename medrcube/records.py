@@ -45,6 +45,7 @@ __all__ = [
     "Skip",
     "State",
     "Visible",
+    "Words",
 ]
 
 
@@ -127,6 +128,23 @@ class Label:
     field: str
     value: str
     state: State = State.PRESENT
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Free text of a source about one case, which may hold identifiers.
+
+    It is held against the labels and reaches no output; see ``build.contradictions``.
+
+    Attributes:
+        name: what the card calls it.
+        text: the text, verbatim.
+        evidence: where it stands, such as ``metadata.csv:12 clinical_notes``, without the text.
+    """
+
+    name: str
+    text: str
     evidence: str
 
 
@@ -216,6 +234,7 @@ class Case:
         licence: licence of this very image, where the source states one.
         redistribute: whether this very image may be passed on.
         facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
+        words: free text about the case; dropped by the scan when the labels have been checked.
     """
 
     key: str
@@ -232,6 +251,7 @@ class Case:
     licence: str | None = None
     redistribute: bool | None = None
     facts: tuple[tuple[str, str], ...] = ()
+    words: tuple[Words, ...] = ()
 
     def files(self) -> tuple[Path, ...]:
         """Every raw file that the case needs, images first, without repeats."""

@@ -114,6 +114,16 @@ class TomlTable:
             self.fail(key, "a table of strings", value)
         return value
 
+    def lists(self, key: str) -> Mapping[str, tuple[str, ...]]:
+        """A table of lists of strings, each with at least one; an empty one when left out."""
+        value = self._get(key, {})
+        if not isinstance(value, Mapping) or not all(
+            isinstance(entry, list) and entry and all(isinstance(text, str) for text in entry)
+            for entry in value.values()
+        ):
+            self.fail(key, "a table of lists of strings", value)
+        return {name: tuple(entry) for name, entry in value.items()}
+
     def counts(self, key: str) -> Mapping[str, int]:
         """A table of whole numbers, at least one entry."""
         value = self._get(key)

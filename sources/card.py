@@ -19,6 +19,7 @@ from medrcube.errors import CardError
 from medrcube.records import Scope
 from medrcube.sources.adoption import Adoption, adoption
 from medrcube.sources.fields import Field, parse_field
+from medrcube.sources.free_text import FreeText, free_text
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
@@ -140,7 +141,8 @@ class Card:
 
     ``roi`` is the least and the most of a picture that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
-    cases whose adapter says otherwise. ``adopt`` holds the ways from folders of the published
+    cases whose adapter says otherwise. ``texts`` tells what the source's own words say of its
+    labels. ``adopt`` holds the ways from folders of the published
     release to cases, where one is known.
     """
 
@@ -161,6 +163,7 @@ class Card:
     also: tuple[Cell, ...]
     pixels: PixelPolicy
     fields: Mapping[str, Field]
+    texts: tuple[FreeText, ...]
     quirks: tuple[Quirk, ...]
     overlaps: tuple[Overlap, ...]
     adopt: tuple[Adoption, ...]
@@ -202,6 +205,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     case = table.table("case")
     fields = [parse_field(entry) for entry in table.tables("field")]
     names = [entry.name for entry in fields]
+    concepts = {entry.name: entry.concepts() for entry in fields}
     card = Card(
         id=table.text("id", pattern=r"[a-z0-9][a-z0-9-]*"),
         title=table.text("title"),
@@ -220,6 +224,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
+        texts=tuple(free_text(entry, concepts) for entry in table.tables("text")),
         quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
         adopt=tuple(adoption(entry) for entry in table.tables("adopt")),

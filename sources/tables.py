@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medrcube.errors import SourceError
-from medrcube.records import Label, MaskFile, Region, State
+from medrcube.records import Label, MaskFile, Region, State, Words
 from medrcube.sources.layout import walk
 
 
@@ -101,6 +101,14 @@ class Row(Mapping[str, str]):
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
         """Values worth keeping, as (name, value), of those columns that exist and are filled."""
         return tuple((name, self[column]) for name, column in columns.items() if self.get(column))
+
+    def words(self, **columns: str) -> tuple[Words, ...]:
+        """Free text, as name=column, of those columns that exist and are filled."""
+        return tuple(
+            Words(name=name, text=self[column], evidence=f"{self.table}:{self.line} {column}")
+            for name, column in columns.items()
+            if self.get(column)
+        )
 
 
 def read_csv(
