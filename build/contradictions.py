@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from medrcube.ontologies.terms import NORMALITY, Terms
-from medrcube.records import Case, FactKind, Label, Problem, Region, State, Words
-from medrcube.sources.card import Card, Field
+from medrcube.records import Case, FactKind, Label, Problem, State, Words
+from medrcube.sources.card import Card
 from medrcube.sources.contract import concept_of
+from medrcube.sources.fields import Field
 from medrcube.sources.free_text import FILE_NAME, FreeText
 from medrcube.sources.negation import Stance, mentions, words_of_name
 
@@ -111,8 +112,7 @@ def stated(outcomes: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
     for field, outcome in outcomes:
         counts[field][outcome] += 1
     return {
-        field: {outcome: counts[field][outcome] for outcome in OUTCOMES}
-        for field in sorted(counts)
+        field: {outcome: counts[field][outcome] for outcome in OUTCOMES} for field in sorted(counts)
     }
 
 
@@ -147,9 +147,7 @@ def _words(case: Case, sources: Sequence[str]) -> Iterator[Words]:
     yield from (words for words in case.words if words.name in sources)
 
 
-def _read(
-    card: Card, text: FreeText, words: Words, terms: Terms
-) -> Iterator[tuple[_About, _Said]]:
+def _read(card: Card, text: FreeText, words: Words, terms: Terms) -> Iterator[tuple[_About, _Said]]:
     for concept, phrases in text.terms.items():
         for state, evidence in _mentioned(words, phrases, _SAID):
             yield (text.field, concept), _Said(state, evidence)

@@ -162,6 +162,7 @@ def build(
         verdict = {
             **verdict,
             "dropped": dropped,
+            "words": {part.source: part.words for part in gathered.parts if part.words},
             "failures": failures,
             "shared_images": [asdict(pair) for pair in shared],
             "ontologies": editions_used(workspace.ontology_index),

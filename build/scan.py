@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from medrcube.build.contradictions import hear
 from medrcube.build.store.memory import Memory, dump, load, scan_key
 from medrcube.build.store.trees import Tree, look
 from medrcube.errors import SourceError
+from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source, quirk_of
@@ -25,9 +27,6 @@ PICTURE_SUFFIXES = frozenset(
 )
 """Files that hold pixels; one that no case uses is reported, never passed over in silence."""
 
-_Found = tuple[LayoutReport, tuple[Case, ...], tuple[str, ...], tuple[Problem, ...]]
-"""Layout, cases, keys of absent cases, problems."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
@@ -40,6 +39,8 @@ class Scan:
         cases: cases whose files are all there, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
         problems: everything else that does not become a picture.
+        contradictions: labels of the cases that the source's own words contradict.
+        outcomes: field of a label and what the words did to it; see ``contradictions.Heard``.
     """
 
     source: Source
@@ -48,6 +49,20 @@ class Scan:
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
     problems: tuple[Problem, ...]
+    contradictions: tuple[Problem, ...]
+    outcomes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A scan as it is remembered: without what leads to it."""
+
+    layout: LayoutReport
+    cases: tuple[Case, ...]
+    absent: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    contradictions: tuple[Problem, ...]
+    outcomes: tuple[tuple[str, str], ...]
 
 
 def scan(
@@ -59,7 +74,8 @@ def scan(
 ) -> Scan:
     """Verify a raw tree and list its cases; opens no pixel file.
 
-    Patient identifiers go no further than here: the cases carry keyed hashes.
+    Patient identifiers and free text go no further than here: the cases carry keyed hashes, and
+    labels that were held against the text.
 
     Args:
         source: what to look for.
@@ -102,9 +118,15 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
 
 
 def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
-    layout, cases, absent, problems = found
     return Scan(
-        source=source, root=tree.root, layout=layout, cases=cases, absent=absent, problems=problems
+        source=source,
+        root=tree.root,
+        layout=found.layout,
+        cases=found.cases,
+        absent=found.absent,
+        problems=found.problems,
+        contradictions=found.contradictions,
+        outcomes=found.outcomes,
     )
 
 
@@ -119,7 +141,10 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     cases: list[Case] = []
     absent: list[str] = []
     problems: list[Problem] = []
+    contradictions: list[Problem] = []
+    outcomes: list[tuple[str, str]] = []
     claimed: set[str] = set()
+    terms = load_terms()
     for found in source.scan(root, report.layout):
         if isinstance(found, Skip):
             files = _relative(found.paths, root)
@@ -135,7 +160,11 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             source, found, set(files) - there, root
         )
         if problem is None:
-            cases.append(replace(found, patient=hash_patient(source.id, found.patient, key)))
+            heard = hear(source.card, found, terms)
+            contradictions += heard.problems
+            outcomes += heard.outcomes
+            patient = hash_patient(source.id, found.patient, key)
+            cases.append(replace(heard.case, patient=patient))
         elif problem.code == "absent":
             absent.append(found.key)
         else:
@@ -145,7 +174,14 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         for name in sorted(filter(_holds_pixels, barred.keys() - claimed))
     ]
     problems += _unclaimed(source.card, report.layout, sorted(there - claimed))
-    return report, tuple(cases), tuple(absent), tuple(problems)
+    return _Found(
+        layout=report,
+        cases=tuple(cases),
+        absent=tuple(absent),
+        problems=tuple(problems),
+        contradictions=tuple(contradictions),
+        outcomes=tuple(outcomes),
+    )
 
 
 def _bar(

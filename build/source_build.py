@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from medrcube.build.contradictions import stated
 from medrcube.build.engine import Engine
 from medrcube.build.plan import Job
 from medrcube.build.questions.derive import Grounds, Query, derive
@@ -42,7 +43,8 @@ class SourceBuild:
         cases: number of cases whose files are there.
         absent: number of cases whose image is not in this copy.
         set_aside: problems of the scan.
-        problems: problems of rendering.
+        problems: problems of rendering, and labels that the source's own words contradict.
+        words: field -> outcome -> number of labels, of what the words did to them.
         samples: its pictures.
         recipes: how they are made, one JSON object a line.
         queries: everything that may be asked of them.
@@ -55,6 +57,7 @@ class SourceBuild:
     absent: int
     set_aside: tuple[Problem, ...]
     problems: tuple[Problem, ...]
+    words: Mapping[str, Mapping[str, int]]
     samples: tuple[Sample, ...]
     recipes: str
     queries: tuple[Query, ...]
@@ -81,7 +84,7 @@ def build_source(
     queries: list[Query] = []
     grounds = Grounds(card=card)
     origin = origin_of(found.source, found.layout.layout)
-    problems: list[Problem] = []
+    problems: list[Problem] = [*found.contradictions]
     for case in found.cases:
         made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
         samples.extend(sample for sample, _ in made)
@@ -96,6 +99,7 @@ def build_source(
         absent=len(found.absent),
         set_aside=found.problems,
         problems=tuple(problems),
+        words=stated(found.outcomes),
         samples=tuple(samples),
         recipes="".join(recipes),
         queries=tuple(queries),

@@ -230,6 +230,7 @@ def _engine(name: str, scheduler: str | None, workers: int) -> Engine:
 
 def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
     from medrcube.build.audit.batch import describe_rules
+    from medrcube.build.contradictions import describe_words
 
     for entry in report.sources:
         reporter.note(entry.layout)
@@ -251,7 +252,8 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
         reporter.table(*report.profile.table())
         for line in report.profile.lines():
             reporter.result(line)
-    for line in describe_rules(json.loads((root / "audit.json").read_text(encoding="utf-8"))):
+    audit = json.loads((root / "audit.json").read_text(encoding="utf-8"))
+    for line in (*describe_words(audit), *describe_rules(audit)):
         reporter.result(line)
     if report.llm is not None:
         reporter.result(report.llm.describe())

@@ -79,9 +79,7 @@ def _by_concept(
     return {name: _phrases(table, key, phrases) for name, phrases in entries.items()}
 
 
-def _phrases(
-    table: TomlTable, key: str, phrases: tuple[str, ...]
-) -> tuple[re.Pattern[str], ...]:
+def _phrases(table: TomlTable, key: str, phrases: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     compiled = []
     for phrase in phrases:
         if not re.fullmatch(PHRASE, phrase):

@@ -27,6 +27,12 @@ SIGNS = (
 )
 STATES = {"1": State.PRESENT, "0": State.ABSENT, "": State.UNKNOWN}
 COMMENTS = ("Comments first medical doctor (MD1)", "MD2", "MD3")
+WORDS = {
+    "website": "Comments from web site",
+    "doctor 1": COMMENTS[0],
+    "doctor 2": COMMENTS[1],
+    "doctor 3": COMMENTS[2],
+}
 SOURCE, PATIENT = "Source ID", "Patient ID / Name"
 COLUMNS = ("Filename", "Label", "License", "InThisRepo", "Type", "Probe", *SIGNS, "Healthy")
 
@@ -109,6 +115,7 @@ def _case(row: Row, file: Path) -> Case:
         redistribute=row["InThisRepo"] == "Yes" and may_redistribute(row["License"]),
         # Cells without a value hold words such as `n/A` and `nd`.
         facts=tuple(fact for fact in facts if fact[1].isdecimal() or fact[1] in {"m", "w"}),
+        words=row.words(**WORDS),
     )
 
 
