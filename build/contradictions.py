@@ -7,6 +7,7 @@ stand and the phrase of the card that they use.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +27,6 @@ OUTCOMES = (CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE)
 """What words do to a label: bear it out, contradict it or leave it open, not speak of it. Or they
 speak of what no label states, and so end the evidence that silence would be."""
 _ABNORMAL = (FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY)
-_SAID = {
-    Stance.AFFIRMED: State.PRESENT,
-    Stance.DENIED: State.ABSENT,
-    Stance.OPEN: State.UNKNOWN,
-}
-_SAID_AGAINST = {Stance.AFFIRMED: State.ABSENT, Stance.OPEN: State.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +47,10 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What some words say of a concept, and where."""
+    """What some words say of a concept, whether without doubt, and where."""
 
     state: State
+    sure: bool
     evidence: str
 
 
@@ -94,7 +90,7 @@ def hear(card: Card, case: Case, terms: Terms) -> Heard:
             labels.append(statement)
     for about, sayings in said.items():
         value = _raw_value(card.fields[about[0]], about[1])
-        broken = next((it for it in sayings if it.state is not State.ABSENT), None)
+        broken = next((it for it in sayings if it.state is State.PRESENT), None)
         if about not in stated and value is not None and broken is not None:
             opened.append(_open(about[0], value, "no label", broken))
             labels.append(opened[-1])
@@ -149,56 +145,57 @@ def _words(case: Case, sources: Sequence[str]) -> Iterator[Words]:
 
 def _read(card: Card, text: FreeText, words: Words, terms: Terms) -> Iterator[tuple[_About, _Said]]:
     for concept, phrases in text.terms.items():
-        for state, evidence in _mentioned(words, phrases, _SAID):
-            yield (text.field, concept), _Said(state, evidence)
-            if state is State.PRESENT and card.fields[text.field].group is not None:
-                for rival in card.fields[text.field].concepts():
-                    if rival != concept:
-                        yield (text.field, rival), _Said(State.ABSENT, evidence)
+        for saying in _mentioned(words, phrases):
+            yield (text.field, concept), saying
+            if saying.sure and saying.state is State.PRESENT:
+                yield from _of_rivals(card.fields[text.field], concept, saying)
     for concept, phrases in text.against.items():
-        for state, evidence in _mentioned(words, phrases, _SAID_AGAINST):
-            yield (text.field, concept), _Said(state, evidence)
-    for state, evidence in _mentioned(words, text.normal, _SAID):
-        yield from _of_normal(card, text, terms, state, evidence)
+        for saying in _mentioned(words, phrases):
+            if saying.state is State.PRESENT:
+                yield (text.field, concept), replace(saying, state=State.ABSENT)
+    for saying in _mentioned(words, text.normal):
+        yield from _of_normal(card, text, terms, saying)
+
+
+def _of_rivals(field: Field, concept: str, saying: _Said) -> Iterator[tuple[_About, _Said]]:
+    """What is said of the other members of an exclusive group when one is there."""
+    for rival in field.concepts() if field.group is not None else ():
+        if rival != concept:
+            yield (field.name, rival), replace(saying, state=State.ABSENT)
 
 
 def _of_normal(
-    card: Card, text: FreeText, terms: Terms, state: State, evidence: str
+    card: Card, text: FreeText, terms: Terms, saying: _Said
 ) -> Iterator[tuple[_About, _Said]]:
     """What follows when a picture is called normal; "not normal" says nothing of any finding."""
-    other = {State.PRESENT: State.ABSENT, State.UNKNOWN: State.UNKNOWN}.get(state)
     for field in card.fields.values():
-        if field.kind not in _ABNORMAL:
-            continue
-        for concept in field.concepts():
+        for concept in field.concepts() if field.kind in _ABNORMAL else ():
             if terms[concept].kind == NORMALITY:
-                yield (field.name, concept), _Said(state, evidence)
-            elif concept not in text.spares and other is not None:
-                yield (field.name, concept), _Said(other, evidence)
+                yield (field.name, concept), saying
+            elif concept not in text.spares and saying.state is State.PRESENT:
+                yield (field.name, concept), replace(saying, state=State.ABSENT)
 
 
-def _mentioned(
-    words: Words, phrases: Iterable[Any], states: Mapping[Stance, State]
-) -> Iterator[tuple[State, str]]:
+def _mentioned(words: Words, phrases: Iterable[re.Pattern[str]]) -> Iterator[_Said]:
     for phrase in phrases:
         for mention in mentions(words.text, phrase):
-            if mention.stance in states:
-                how = "" if mention.stance is Stance.AFFIRMED else f" ({mention.stance})"
-                yield states[mention.stance], f"{words.evidence}: {mention.words!r}{how}"
+            how = "" if mention.stance is Stance.AFFIRMED else f" ({mention.stance})"
+            yield _Said(
+                State.ABSENT if mention.stance is Stance.DENIED else State.PRESENT,
+                mention.stance is not Stance.OPEN,
+                f"{words.evidence}: {mention.words!r}{how}",
+            )
 
 
 def _judge(state: State, sayings: Sequence[_Said]) -> tuple[str, _Said | None]:
     """Outcome for a statement, empty for one that is unknown, and the words against it."""
     if state is State.UNKNOWN:
         return "", None
-    opposite = State.ABSENT if state is State.PRESENT else State.PRESENT
-    against = [it for it in sayings if it.state is opposite]
-    doubts = [it for it in sayings if it.state is State.UNKNOWN]
-    confirmed = any(it.state is state for it in sayings)
-    if against:
-        return CONTRADICTS, against[0]
-    if doubts and (state is State.ABSENT or not confirmed):
-        return CONTRADICTS, doubts[0]
+    against = [it for it in sayings if it.state is not state]
+    doubts = [it for it in sayings if it.state is state and not it.sure]
+    confirmed = any(it.state is state and it.sure for it in sayings)
+    if against or (doubts and not confirmed):
+        return CONTRADICTS, [*against, *doubts][0]
     return (CONFIRMS if confirmed else SILENT), None
 
 

@@ -18,11 +18,12 @@ from enum import StrEnum
 
 REACH = 5
 """Words between a cue and the phrase that it governs (Chapman 2001)."""
-GAP = 6
+GAP = 12
 """Words that ``...`` in a phrase may stand for."""
-PHRASE = r"[A-Za-z0-9 '/()\[\]|?:-]+(?: \.\.\. [A-Za-z0-9 '/()\[\]|?:-]+)*"
-"""Form of a phrase: words with alternatives and optional parts, and no wildcard, so that what
-matched holds nothing but words of the card."""
+_PART = r"[A-Za-z0-9 '/()\[\]|?:-]+"
+PHRASE = rf"\^?{_PART}(?: \.\.\. {_PART})*\$?"
+"""Form of a phrase: words with alternatives and optional parts, ``^`` and ``$`` for the ends of a
+sentence. There is no wildcard, so that what matched holds nothing but words of the card."""
 
 
 class Stance(StrEnum):
@@ -70,7 +71,16 @@ _DOUBTS_AHEAD = _any(
     *("suspected", "suspicion", "suspicious", "suspect", "likely", "unlikely", "questionable"),
     *("unsure", "uncertain", "not sure", "not 100% sure", "cannot be sure", "can't be sure"),
     *("cannot exclude", "cannot rule out", "not excluded", "rule out", "r/o", "to exclude"),
-    *("almost", "looks like", "resembling", "resembles", "suggests", "suggesting", "suggestive"),
+    *(
+        "almost",
+        "nearly",
+        "looks like",
+        "resembling",
+        "resembles",
+        "suggests",
+        "suggesting",
+        "suggestive",
+    ),
     *("differential", "versus", "vs", "should be"),
 )
 _DOUBTS_BEHIND = _any(
@@ -98,10 +108,9 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 
 def mentions(text: str, phrase: re.Pattern[str]) -> Iterator[Mention]:
     """Every place where a text uses a phrase of ``compile_phrase``."""
-    for sentence in (" ".join(part.split()) for part in _SENTENCE.split(text)):
+    for sentence in (" ".join(part.split()).rstrip(".;") for part in _SENTENCE.split(text)):
         for found in phrase.finditer(sentence):
-            last = len(found.groups())
-            ahead = _NO_CUE.sub(" ", sentence[: found.start(last)])
+            ahead = _NO_CUE.sub(" ", _ahead(sentence, found))
             behind = _NO_CUE.sub(" ", sentence[found.end() :])
             words = " ... ".join(found.groups())
             yield Mention(words.lower(), _stance(_last_clause(ahead), _first_clause(behind)))
@@ -123,6 +132,13 @@ def _stance(ahead: str, behind: str) -> Stance:
     if distance is None:
         return Stance.AFFIRMED
     return Stance.DENIED if distance <= REACH else Stance.OPEN
+
+
+def _ahead(sentence: str, found: re.Match[str]) -> str:
+    """What stands before the last part of a phrase, without its other parts."""
+    ends = [0, *(found.end(part) for part in range(1, len(found.groups())))]
+    starts = [found.start(part + 1) for part in range(len(found.groups()))]
+    return " ".join(sentence[end:start] for end, start in zip(ends, starts, strict=True))
 
 
 def _last_clause(text: str) -> str:

@@ -21,6 +21,7 @@ FIELDS = {
     "ARDS": "syndrome",
     "No Finding": "film",
 }
+NOTES = {"clinical notes": "clinical_notes", "other notes": "other_notes", "notes": "notes"}
 MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 
 
@@ -73,6 +74,7 @@ def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Case:
         licence=row.get("license") or None,
         redistribute=may_redistribute(row.get("license", "")),
         facts=row.facts(sex="sex", age="age", days="offset", survival="survival", icu="went_icu"),
+        words=row.words(**NOTES),
     )
 
 
