@@ -133,8 +133,7 @@ def _video(path, number):
         container.mux(stream.encode(None))
 
 
-DISEASES = ("COVID-19 pneumonia", "bacterial pneumonia", "viral pneumonia other than COVID-19")
-DISEASES = (*DISEASES, "healthy lung")
+DISEASES = ("viral pneumonia", "bacterial pneumonia", "healthy lung")
 
 
 def _fact(path, disease, present=(), absent=(), unsaid=(), **more):
@@ -156,17 +155,17 @@ def _fact(path, disease, present=(), absent=(), unsaid=(), **more):
 _EFFUSION, _CONSOLIDATION, _B, _A = "Effusion", "Consolidation", "B-lines", "A-lines"
 _PLEURA, _AIR = "pleural line irregularity", "air bronchogram"
 _ALL = (_EFFUSION, _CONSOLIDATION, _B, _A, _PLEURA, _AIR)
-COVID, BACTERIAL, VIRAL, HEALTHY = DISEASES
+VIRAL, BACTERIAL, HEALTHY = DISEASES
 _FACTS = [
     _fact(
         f"{CONVEX}/Cov-Atlas+(44).gif",
-        COVID,
+        VIRAL,
         [_B, "lung ultrasound score 2"],
         [_EFFUSION, _CONSOLIDATION, _A, _PLEURA, _AIR],
         patient="A1",
         redistribute=True,
     ),
-    _fact(f"{CONVEX}/Cov-Atlas-+(43).gif", COVID, unsaid=_ALL, patient="A1", redistribute=True),
+    _fact(f"{CONVEX}/Cov-Atlas-+(43).gif", VIRAL, unsaid=_ALL, patient="A1", redistribute=True),
     _fact(
         f"{CONVEX}/Pneu_northumbria_0409_set6_vid8.avi",
         BACTERIAL,

@@ -53,6 +53,14 @@ def _score(extent):
     return edit
 
 
+def _both(*edits):
+    def edit(root):
+        for one in edits:
+            one(root)
+
+    return edit
+
+
 def _stated(case, *fields):
     return {
         label.value
@@ -222,23 +230,37 @@ def test_no_finding_of_one_ct_figure_says_nothing(build_fixture):
     assert tasks == {"Modality Recognition", "View Recognition"}
 
 
-def test_neither_parent_nor_child_of_the_truth_is_a_wrong_option(build_fixture):
-    kin = {
-        "000001-5.jpg": {"influenza pneumonia", "H1N1 influenza pneumonia", "Pneumonia"},
-        "000002-8.jpg": {"Staphylococcus pneumonia", "MRSA pneumonia", "Pneumonia"},
-        COVID: {"COVID-19 pneumonia", "viral pneumonia", "Pneumonia"},
-    }
-    built = build_fixture(SOURCE, "scored")
-    for name, names in kin.items():
-        items = built.items_of(name, "Disease Diagnosis")
-        assert len(items) >= 2
-        for item in items:
-            wrong = {option.concept for option in item.options} - {item.concept}
-            assert wrong.isdisjoint(names)
+@pytest.mark.parametrize("layout", ["scored", "early"])
+def test_diagnosis_of_the_patient_is_not_asked_of_a_film(build_fixture, layout):
+    built = build_fixture(SOURCE, layout)
+    assert "Disease Diagnosis" not in {item.task for item in built.items}
 
 
-def test_pneumonia_of_unknown_cause_is_not_set_against_its_causes(build_fixture):
-    assert build_fixture(SOURCE, "scored").items_of("000004-2.jpg", "Disease Diagnosis") == []
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Chest X-ray on admission was normal.",
+        "Follow-up film shows a normal study, with resolution of the pneumonia.",
+        "Normal appearances.",
+        "The chest radiograph did not show abnormal pleuropulmonary changes.",
+        "Illness day 7. Unremarkable",
+    ],
+)
+def test_film_that_the_notes_call_normal_is_asked_neither_opacity_nor_extent(
+    changed, build_tree, note
+):
+    root = changed(SOURCE, "scored", _both(_score("4.7"), _set(clinical_notes=note)))
+    built = build_tree(SOURCE, root)
+    assert built.items_of(COVID, "Abnormality Diagnosis") == []
+    assert built.items_of(COVID, "Severity Grading") == []
+    assert "contradicted-by-words" in set(built.quarantine["code"])
+
+
+def test_film_called_normal_keeps_the_extent_of_zero(changed, build_tree):
+    called_normal = _set(clinical_notes="The film was normal.")
+    root = changed(SOURCE, "scored", _both(_score("0.0"), called_normal))
+    (item,) = build_tree(SOURCE, root).items_of(COVID, "Severity Grading")
+    assert item.concept == "lung involvement 0 of 8"
 
 
 def test_patients_of_digits_and_of_letters_stay_text(changed, scan_tree):

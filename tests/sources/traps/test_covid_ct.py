@@ -158,17 +158,9 @@ def test_other_class_is_neither_normal_nor_a_disease(scan_fixture):
     assert [concept_of(CARD, label) for label in case.labels] == ["not COVID-19"]
 
 
-def test_only_the_two_classes_are_set_against_each_other(build_fixture):
+def test_class_of_a_patient_is_not_asked_of_one_slice(build_fixture):
     built = build_fixture(SOURCE, "repository")
-    asked = [item for item in built.items if item.task == "Disease Diagnosis"]
-    assert asked
-    for item in asked:
-        assert {o.concept for o in item.options} == {"COVID-19 pneumonia", "not COVID-19"}
-
-
-def test_unrecorded_plane_severity_and_findings_are_not_asked(build_fixture):
-    tasks = {item.task for item in build_fixture(SOURCE, "repository").items}
-    assert tasks == {"Modality Recognition", "Disease Diagnosis"}
+    assert {item.task for item in built.items} == {"Modality Recognition"}
 
 
 def test_severity_of_a_patient_stays_out_of_the_facts(changed, scan_tree):

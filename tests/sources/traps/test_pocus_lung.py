@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
+from medrcube.build.questions.ground import ground_of
 from medrcube.errors import SourceError
+from medrcube.ontologies.terms import load_terms
 from medrcube.records import Scope, State
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import picture, write_picture
@@ -14,7 +16,6 @@ from medrcube.sources.registry import find_sources
 UNTESTED = {
     "site-goes-with-class": "a bias of the collection, noted as a quirk",
     "depth-scales-and-logos-burnt-in": "no list of files; noted as a quirk",
-    "covid-not-proved-by-pcr": "no column says which rows; noted as a quirk",
     "opencv-fails-on-some-clips": "needs the real files; every suffix is read in the contract test",
     "meaning-of-the-severity-score": "unverified; a value outside 0 to 3 stops the source (tested)",
 }
@@ -22,6 +23,8 @@ SOURCE, LAYOUT = "pocus-lung", "current"
 CARD = find_sources()[SOURCE].card
 CLIP = "Cov-Atlas+(44)"
 STILL = "Reg_Avi_A-lines"
+PLEURA = "Cov_lines_linear"
+EFFUSION = "Pneu_Avi_effusion"
 
 
 def _set(stem, **cells):
@@ -129,6 +132,46 @@ def test_export_of_folds_fits_no_layout(tmp_path):
     assert not verify(CARD, tmp_path).fits
 
 
+def test_covid_without_a_test_result_is_asked_as_a_viral_pneumonia(build_fixture):
+    (item,) = build_fixture(SOURCE, LAYOUT).items_of(CLIP, "Disease Diagnosis")
+    assert item.concept == "viral pneumonia"
+    assert item.visible == "partly"
+
+
+@pytest.mark.parametrize(
+    ("comment", "offered"),
+    [
+        ("", True),
+        ("no B-lines", True),
+        ("pleural line unsmooth, with diffused B lines", False),
+        ("maybe one B-line", False),
+    ],
+)
+def test_sign_that_a_comment_names_is_no_wrong_option(changed, survey, comment, offered):
+    signs = {"lines": "0", "Pleural line irregularities": "1", "A-lines": "1"}
+    root = changed(SOURCE, LAYOUT, _set(PLEURA, doctor=comment, **signs))
+    (case,) = (it for it in survey(SOURCE, root).cases if it.key == PLEURA)
+    ground = ground_of(CARD, case, load_terms())
+    assert {"pleural line irregularity", "A-lines"} <= ground.present.keys()
+    assert ("B-lines" in ground.absent) == offered
+
+
+def test_sign_that_the_file_name_names_is_open(changed, survey):
+    root = changed(SOURCE, LAYOUT, _set(EFFUSION, Consolidations="0"))
+    path = root / "data/pocus_images/convex"
+    (path / f"{EFFUSION}.JPG").rename(path / "Pneu_Avi_small-effusionA-line.JPG")
+    _set(EFFUSION, Filename="Pneu_Avi_small-effusionA-line")(root)
+    (case,) = (it for it in survey(SOURCE, root).cases if "small-effusion" in it.key)
+    assert _states(case)["A-lines"] is State.UNKNOWN
+    assert _states(case)["Effusion"] is State.PRESENT
+
+
+def test_lung_called_regular_whose_comment_names_an_effusion_is_not_asked(changed, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(STILL, MD2="effusion, mass in lung")))
+    assert built.items_of(STILL, "Disease Diagnosis") == []
+    assert built.codes()[STILL] == "contradicted-by-words"
+
+
 @pytest.mark.parametrize("name", ["Reg_Avi_lung sliding", "Reg_pat4Image_140705"])
 def test_regular_in_either_spelling_is_healthy(build_fixture, name):
     (item,) = build_fixture(SOURCE, LAYOUT).items_of(name, "Disease Diagnosis")
@@ -155,7 +198,7 @@ def test_zero_is_an_absence_beside_a_one_or_a_healthy_lung(scan_fixture, name):
 
 
 def test_zero_is_never_read_as_proven():
-    assert CARD.fields["sign"].stated == "B"
+    assert CARD.fields["sign"].stated == "C"
 
 
 def test_clean_clip_of_a_sick_person_is_not_asked_the_disease(scan_fixture, build_fixture):
