@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from medrcube.ontologies.terms import NORMALITY, Terms
-from medrcube.records import Case, FactKind, Label, Problem, State, Words
+from medrcube.records import Case, FactKind, Label, Problem, Region, State, Words
 from medrcube.sources.card import Card
 from medrcube.sources.contract import concept_of
 from medrcube.sources.fields import Field
@@ -75,7 +75,8 @@ def hear(card: Card, case: Case, terms: Terms) -> Heard:
     labels: list[Label] = []
     opened: list[Label] = []
     outcomes: list[tuple[str, str]] = []
-    for statement in (*case.labels, *case.regions):
+    statements: Iterable[Label | Region] = (*case.labels, *case.regions)
+    for statement in statements:
         concept = concept_of(card, statement)
         about = (statement.field, concept or "")
         stated.add(about)
