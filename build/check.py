@@ -105,7 +105,7 @@ def _values_are_used(trial: _Trial) -> Iterator[str]:
     for name, root in trial.raw.items():
         for found in trial.source.scan(root, name):
             if isinstance(found, Case):
-                used |= {(label.field, label.value) for label in found.labels}
+                used |= {(it.field, it.value) for it in (*found.labels, *found.panels)}
                 used |= {(region.field, region.value) for region in found.regions}
     for field in trial.source.card.fields.values():
         for value in dict(field.values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +20,9 @@ class Artefact:
     """One picture to make of a case: the clean one, or one with a region marked.
 
     Attributes:
-        kind: ``clean``, ``outline`` or ``boxes``.
-        field: field of the marked regions, or empty.
-        concept: concept of the marked regions, or empty.
+        kind: ``clean``, ``outline``, ``boxes`` or ``numbered``.
+        field: field of what is marked, or empty.
+        concept: concept of what is marked, or empty.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class Job:
         root: raw root.
         case: the case.
         concepts: concept of each of the case's regions, in order.
+        panels: concept of what each image alone shows, in order; empty where nothing is said.
         policy: how stored values become a picture.
         plane: plane to cut.
         artefacts: pictures to make.
@@ -62,6 +63,7 @@ class Job:
     artefacts: tuple[Artefact, ...]
     name: str
     hooks: str = ""
+    panels: tuple[str | None, ...] = ()
 
 
 def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
@@ -75,6 +77,7 @@ def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
             root=root,
             case=case,
             concepts=tuple(concept_of(source.card, region) for region in case.regions),
+            panels=tuple(concept_of(source.card, label) for label in case.panels),
             policy=source.card.pixels,
             plane=case.plane or source.card.pixels.plane,
             artefacts=artefacts_of(source.card, case),
@@ -87,7 +90,7 @@ def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
 
 def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
     """The clean picture, and a marked one for every concept that a task may ask about."""
-    wanted = [Artefact(kind="clean")]
+    wanted = [Artefact(kind="clean"), *_panels(card, case)]
     for region in case.regions:
         field, concept = field_of(card, region), concept_of(card, region)
         if concept is None or len(case.images) > 1:
@@ -97,6 +100,18 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
         if Task.ROI_GROUNDING in card.tasks:
             wanted.append(Artefact(kind="boxes", field=field.name, concept=concept))
     return tuple(dict.fromkeys(wanted))
+
+
+def _panels(card: Card, case: Case) -> Iterator[Artefact]:
+    """Numbered images, of which one, drawn by lot, is asked for."""
+    named = [concept_of(card, label) for label in case.panels]
+    single = [name for name in dict.fromkeys(named) if name and named.count(name) == 1]
+    if None in named or not single:
+        return
+    field = field_of(card, case.panels[0])
+    if field.kind is FactKind.PROTOCOL and Task.IMAGING_PROTOCOLS_RECOGNITION in card.tasks:
+        lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
+        yield Artefact(kind="numbered", field=field.name, concept=min(single, key=lots.__getitem__))
 
 
 def picture_names(keys: Iterable[str]) -> Mapping[str, str]:

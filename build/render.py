@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.pixels.look import look_of
-from medrcube.build.pixels.marks import Drawn, draw
+from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
 from medrcube.build.pixels.slicing import Choice
 from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.build.plan import Artefact, Job
@@ -50,8 +50,8 @@ class Picture:
         reason: why that slice.
         area: share of the picture that the marked region covers; 0 for a clean picture.
         regions: how many separate regions of the concept were marked.
-        truth: number of the right box; 0 where there are no boxes.
-        choices: how many boxes are drawn.
+        truth: number of the right box or panel; 0 where there is none.
+        choices: how many boxes or panels have a number.
         recipe: how the picture was made, ready for JSON.
     """
 
@@ -123,6 +123,7 @@ class _Scene:
 
     job: Job
     tiles: Sequence[Tile]
+    panels: Sequence[NDArray[np.uint8]]
     choice: Choice
     origin: Mapping[str, Any]
     marker: str
@@ -140,7 +141,8 @@ def _render(
     origin = _origin(job, digests)
     for choice in choices:
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
-        clean = side_by_side([tile.picture(choice.index) for tile in tiles])
+        panels = [tile.picture(choice.index) for tile in tiles]
+        clean = side_by_side(panels)
         if choice is choices[-1]:
             tiles = [tile.without_pixels() for tile in tiles]
         if clean.min() == clean.max():
@@ -150,6 +152,7 @@ def _render(
         scene = _Scene(
             job=job,
             tiles=tiles,
+            panels=panels,
             choice=choice,
             origin=origin,
             marker=marker,
@@ -174,6 +177,8 @@ def _make(
     images: Path,
 ) -> Picture | Problem | None:
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
+    if artefact.kind == "numbered":
+        return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
     drawn = draw(scene.job, artefact, clean, masks)
     if isinstance(drawn, str):
         message = f"{drawn}, so no ROI Grounding item is made of it"
@@ -206,7 +211,7 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
         area=drawn.area,
         regions=drawn.regions,
         truth=drawn.truth,
-        choices=len(drawn.boxes),
+        choices=len(drawn.boxes) or len(drawn.order),
         recipe=_recipe(scene, drawn) | {"pixel_sha256": digest},
     )
 
@@ -237,6 +242,7 @@ def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
 def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
     """How to make the picture again: inputs by digest, every choice resolved to numbers."""
     tiles = scene.tiles
+    order = {"order": list(drawn.order)} if drawn.order else {}
     return {
         **scene.origin,
         "images": [
@@ -245,7 +251,7 @@ def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
         ],
         "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
         "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
-        "mark": {**asdict(drawn.artefact), "boxes": [list(box) for box in drawn.boxes]},
+        "mark": {**asdict(drawn.artefact), "boxes": [list(box) for box in drawn.boxes], **order},
     }
 
 

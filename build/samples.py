@@ -10,7 +10,9 @@ import pandas as pd
 
 from medrcube.errors import WorkspaceError
 
-Artefact = Literal["clean", "outline", "boxes"]
+Artefact = Literal["clean", "outline", "boxes", "numbered"]
+NUMBERED = ("boxes", "numbered")
+"""Pictures whose questions have numbers as options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +23,13 @@ class Sample:
         id: hash of source, case and artefact.
         source: id of the source.
         case: key of the case.
-        artefact: ``clean``, ``outline`` (one region outlined in red) or ``boxes`` (numbered red
-            boxes, one of which holds the region).
-        field: card field of the marked region; empty for a clean picture.
-        marked: concept of the marked region; empty for a clean picture.
-        truth: for boxes, the number of the right one, from 1; else empty.
-        choices: for boxes, how many are drawn; else 0.
+        artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
+            boxes, one of which holds the region) or ``numbered`` (the images of the case side by
+            side in an order drawn by lot, one of which shows the fact).
+        field: card field of what is marked; empty for a clean picture.
+        marked: concept of what is marked; empty for a clean picture.
+        truth: where there are numbers, the right one, from 1; else empty.
+        choices: how many boxes or images have a number.
         area: share of the picture that the region covers, 0 to 1.
         regions: how many separate regions of that concept were marked.
         image: path relative to the workspace.

@@ -223,6 +223,8 @@ class Case:
         images: one image, or several that are shown side by side, left to right.
         patient: the source's patient identifier, or ``None`` when the source does not say.
         labels: every statement about the case, with its state.
+        panels: what each of several images shows that not all of them do, such as its cardiac
+            phase: one label for each image, all of one field; or none.
         regions: masks and boxes.
         guide: shapes on the first image that choose its slice in place of the case's regions,
             so that a companion image can show the slice that another one's masks chose.
@@ -241,6 +243,7 @@ class Case:
     images: tuple[ImageRef, ...]
     patient: str | None = None
     labels: tuple[Label, ...] = ()
+    panels: tuple[Label, ...] = ()
     regions: tuple[Region, ...] = ()
     guide: tuple[Shape, ...] = ()
     split: str | None = None

@@ -145,7 +145,16 @@ def _check_case(card: Card, case: Case, root: Path) -> None:
     for path in case.files():
         if not path.is_relative_to(root):
             raise SourceError(f"{card.id}: case {case.key!r}: {path} lies outside {root}")
-    statements: Iterable[Label | Region] = (*case.labels, *case.regions)
+    if case.panels and (
+        not 2 <= len(case.images) == len(case.panels) <= 4
+        or len({label.field for label in case.panels}) > 1
+    ):
+        raise SourceError(
+            f"{card.id}: case {case.key!r} has {len(case.images)} image(s) and labels of "
+            f"{len(case.panels)} panel(s); expected two to four images and one label for each, all "
+            "of one field"
+        )
+    statements: Iterable[Label | Region] = (*case.labels, *case.panels, *case.regions)
     for statement in statements:
         concept_of(card, statement)
 

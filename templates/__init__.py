@@ -3,8 +3,8 @@
 Values that a wording of a question may use: ``shown`` (the picture in words, such as ``this CT
 image`` or ``the two MRI images shown side by side``), ``subject`` (what the fact is about, such
 as ``this patient``; empty for the picture itself), ``modality``, ``body`` (such as ``the chest``),
-``target`` (name of a marked concept), ``marked`` (whether a region is outlined) and ``scale``
-(name of the group of the options).
+``target`` (name of a marked concept), ``marked`` (whether a region is outlined), ``numbered``
+(whether images stand side by side under numbers) and ``scale`` (name of the group of the options).
 """
 
 from __future__ import annotations

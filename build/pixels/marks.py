@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.overlay import Box, draw_boxes, draw_outline
+from medrcube.build.pixels.panels import numbered, order_of
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.questions.grounding import candidate_boxes
 
@@ -22,8 +23,10 @@ class Drawn:
         pixels: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
         area: share of the picture that the marked region covers.
         regions: how many separate regions of the concept are marked.
-        truth: number of the box that encloses the region; 0 where there are no boxes.
+        truth: number of the box that encloses the region, or of the panel that shows the fact;
+            0 where nothing is numbered.
         boxes: boxes drawn, in the order of their numbers.
+        order: image of the case under each number, where images are numbered.
     """
 
     artefact: Artefact
@@ -32,6 +35,14 @@ class Drawn:
     regions: int = 0
     truth: int = 0
     boxes: tuple[Box, ...] = ()
+    order: tuple[int, ...] = ()
+
+
+def draw_numbers(job: Job, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]) -> Drawn:
+    """Number the images of a case in an order drawn by lot."""
+    order = order_of(job.source, job.case.key, len(pictures))
+    truth = 1 + next(n for n, index in enumerate(order) if job.panels[index] == artefact.concept)
+    return Drawn(artefact=artefact, pixels=numbered(pictures, order), truth=truth, order=order)
 
 
 def draw(

@@ -96,11 +96,16 @@ def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return drawn
 
 
-def _tag(digit: str, picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def digit(number: str, dot: int) -> NDArray[np.bool_]:
+    """Dots of a digit, ``7 * dot`` rows and ``5 * dot`` columns."""
+    dots = np.array([[int(bit) for bit in row] for row in _DIGITS[number]], np.bool_)
+    return np.kron(dots, np.ones((dot, dot), np.bool_))
+
+
+def _tag(number: str, picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Dots of a digit with a margin, large enough to read at the size of the picture."""
     scale = max(1, round(max(picture.shape[:2]) / 240))
-    dots = np.array([[int(bit) for bit in row] for row in _DIGITS[digit]], np.bool_)
-    return np.pad(np.kron(dots, np.ones((scale, scale), np.bool_)), scale)
+    return np.pad(digit(number, scale), scale)
 
 
 def _place(

@@ -135,7 +135,7 @@ _SAMPLES = (
         id="artefact",
         kind=Kind.ONE_OF,
         column="artefact",
-        allowed=("clean", "outline", "boxes"),
+        allowed=("clean", "outline", "boxes", "numbered"),
         message=f"unknown kind of picture; {_REBUILD}",
     ),
     Rule(

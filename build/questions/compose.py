@@ -148,7 +148,7 @@ def _write(
         batch.keep(batch.writer.block((alone.member(one),)))
     for one in ready:
         if one.against is None:
-            batch.keep(batch.writer.boxes(one))
+            batch.keep(batch.writer.numbers(one))
     return batch
 
 

@@ -78,6 +78,7 @@ class _Rule:
 RULES = (
     _Rule(task=Task.VIEW_RECOGNITION, kind=FactKind.VIEW),
     _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL),
+    _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL, artefact="numbered"),
     _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE),
     _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE, artefact="outline"),
     _Rule(task=Task.ROI_GROUNDING, kind=FactKind.STRUCTURE, artefact="boxes"),
@@ -160,7 +161,7 @@ def derive(
             queries.extend(_modality(facts, sample))
         for rule in RULES:
             if rule.task in card.tasks and rule.artefact == sample.artefact:
-                make = _stated if sample.artefact == "clean" else _marked
+                make = _MAKERS.get(sample.artefact, _marked)
                 queries.extend(make(facts, sample, rule))
     return queries
 
@@ -245,6 +246,34 @@ def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
         barred=_bar(facts, sample, rule.task, field)
         or _bar_region(facts.card, sample, boxes=boxes),
     )
+
+
+def _numbered(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+    """The question which of the numbered images of a case shows a fact."""
+    field = facts.card.fields[sample.field]
+    if field.kind is not rule.kind:
+        return
+    grade = SILENCE[field.absence]
+    yield Query(
+        task=rule.task,
+        sample=sample,
+        field=field.name,
+        key=sample.marked,
+        scope=Scope.IMAGE,
+        ground=Ground(
+            present={sample.marked: Mark(field=field.name, scope=Scope.IMAGE, grade=grade)},
+            absent={},
+            unknown=frozenset(),
+            anatomy=facts.ground.anatomy,
+            modality=facts.ground.modality,
+        ),
+        grade=grade,
+        visible=visible_of(facts.card, facts.case, field),
+        barred=_bar(facts, sample, rule.task, field),
+    )
+
+
+_MAKERS = {"clean": _stated, "numbered": _numbered}
 
 
 def _keys(facts: _Facts, field: Field, group: str | None) -> list[str]:

@@ -22,7 +22,7 @@ class Option:
 
     Attributes:
         text: what the reader sees.
-        concept: label in ``ontologies/terms.csv``; empty for a numbered box.
+        concept: label in ``ontologies/terms.csv``; empty for a number.
         ids: ids of the concept, such as ``hpo:HP:0002202``.
         versions: edition of the user's index that each id was looked up in; empty strings
             without one.
@@ -30,7 +30,7 @@ class Option:
             ``radlex:RID28493 (4.3)``; empty where the wording is our own.
         word: the data set's own word for the concept, such as ``Finding Labels: Effusion``;
             empty where it has none.
-        strategy: ``key``, ``predefined``, ``knowledge``, ``llm`` or ``box``.
+        strategy: ``key``, ``predefined``, ``knowledge``, ``llm``, ``box`` or ``frame``.
         grade: evidence that it is wrong, A to C; empty for the key.
         passed: numbers of the safety conditions that it passed.
         similarity: to the key, 0 to 1; ``None`` where nothing is known, and for the key.

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from medrcube.build.questions.company import Company
 from medrcube.build.questions.derive import Query
 from medrcube.build.questions.wording import context
+from medrcube.build.samples import NUMBERED
 from medrcube.ontologies.distractors import CandidateSource, Pool, allowed, tie
 from medrcube.ontologies.safety import Ground, Mark, Request, Rules, judge_key
 from medrcube.ontologies.words import normalise
 from medrcube.records import Visible
-from medrcube.taxonomy import Task
 
 NOT_VISIBLE = "not-visible"
 """Reason of a question that the picture shown cannot answer well enough."""
@@ -50,8 +50,8 @@ class Ready:
         query: the query.
         identity: what it asks, unique in the batch.
         lot: its place in the batch, drawn by lot.
-        answer: the key by name, in one spelling; for boxes the concept and the number.
-        against: what may stand against it; ``None`` for boxes.
+        answer: the key by name, in one spelling; for numbers the concept and the number.
+        against: what may stand against it; ``None`` where the options are numbers.
     """
 
     query: Query
@@ -101,7 +101,8 @@ def prepare(
         if query.visible < least_visible and not query.barred:
             dropped[f"{query.task.value}: {NOT_VISIBLE}"] += 1
             continue
-        found = judge.boxes(query) if query.task is Task.ROI_GROUNDING else judge.concepts(query)
+        numbered = query.sample.artefact in NUMBERED
+        found = judge.numbers(query) if numbered else judge.concepts(query)
         if isinstance(found, str):
             dropped[f"{query.task.value}: {found}"] += 1
             continue
@@ -148,7 +149,7 @@ class _Judge:
             known = self._names[label] = normalise(self._rules.terms[label].name)
         return known
 
-    def boxes(self, query: Query) -> str | None:
+    def numbers(self, query: Query) -> str | None:
         if query.barred:
             return query.barred
         if query.key in query.ground.unknown or query.key not in query.ground.present:

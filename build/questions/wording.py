@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from medrcube.build.questions.derive import Query
-from medrcube.build.samples import Sample
+from medrcube.build.samples import NUMBERED, Sample
 from medrcube.ontologies.knowledge import Knowledge, Name
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Terms
@@ -120,9 +120,10 @@ def wording(query: Query, terms: Terms, relations: Relations) -> dict[str, str |
         "modality": sample.modality,
         "body": _BODY[Anatomy(sample.anatomy)],
         "marked": sample.artefact == "outline",
+        "numbered": sample.artefact == "numbered",
         "scale": scale,
     }
-    if query.task is Task.ROI_GROUNDING:
+    if sample.artefact in NUMBERED:
         values["target"] = terms[query.key].name
     return values
 

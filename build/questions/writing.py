@@ -67,16 +67,17 @@ class Writer:
                 break
         return written
 
-    def boxes(self, ready: Ready) -> Written:
-        """The item of a question about numbered boxes."""
+    def numbers(self, ready: Ready) -> Written:
+        """The item of a question about numbered boxes or images."""
         sample, grade = ready.query.sample, ready.query.grade.value
+        kind = "box" if sample.artefact == "boxes" else "frame"
         key = int(sample.truth) - 1
         options = [
             Option(
-                text=f"Box {number + 1}",
+                text=f"{kind.capitalize()} {number + 1}",
                 concept="",
                 ids=(),
-                strategy=KEY if number == key else "box",
+                strategy=KEY if number == key else kind,
                 grade="" if number == key else grade,
                 passed=() if number == key else (5, 7, 12),
             )

@@ -30,6 +30,7 @@ _STRATEGIES = {
     "knowledge": "from the source's labels, checked with the relation table and the ontologies",
     "llm": "proposed by a language model, checked by the same rules",
     "box": "another numbered box",
+    "frame": "another numbered frame",
 }
 _GRADES = {
     "A": "A: read as absent, or excluded by definition",

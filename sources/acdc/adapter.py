@@ -13,7 +13,7 @@ PHASES = ("ED", "ES")
 
 
 def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
-    """Yield two single-frame cases a patient, and a montage where the group is stated."""
+    """Yield two single-frame cases a patient, and both frames together."""
     del layout  # the names are the same; one has folders where the other has files
     folders = sorted((info.parent for info in root.rglob("patient*/Info.cfg")), key=natural)
     seen: set[str] = set()
@@ -42,24 +42,23 @@ def _patient(folder: Path) -> Iterator[Case]:
             key=f"{folder.name}-{phase}",
             images=(image,),
             patient=folder.name,
-            labels=(info.label(phase, field="phase", value=phase),),
             regions=label_map(truth, (1, 2, 3), field="structure"),
             guide=guide,
             split=split,
             facts=facts,
         )
-    if "Group" in info:
-        ed, es = (label_map(truths[n], (1, 2, 3), field="structure", image=n) for n in (0, 1))
-        yield Case(
-            key=f"{folder.name}-ED-ES",
-            images=tuple(images),
-            patient=folder.name,
-            labels=(info.label("Group", field="diagnosis"),),
-            regions=(*ed, *es),
-            split=split,
-            shows=Scope.PATIENT,
-            facts=facts,
-        )
+    ed, es = (label_map(truths[n], (1, 2, 3), field="structure", image=n) for n in (0, 1))
+    yield Case(
+        key=f"{folder.name}-ED-ES",
+        images=tuple(images),
+        patient=folder.name,
+        labels=(info.label("Group", field="diagnosis"),) if "Group" in info else (),
+        panels=tuple(info.label(phase, field="phase", value=phase) for phase in PHASES),
+        regions=(*ed, *es),
+        split=split,
+        shows=Scope.PATIENT,
+        facts=facts,
+    )
 
 
 def _has_truth(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""CAMUS: end-diastolic and end-systolic frames of two views, and a pair for the ejection."""
+"""CAMUS: end-diastolic and end-systolic frames of two views, alone and as a pair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 
 
 def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
-    """Yield four frames a patient, and the four-chamber pair where an EF is stated."""
+    """Yield four frames a patient and both pairs; the four-chamber one carries the EF."""
     splits = _splits(root)
     for file in sorted(root.rglob("patient????/Info_?CH.cfg"), key=natural):
         person, split = file.parent.name, splits.get(file.parent.name)
@@ -51,6 +51,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
         labels.append(info.label("ImageQuality", field="quality"))
     blind = layout == "mhd" and split == "testing"  # published without contours
     frames: list[ImageRef] = []
+    phases: list[Label] = []
     for phase in ("ED", "ES"):
         stem = file.with_name(f"{file.parent.name}_{view}_{phase}")
         picture = Path(f"{stem}{SUFFIXES[layout]}")
@@ -58,27 +59,30 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
         truth = Path(f"{stem}_gt{SUFFIXES[layout]}")
         unsure = blind or info.get("ImageQuality") == "Poor"
         frames.append(image)
+        phases.append(info.label(phase, field="phase", value=phase))
         yield Case(
             key=f"{person}-{view}-{phase}",
             images=(image,),
             patient=person,
-            labels=(*labels, info.label(phase, field="phase", value=phase)),
+            labels=tuple(labels),
             regions=() if unsure else label_map(truth, (1, 2, 3), field="structure"),
             split=split,
             facts=facts,
         )
     ejection = next((key for key in ("EF", "LVef") if info.get(key)), None)
+    stated = []
     if view == "4CH" and ejection:
         stated = [info.label(ejection, field=field) for field in ("function", "ejection_fraction")]
-        yield Case(
-            key=f"{person}-{view}-ED-ES",
-            images=tuple(frames),
-            patient=person,
-            labels=(*labels, *stated),
-            split=split,
-            shows=Scope.PATIENT,
-            facts=facts,
-        )
+    yield Case(
+        key=f"{person}-{view}-ED-ES",
+        images=tuple(frames),
+        patient=person,
+        labels=(*labels, *stated),
+        panels=tuple(phases),
+        split=split,
+        shows=Scope.PATIENT,
+        facts=facts,
+    )
 
 
 def _splits(root: Path) -> Mapping[str, str]:

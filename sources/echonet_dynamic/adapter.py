@@ -61,15 +61,16 @@ def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]
     outlines = {frame: outline(trace) for frame, trace in found.items()}
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
     patient, split = row["FileName"], row["Split"].lower()
+    phases: list[Label] = []
     images = {"ED": ImageRef(paths=(video,), frame=ed), "ES": ImageRef(paths=(video,), frame=es)}
     for phase, frame in (("ED", ed), ("ES", es)):
         evidence = f"VolumeTracings.csv {video.name} Frame={frame}"
+        phases.append(Label(field="phase", value=phase, evidence=evidence))
         shape = Polygons(outlines=(Outline(points=outlines[frame]),))
         yield Case(
             key=f"{patient}-{phase}",
             images=(images[phase],),
             patient=patient,
-            labels=(Label(field="phase", value=phase, evidence=evidence),),
             regions=(Region(field="structure", value="trace", shape=shape, evidence=evidence),),
             split=split,
         )
@@ -78,6 +79,7 @@ def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]
         images=tuple(images.values()),
         patient=patient,
         labels=tuple(row.label("EF", field=field) for field in ("function", "ejection_fraction")),
+        panels=tuple(phases),
         split=split,
         shows=Scope.PATIENT,
     )

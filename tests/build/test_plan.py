@@ -1,7 +1,13 @@
+from dataclasses import replace
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.plan import picture_names, plan
+from medrcube.build.plan import artefacts_of, picture_names, plan
+from medrcube.records import Case, ImageRef, Label
+from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
 
 
 def test_a_readable_key_becomes_the_published_name():
@@ -31,3 +37,39 @@ def test_a_case_gets_a_clean_picture_and_one_mark_for_each_concept(toy, raw):
     assert jobs[0].artefacts[1].concept == "glioma"
     assert jobs[0].artefacts[1].suffix == ".boxes-glioma"
     assert jobs[0].hooks == ""
+
+
+def pair(*values):
+    """A case of ACDC with images side by side, each of a phase."""
+    labels = tuple(Label(field="phase", value=value, evidence="t") for value in values)
+    images = tuple(ImageRef(paths=(Path(f"{n}.nii"),)) for n, _ in enumerate(values))
+    return Case(key="p1", images=images, panels=labels)
+
+
+def numbered(case, *tasks):
+    card = find_sources()["acdc"].card
+    made = artefacts_of(replace(card, tasks=tasks), case)
+    return [it.concept for it in made if it.kind == "numbered"]
+
+
+def test_images_that_show_different_facts_are_numbered_and_one_fact_is_asked_for():
+    (asked,) = numbered(pair("ED", "ES"), Task.IMAGING_PROTOCOLS_RECOGNITION)
+    assert asked in {"end-diastole", "end-systole"}
+
+
+def test_a_fact_that_two_images_show_is_not_asked_for():
+    assert numbered(pair("ED", "ES", "ED"), Task.IMAGING_PROTOCOLS_RECOGNITION) == ["end-systole"]
+    assert numbered(pair("ED", "ED"), Task.IMAGING_PROTOCOLS_RECOGNITION) == []
+
+
+def test_images_are_not_numbered_without_panels_or_for_another_task():
+    assert numbered(replace(pair("ED", "ES"), panels=()), Task.IMAGING_PROTOCOLS_RECOGNITION) == []
+    assert numbered(pair("ED", "ES"), Task.VIEW_RECOGNITION) == []
+
+
+def test_both_facts_are_asked_for_in_the_long_run():
+    made = [
+        numbered(replace(pair("ED", "ES"), key=f"p{n}"), Task.IMAGING_PROTOCOLS_RECOGNITION)[0]
+        for n in range(200)
+    ]
+    assert 70 < made.count("end-systole") < 130

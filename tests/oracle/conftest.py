@@ -111,11 +111,12 @@ def run(workspace, sources, layouts, workers):
     report = build(workspace, chosen, LocalEngine(workers), QUIET)
     assert not any(entry.failed for entry in report.sources)
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
-    recipes = map(json.loads, workspace.recipes.read_text("utf-8").splitlines())
+    recipes = [json.loads(line) for line in workspace.recipes.read_text("utf-8").splitlines()]
     oracle = Oracle(
         {name: (source, workspace.sources[name], layouts[name]) for name, source in chosen.items()},
         {sample.id: sample for sample in samples},
         {it["sample"]: [tuple(box) for box in it["mark"]["boxes"]] for it in recipes},
+        {it["sample"]: it["mark"]["order"] for it in recipes if "order" in it["mark"]},
         workspace.root,
     )
     return Built(items_from_frame(pd.read_parquet(workspace.items)), oracle)

@@ -208,6 +208,13 @@ def test_boxes_that_are_not_where_the_recipe_says_are_found(oracle, items):
     assert "box" in rules(oracle, item)
 
 
+def test_numbered_images_in_another_order_are_found(oracle, items):
+    item = next(it for it in items if oracle.samples[it.sample].artefact == "numbered")
+    assert rules(oracle, item) == set()
+    oracle.orders[item.sample] = oracle.orders[item.sample][::-1]
+    assert rules(oracle, item) == {"key"}
+
+
 def test_a_wrong_box_over_a_second_region_is_found(oracle, items):
     item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
     marks = oracle._marks_of(oracle.samples[item.sample])

@@ -37,6 +37,7 @@ def test_every_source_and_every_task_is_examined(demo):
         "clean",
         "outline",
         "boxes",
+        "numbered",
     }
     assert len(items) > 1500
     assert sum(len(item.options) for item in items) > 5000
@@ -47,7 +48,7 @@ def test_every_wrong_option_is_judged_once_and_each_proof_is_met(demo, findings)
         wrong = sum(len(item.options) - 1 for item in built.items)
         assert built.oracle.tally.total() == wrong
     tally = sum((built.oracle.tally for built in demo.values()), Counter())
-    assert {rule: tally[rule] for rule in (*SAFE, "box") if not tally[rule]} == {}
+    assert {rule: tally[rule] for rule in (*SAFE, "box", "panel") if not tally[rule]} == {}
     assert tally["excluded"] > 6000
     assert tally["box"] > 1500
     assert tally["absent"] > 50

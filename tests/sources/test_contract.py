@@ -219,7 +219,8 @@ def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
     for layout in source.card.layouts:
         for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
             if isinstance(found, Case):
-                used |= {(s.field, s.value) for s in (*found.labels, *found.regions)}
+                statements = (*found.labels, *found.panels, *found.regions)
+                used |= {(it.field, it.value) for it in statements}
     declared = {(f.name, raw) for f in source.card.fields.values() for raw in sorted(f.values)}
     assert declared <= used, f"never used: {sorted(declared - used)}"
 

@@ -4,7 +4,8 @@ Each module of ``independent/`` holds ``write``, which makes a tiny raw tree, an
 what a right reading of it says; ``VARIANTS`` holds further pairs of both. Nothing of them was
 derived from an adapter or from its fixture. What a fact may hold:
 
-present, single     concepts that some case of the image states; ``single``: a case of it alone
+present             concepts that some case of the image states
+panel               what the image shows beside the others of every case that sets them side by side
 never, never_single concepts that no case of the image (of it alone) states
 absent, open        concepts that are absent with grade A or B; that are neither
 constants           concepts that hold for every image of the tree
@@ -91,6 +92,16 @@ class Reading:
     def alone(self, file):
         """The cases that show nothing else."""
         return [case for case in self.cases(file) if len(case.images) == 1]
+
+    def panels(self, file):
+        """What the file is said to show, by every case that has it beside others."""
+        found = []
+        for case in self.cases(file):
+            if len(case.images) > 1:
+                places = [n for n, it in enumerate(case.images) if self.root / file in it.paths]
+                labels = [case.panels[n] for n in places if case.panels]
+                found.append(_names(concept_of(self.source.card, label) for label in labels))
+        return found
 
     def present(self, cases):
         grounds = [ground_of(self.source.card, case, TERMS) for case in cases]
@@ -194,13 +205,18 @@ def test_what_the_card_does_not_know_stops_the_build_or_gives_no_picture(name, r
     assert shown == []
 
 
-@pytest.mark.parametrize(("name", "file"), _each("present single"))
+@pytest.mark.parametrize(("name", "file"), _each("present"))
 def test_what_is_true_is_stated(name, file, reading):
     seen, fact = reading(name), _expected(name, file)
     assert seen.cases(file), "no case shows this image"
     assert _names(fact.get("present", ())) - seen.present(seen.cases(file)) == set()
-    if seen.alone(file):
-        assert _names(fact.get("single", ())) - seen.present(seen.alone(file)) == set()
+
+
+@pytest.mark.parametrize(("name", "file"), _each("panel"))
+def test_what_one_of_several_images_shows_is_stated_of_it_alone(name, file, reading):
+    told = reading(name).panels(file)
+    assert told
+    assert all(names == _names(_expected(name, file)["panel"]) for names in told)
 
 
 @pytest.mark.parametrize(("name", "file"), _each("never never_single"))

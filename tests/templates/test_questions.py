@@ -19,6 +19,7 @@ VALUES = {
     "body": "the heart",
     "target": "left atrium",
     "marked": True,
+    "numbered": False,
     "scale": "cardiac phase",
 }
 EVERY = [(task, variant) for task in Task for variant in variants(task)]
@@ -32,9 +33,10 @@ def test_every_task_has_three_wordings_that_differ(task):
 
 @pytest.mark.parametrize(("task", "variant"), EVERY)
 @pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("numbered", [True, False])
 @pytest.mark.parametrize("subject", ["", "this patient"])
-def test_every_wording_is_one_clean_question(task, variant, marked, subject):
-    values = {**VALUES, "marked": marked, "subject": subject}
+def test_every_wording_is_one_clean_question(task, variant, marked, numbered, subject):
+    values = {**VALUES, "marked": marked, "numbered": numbered, "subject": subject}
     text = render_question(task, variant, **values)
     assert re.fullmatch(r"[A-Z][^?{}\n]*\?", text)
     assert "  " not in text

@@ -42,6 +42,7 @@ def errors(task, variant, names, kinds, *, scale="", grouped=True, ranks=(), **v
         "modality": "MRI",
         "body": "the brain",
         "marked": False,
+        "numbered": False,
         "scale": scale,
         "target": "",
     }
@@ -95,6 +96,16 @@ def test_no_wording_breaks_a_rule_with_labels_of_a_source(task, source):
             for shown in SHOWN:
                 found = errors(task, variant, pair, ("", ""), shown=shown, marked=True)
                 assert not [flaw for flaw in found if flaw[1] == pair[0]]
+
+
+@pytest.mark.parametrize("variant", variants(Task.IMAGING_PROTOCOLS_RECOGNITION))
+@pytest.mark.parametrize("target", ["end-systole", "end-diastole"])
+def test_a_question_about_numbered_frames_names_what_is_asked_for(variant, target):
+    task, frames = Task.IMAGING_PROTOCOLS_RECOGNITION, ("Frame 1", "Frame 2")
+    values = {"numbered": True, "target": target, "scale": "imaging protocol"}
+    assert not errors(task, variant, frames, ("", ""), ranks=(0, 1), **values)
+    values |= {"shown": "the two MRI images", "marked": False, "subject": "", "body": "the heart"}
+    assert target in render_question(task, variant, **values)
 
 
 @pytest.mark.parametrize("variant", variants(Task.ROI_GROUNDING))

@@ -181,6 +181,16 @@ def test_boxes_keep_their_numbers():
     assert "diaphragmatic hernia" in item.question
 
 
+def test_numbered_frames_keep_their_numbers_and_the_question_names_the_fact():
+    pair = sample(artefact="numbered", marked="end-systole", truth="2", choices=2, frames="0+0")
+    asked = query("end-systole", task=Task.IMAGING_PROTOCOLS_RECOGNITION, sample=pair)
+    (item,) = run([asked]).items
+    assert [option.text for option in item.options] == ["Frame 1", "Frame 2"]
+    assert (item.key, item.ordered, item.strategy) == (1, True, "frame")
+    assert "end-systole" in item.question
+    assert "numbered frame" in item.question
+
+
 def test_boxes_need_evidence_that_no_other_place_shows_the_finding():
     assert run([boxes(grade=Grade.A)]).items
     barred = boxes()

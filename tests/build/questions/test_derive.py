@@ -315,3 +315,28 @@ evidence = "t"
     queries = derive(source, replace(facts, key=key), [sample(), sample(**BOXES)])
     assert {query.visible for query in queries if query.field == "structure"} == {seen}
     assert {query.visible for query in queries if query.field == "finding"} == {Visible.YES}
+
+
+PHASE = """
+[[field]]
+name = "phase"
+kind = "protocol"
+absence = "reader"
+group = "cardiac phase"
+values = { ED = "end-diastole", ES = "end-systole" }
+"""
+
+
+def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
+    pair = sample(artefact="numbered", field="phase", marked="end-systole", truth="2", choices=2)
+    (query,) = derive(card(PHASE), case(), [pair])
+    assert (query.task, query.key) == (Task.IMAGING_PROTOCOLS_RECOGNITION, "end-systole")
+    assert (query.grade, query.barred, query.visible) == (Grade.A, "", Visible.YES)
+    assert set(query.ground.present) == {"end-systole"}
+
+
+def test_a_clean_picture_is_not_asked_what_its_panels_show(card):
+    panels = tuple(Label(field="phase", value=value, evidence="t") for value in ("ED", "ES"))
+    facts = replace(case(), panels=panels, images=(ImageRef(paths=(Path("a.png"),)),) * 2)
+    tasks = {query.task for query in derive(card(PHASE), facts, [sample(frames="0+0")])}
+    assert tasks == {Task.MODALITY_RECOGNITION}

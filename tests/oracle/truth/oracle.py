@@ -55,12 +55,13 @@ class Oracle:
         sources: source, raw root and layout of every source by its id.
         samples: samples by their id.
         boxes: corners of the boxes of each sample by its id.
+        orders: image under each number of each sample with numbered images, by its id.
         workspace: folder that image paths start from.
     """
 
-    def __init__(self, sources, samples, boxes, workspace):
+    def __init__(self, sources, samples, boxes, orders, workspace):
         self._sources: dict[str, tuple[Source, object, str]] = sources
-        self.samples, self.boxes, self._root = samples, boxes, workspace
+        self.samples, self.boxes, self.orders, self._root = samples, boxes, orders, workspace
         self._witnesses: dict[str, Witness] = {}
         self._marks: dict[tuple[str, str, str], drawn.Marks] = {}
         self._clean = {
@@ -71,7 +72,9 @@ class Oracle:
 
     def fresh(self):
         """An oracle of the same inputs that has seen nothing yet."""
-        return Oracle(self._sources, dict(self.samples), dict(self.boxes), self._root)
+        return Oracle(
+            self._sources, dict(self.samples), dict(self.boxes), dict(self.orders), self._root
+        )
 
     def examine(self, item):
         """All findings on one item."""
@@ -79,7 +82,12 @@ class Oracle:
         described = describe(item, sample)
         faults = [*self._shape(item), *self._source(item, sample)]
         if not UNREADABLE & {rule for rule, _ in faults}:
-            ask = {"outline": self._outline, "boxes": self._grounding}.get(sample.artefact)
+            marks = {
+                "outline": self._outline,
+                "boxes": self._grounding,
+                "numbered": self._numbered,
+            }
+            ask = marks.get(sample.artefact)
             faults += (ask or self._whole)(item, sample)
         return [Finding(rule, described, words) for rule, words in faults]
 
@@ -287,6 +295,24 @@ class Oracle:
         yield from (("box", fault) for fault in faults)
         yield from (("side", it) for it in self._sides(marks, sample))
         self.tally["box"] += len(boxes) - 1
+
+    def _numbered(self, item, sample):
+        """A question on which of several numbered images shows a fact."""
+        witness = self.witness(item.source)
+        case = witness.cases[sample.case]
+        order = self.orders[sample.id]
+        if sorted(order) != list(range(len(case.images))):
+            yield "mark", f"the order {order} is none of {len(case.images)} images"
+            return
+        told = [witness.concept(label.field, label.value) for label in case.panels]
+        holding = [place for place, image in enumerate(order) if told[image] == item.concept]
+        if holding != [item.key] or str(item.key + 1) != sample.truth:
+            yield "key", f"images {holding} (from 0) show {item.concept!r}, the key is {item.key}"
+        if [it.text for it in item.options] != [f"Frame {n}" for n in range(1, len(order) + 1)]:
+            yield "options", f"{[it.text for it in item.options]} for {len(order)} images"
+        if self.tables.names[item.concept].casefold() not in item.question.casefold():
+            yield "text", f"the question does not ask for {self.tables.names[item.concept]!r}"
+        self.tally["panel"] += len(order) - 1
 
     def _sides(self, marks, sample):
         mask = marks.of(sample.marked, sample.field)

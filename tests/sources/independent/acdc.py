@@ -79,14 +79,13 @@ def _case(number, folder, phase):
     info, _ = PATIENTS[folder]
     group = info["Group"]
     name = folder.rsplit("/", 1)[-1]
-    other = "end-systole" if phase == "ED" else "end-diastole"
     fact = {
         "present": [group],
         "regions": {"RV (structure)": [RIGHT], "MYO": [WALL], "LV": [CAVITY]},
         "shows": _shown(number, phase, 3),
         "shows_by_frame": [_shown(number, phase, index) for index in range(SLICES)],
-        "single": ["end-diastole" if phase == "ED" else "end-systole"],
-        "never_single": [other],
+        "panel": ["end-diastole" if phase == "ED" else "end-systole"],
+        "never_single": ["end-diastole", "end-systole"],
         "never": [g for g in GROUPS if g != group],
         "patient": folder,
         "split": folder.split("/")[0],

@@ -136,9 +136,9 @@ def _facts(number, view, phase):
     a2c, a4c = "A2C", "A4C"
     return {
         "present": [a2c if view == "2CH" else a4c],
-        "single": ["end-diastole" if phase == "ED" else "end-systole"],
+        "panel": ["end-diastole" if phase == "ED" else "end-systole"],
         "never": [a4c if view == "2CH" else a2c],
-        "never_single": ["end-systole" if phase == "ED" else "end-diastole"],
+        "never_single": ["end-diastole", "end-systole"],
         "shows": _shown(number, view, phase),
     }
 

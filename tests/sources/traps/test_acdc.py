@@ -157,10 +157,11 @@ def test_group_spelled_as_in_papers_stops_the_source(changed, scan_tree):
         scan_tree(SOURCE, LAYOUT, root)
 
 
-def test_patient_without_a_group_has_no_pair(changed, scan_tree):
+def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan_tree):
     cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\n"))).cases
-    assert ED in cases
-    assert "patient001-ED-ES" not in cases
+    pair = cases["patient001-ED-ES"]
+    assert [label.value for label in pair.panels] == ["ED", "ES"]
+    assert pair.labels == ()
 
 
 def test_info_without_a_phase_stops_the_source(changed, scan_tree):

@@ -73,11 +73,18 @@ def test_patient_of_the_ted_offshoot_is_set_aside(scan_fixture):
 
 
 def test_end_diastole_that_comes_last_is_still_end_diastole(scan_fixture):
-    case = scan_fixture(SOURCE, "nifti").cases["patient0002-2CH-ED"]
-    assert case.images[0].paths[0].name == "patient0002_2CH_ED.nii.gz"
-    (label,) = (label for label in case.labels if label.field == "phase")
-    assert label.value == "ED"
-    assert label.evidence.endswith("ED=21")
+    case = scan_fixture(SOURCE, "nifti").cases["patient0002-2CH-ED-ES"]
+    files = [image.paths[0].name for image in case.images]
+    assert files == ["patient0002_2CH_ED.nii.gz", "patient0002_2CH_ES.nii.gz"]
+    assert [label.value for label in case.panels] == ["ED", "ES"]
+    assert case.panels[0].evidence.endswith("ED=21")
+
+
+def test_phase_is_asked_of_both_frames_side_by_side_and_never_of_one(build_fixture):
+    built = build_fixture(SOURCE, "nifti")
+    asked = {item.sample for item in built.items if item.field == "phase"}
+    kinds = {it.artefact for it in built.samples if it.id in asked}
+    assert kinds == {"numbered"}
 
 
 def test_age_that_is_not_a_number_is_no_fact(scan_fixture):
@@ -182,10 +189,10 @@ def test_ejection_has_another_name_in_the_older_edition(scan_fixture):
     assert _values(case, "ejection_fraction") == ["62.1"]
 
 
-def test_patient_without_an_ejection_has_no_pair(scan_fixture):
-    cases = scan_fixture(SOURCE, "mhd").cases
-    assert "testing-patient0001-4CH-ED" in cases
-    assert "testing-patient0001-4CH-ED-ES" not in cases
+def test_pair_of_a_patient_without_an_ejection_states_the_phases_alone(scan_fixture):
+    pair = scan_fixture(SOURCE, "mhd").cases["testing-patient0001-4CH-ED-ES"]
+    assert [label.value for label in pair.panels] == ["ED", "ES"]
+    assert {label.field for label in pair.labels} == {"view", "quality"}
 
 
 def test_contours_of_a_poor_picture_are_not_used(scan_fixture, build_fixture):

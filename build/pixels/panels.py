@@ -1,0 +1,51 @@
+"""Images of a case side by side, each under its number, in an order that is drawn by lot.
+
+What one frame alone does not tell (end-diastole or end-systole) shows beside the other. The
+order depends on source and case alone, so a picture is made the same way again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.overlay import digit
+from medrcube.build.pixels.tiles import side_by_side
+
+_WHITE = 255
+
+
+def order_of(source: str, case: str, count: int) -> tuple[int, ...]:
+    """Which image stands in which place, left to right, drawn by lot for every case."""
+
+    def lot(number: int) -> bytes:
+        return sha256(f"{source}/{case}/panel {number}".encode()).digest()
+
+    return tuple(sorted(range(count), key=lot))
+
+
+def numbered(pictures: Sequence[NDArray[np.uint8]], order: Sequence[int]) -> NDArray[np.uint8]:
+    """Join pictures in this order, each below a black strip with its number, from 1.
+
+    Args:
+        pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, two to four of them.
+        order: index of the picture in each place.
+
+    Returns:
+        One picture; no pixel of an image is covered.
+    """
+    scale = max(1, round(max(max(picture.shape[:2]) for picture in pictures) / 160))
+    return side_by_side(
+        [_below(pictures[index], str(place), scale) for place, index in enumerate(order, 1)]
+    )
+
+
+def _below(picture: NDArray[np.uint8], number: str, scale: int) -> NDArray[np.uint8]:
+    dots = np.pad(digit(number, scale), 2 * scale)
+    strip = np.zeros((dots.shape[0], *picture.shape[1:]), np.uint8)
+    left = max((picture.shape[1] - dots.shape[1]) // 2, 0)
+    strip[:, left : left + dots.shape[1]][dots[:, : strip.shape[1] - left]] = _WHITE
+    return np.concatenate([strip, picture])

@@ -1,0 +1,53 @@
+"""Images under numbers: the order is drawn by lot, and no pixel of an image is lost."""
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.build.pixels.panels import numbered, order_of
+
+
+@given(source=st.text(max_size=5), case=st.text(max_size=9), count=st.integers(2, 4))
+def test_an_order_holds_every_image_once_and_is_the_same_again(source, case, count):
+    order = order_of(source, case, count)
+    assert sorted(order) == list(range(count))
+    assert order_of(source, case, count) == order
+
+
+def test_every_order_comes_about_as_often_as_any_other():
+    for count, orders in ((2, 2), (3, 6)):
+        seen = Counter(order_of("toy", f"case {n}", count) for n in range(600 * orders))
+        assert len(seen) == orders
+        assert all(500 < n < 700 for n in seen.values())
+
+
+@given(
+    rows=st.lists(st.integers(1, 90), min_size=2, max_size=4),
+    columns=st.integers(1, 90),
+    colour=st.booleans(),
+    data=st.data(),
+)
+def test_each_image_stands_whole_below_its_own_number(rows, columns, colour, data):
+    grey = data.draw(st.lists(st.integers(1, 254), min_size=len(rows), max_size=len(rows)))
+    shapes = [(height, columns, 3) if colour else (height, columns) for height in rows]
+    pictures = [np.full(shape, g, np.uint8) for shape, g in zip(shapes, grey, strict=True)]
+    order = data.draw(st.permutations(range(len(rows))))
+    joined = numbered(pictures, order)
+    strip = joined.shape[0] - max(rows)
+    for place, index in enumerate(order):
+        left = place * (columns + 8)
+        shown = joined[strip : strip + rows[index], left : left + columns]
+        assert (shown == grey[index]).all()
+        assert set(np.unique(joined[:strip, left : left + columns])) <= {0, 255}
+
+
+def test_the_numbers_count_the_places_from_one():
+    one, two = (np.full((40, 40), grey, np.uint8) for grey in (90, 200))
+    straight, turned = numbered([one, two], (0, 1)), numbered([one, two], (1, 0))
+    strip = straight.shape[0] - 40
+    assert (straight[:strip] == turned[:strip]).all()
+    assert (straight[:strip, :40] != straight[:strip, 48:]).any()
+    assert straight[-1, 0] == 90
+    assert turned[-1, 0] == 200
