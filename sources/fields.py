@@ -135,7 +135,7 @@ def parse_field(table: TomlTable) -> Field:
         kind=table.choice("kind", FactKind),
         scope=table.choice("scope", Scope, default=Scope.IMAGE),
         absence=absence,
-        stated=table.choice("stated", Grade, default=Grade.A),
+        stated=table.choice("stated", Grade, default=Grade.C),
         whole=table.flag("whole", default=absence is not Absence.SILENT),
         group=table.text("group", default="") or None,
         values=values,

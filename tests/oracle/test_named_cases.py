@@ -15,9 +15,9 @@ TIMES = 4
 """Pictures of a kind, so that no option is left out because it is an answer too seldom."""
 
 
-def field(*values, name="finding", kind="finding", absence="implied", **more):
+def field(*values, name="finding", kind="finding", absence="implied", stated="A", **more):
     """One field of a card whose raw values are concepts."""
-    lines = [f'{key} = "{value}"' for key, value in more.items()]
+    lines = [f'{key} = "{value}"' for key, value in {"stated": stated, **more}.items()]
     same = ", ".join(f'"{value}"' for value in values)
     head = ["[[field]]", f'name = "{name}"', f'kind = "{kind}"', f'absence = "{absence}"']
     return "\n".join([*head, *lines, f"same = [{same}]\n"])

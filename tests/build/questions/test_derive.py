@@ -15,6 +15,7 @@ FINDINGS = """
 name = "finding"
 kind = "finding"
 absence = "silent"
+stated = "A"
 [field.values]
 edema = "Edema"
 opacity = "Lung Opacity"
