@@ -58,7 +58,11 @@ class State(StrEnum):
 
 
 class FactKind(StrEnum):
-    """What kind of fact a field states; decides the task that may ask it."""
+    """What kind of fact a field states; decides the task that may ask it.
+
+    An attribute, such as the density of a breast, is a fact that no task asks: it is no finding,
+    and more of it is no worse.
+    """
 
     VIEW = "view"
     PROTOCOL = "protocol"
@@ -66,6 +70,7 @@ class FactKind(StrEnum):
     FINDING = "finding"
     DISEASE = "disease"
     SEVERITY = "severity"
+    ATTRIBUTE = "attribute"
 
 
 class Scope(IntEnum):

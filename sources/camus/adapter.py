@@ -72,7 +72,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     ejection = next((key for key in ("EF", "LVef") if info.get(key)), None)
     stated = []
     if view == "4CH" and ejection:
-        stated = [info.label(ejection, field=field) for field in ("function", "ejection_fraction")]
+        stated = [info.label(ejection, field="ejection_fraction")]
     yield Case(
         key=f"{person}-{view}-ED-ES",
         images=tuple(frames),

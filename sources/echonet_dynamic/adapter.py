@@ -78,7 +78,7 @@ def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]
         key=f"{patient}-ED-ES",
         images=tuple(images.values()),
         patient=patient,
-        labels=tuple(row.label("EF", field=field) for field in ("function", "ejection_fraction")),
+        labels=(row.label("EF", field="ejection_fraction"),),
         panels=tuple(phases),
         split=split,
         shows=Scope.PATIENT,

@@ -101,5 +101,4 @@ def _pictures(root: Path) -> Iterator[Case]:
 
 
 def _labels(value: str, evidence: str) -> tuple[Label, ...]:
-    names = ("film", "diagnosis")
-    return tuple(Label(field=name, value=value, evidence=evidence) for name in names)
+    return (Label(field="film", value=value, evidence=evidence),)

@@ -145,17 +145,9 @@ def _facts(number, view, phase):
 
 def _function(ef):
     """What is true of the patient; one of the pictures must say it."""
-    reduced = "reduced ejection fraction"
     if ef is None:
-        return {"open": [reduced, *BANDS]}
-    fact = {"present": [_band(ef)], "never": [band for band in BANDS if band != _band(ef)]}
-    if ef < 40:
-        fact["present"].append(reduced)
-    elif ef >= 55:
-        fact["absent"] = [reduced]
-    else:
-        fact["open"] = [reduced]
-    return fact
+        return {"open": [*BANDS]}
+    return {"present": [_band(ef)], "never": [band for band in BANDS if band != _band(ef)]}
 
 
 def _band(ef):

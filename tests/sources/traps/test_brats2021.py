@@ -6,10 +6,11 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import display
-from medrcube.records import FactKind, State
+from medrcube.records import State
 from medrcube.sources.layout import verify
 from medrcube.sources.nifti_masks import load_labels
 from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
 
 UNTESTED = {
     "kinds-of-voxels-and-tcia-licence": "unverified; the source counts as restricted",
@@ -176,8 +177,7 @@ def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree,
 def test_missing_part_may_be_missing_annotation_so_it_is_never_denied(scan_fixture):
     for case in scan_fixture(SOURCE, LAYOUT).cases.values():
         assert {label.state for label in case.labels} == {State.PRESENT}
-    kinds = {field.kind for field in CARD.fields.values()}
-    assert FactKind.FINDING not in kinds
+    assert Task.ABNORMALITY_DIAGNOSIS not in CARD.tasks
 
 
 def test_patient_without_any_tumor_is_refused(changed, build_tree):

@@ -161,26 +161,23 @@ def test_value_two_is_the_wall_alone(build_fixture):
 def test_ejection_is_asked_of_both_phases_and_never_of_one_frame(build_fixture, scan_fixture):
     built = build_fixture(SOURCE, "nifti")
     shown = {sample.id: sample.case for sample in built.samples}
-    high = {"Abnormality Diagnosis", "Severity Grading"}
-    asked = {shown[item.sample] for item in built.items if item.task in high}
+    asked = {shown[item.sample] for item in built.items if item.task == "Severity Grading"}
     assert asked
     assert all(key.endswith("4CH-ED-ES") for key in asked)
     assert scan_fixture(SOURCE, "nifti").cases["patient0001-4CH-ED-ES"].shows is Scope.PATIENT
 
 
 @pytest.mark.parametrize(
-    ("ejection", "function", "band"),
+    ("ejection", "band"),
     [
-        ("62", "preserved ejection fraction", "LVEF >= 55"),
-        ("55", "preserved ejection fraction", "LVEF >= 55"),
-        ("54", None, "LVEF 40-54"),
-        ("40", None, "LVEF 40-54"),
-        ("39.9", "reduced ejection fraction", "LVEF 30-39"),
-        ("29", "reduced ejection fraction", "LVEF < 30"),
+        ("55", "LVEF >= 55"),
+        ("54", "LVEF 40-54"),
+        ("40", "LVEF 40-54"),
+        ("39.9", "LVEF 30-39"),
+        ("29", "LVEF < 30"),
     ],
 )
-def test_ejection_between_reduced_and_preserved_is_neither(ejection, function, band):
-    assert CARD.fields["function"].concept(ejection) == function
+def test_ejection_stands_in_the_band_that_begins_at_it(ejection, band):
     assert CARD.fields["ejection_fraction"].concept(ejection) == band
 
 

@@ -139,15 +139,17 @@ def test_benign_without_callback_is_benign(build_fixture, layout):
 
 
 def test_assessment_0_is_incomplete_and_no_grade(build_fixture):
-    items = build_fixture(SOURCE, "tcia").items_of(
-        "Mass-Training_P_00006_LEFT_CC", "Severity Grading"
-    )
-    assert {item.field for item in items} == {"density"}
+    built = build_fixture(SOURCE, "tcia")
+    assert built.items_of("Mass-Training_P_00006_LEFT_CC", "Severity Grading") == []
+    assert built.items_of("Calc-Test_P_01743_LEFT_MLO", "Severity Grading")
 
 
-def test_density_0_is_missing(build_fixture):
-    items = build_fixture(SOURCE, "tcia").items_of("Calc-Test_P_01743_LEFT_MLO", "Severity Grading")
-    assert {item.field for item in items} == {"assessment"}
+def test_density_0_is_missing():
+    assert CARD.fields["density"].concept("0") is None
+
+
+def test_density_is_asked_in_no_task(build_fixture):
+    assert "density" not in {item.field for item in build_fixture(SOURCE, "tcia").items}
 
 
 def test_both_spellings_of_lucent_centres_are_one_type(scan_fixture):

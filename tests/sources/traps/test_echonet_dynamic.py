@@ -247,13 +247,13 @@ def test_picture_is_not_turned(build_fixture):
     assert pixels[9:16, 9:20].mean() > pixels[-16:-9, 9:20].mean() + 50
 
 
-def test_function_is_asked_of_both_phases_side_by_side_alone(build_fixture):
+def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     samples = {sample.id: sample.case for sample in built.samples}
     asked = {
         samples[item.sample].endswith("-ED-ES")
         for item in built.items
-        if item.task in {"Abnormality Diagnosis", "Severity Grading"}
+        if item.task == "Severity Grading"
     }
     assert asked == {True}
     assert CARD.fields["ejection_fraction"].scope is Scope.PATIENT
@@ -263,19 +263,6 @@ def test_function_is_asked_of_both_phases_side_by_side_alone(build_fixture):
 def test_fraction_near_the_edge_of_a_band_is_not_graded(changed, build_tree, ejection):
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(EF=ejection)))
     assert built.items_of(f"{ONE}-ED-ES", "Severity Grading") == []
-
-
-@pytest.mark.parametrize(
-    ("ejection", "finding"),
-    [
-        ("39.9", "reduced ejection fraction"),
-        ("40.0", None),
-        ("54.9", None),
-        ("55.0", "preserved ejection fraction"),
-    ],
-)
-def test_fraction_between_reduced_and_preserved_is_uncertain(ejection, finding):
-    assert CARD.fields["function"].concept(ejection) == finding
 
 
 def test_fraction_of_the_table_goes_before_that_of_the_outlines(scan_fixture):

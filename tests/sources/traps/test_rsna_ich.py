@@ -26,7 +26,7 @@ SOURCE, LAYOUT = "rsna-ich", "stage-2"
 CARD = find_sources()[SOURCE].card
 TOP = "rsna-intracranial-hemorrhage-detection"
 FOLDER, TABLE = f"{TOP}/stage_2_train", f"{TOP}/stage_2_train.csv"
-FINDINGS, DISEASES = "Abnormality Diagnosis", "Disease Diagnosis"
+FINDINGS = "Abnormality Diagnosis"
 
 
 def _name(patient, number):
@@ -189,8 +189,8 @@ def test_other_four_types_of_a_slice_are_absent_and_may_be_wrong_options(
     assert states.pop("subdural") is State.PRESENT
     assert set(states.values()) == {State.ABSENT}
     built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(name, FINDINGS) == {"subdural"}
-    assert built.wrong_of(name, FINDINGS) <= set(states)
+    assert built.right_of(name, FINDINGS) == {"subdural", "any"}
+    assert built.wrong_of(name, FINDINGS) <= {*states, "no intracranial hemorrhage"}
 
 
 def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
@@ -201,15 +201,14 @@ def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
 
 def test_slice_without_bleeding_is_never_called_normal(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(_name(5, 1), DISEASES) == {"no intracranial hemorrhage"}
-    assert FINDINGS not in built.tasks_of(_name(5, 1))
+    assert built.right_of(_name(5, 1), FINDINGS) == {"no intracranial hemorrhage"}
     concepts = {option.concept for item in built.items for option in item.options}
     assert concepts.isdisjoint({"No Finding", "normal"})
 
 
 def test_question_is_about_the_slice_and_not_about_the_exam(build_fixture):
     items = build_fixture(SOURCE, LAYOUT).items
-    assert {item.scope for item in items if item.task in (FINDINGS, DISEASES)} == {"slice"}
+    assert {item.scope for item in items if item.task == FINDINGS} == {"slice"}
 
 
 def test_slice_of_air_is_set_aside_and_no_failure(build_fixture):

@@ -22,7 +22,7 @@ UNTESTED = {
 }
 SOURCE, LAYOUT = "siim-acr-pneumothorax", "stage-2"
 CARD = find_sources()[SOURCE].card
-FINDINGS, DISEASES, PLACES = "Abnormality Diagnosis", "Disease Diagnosis", "ROI Grounding"
+FINDINGS, PLACES = "Abnormality Diagnosis", "ROI Grounding"
 TABLE = "stage_2_train.csv"
 
 
@@ -80,9 +80,8 @@ def test_code_that_leaves_the_film_is_refused(changed, build_tree, replacing):
 
 def test_film_without_pneumothorax_is_not_normal(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    for task in (FINDINGS, DISEASES):
-        assert built.right_of(_uid(1), task) == {"no pneumothorax"}
-        assert built.wrong_of(_uid(1), task) == {"Pneumothorax"}
+    assert built.right_of(_uid(1), FINDINGS) == {"no pneumothorax"}
+    assert built.wrong_of(_uid(1), FINDINGS) == {"Pneumothorax"}
     concepts = {option.concept for item in built.items for option in item.options}
     assert "No Finding" not in concepts
 
