@@ -54,7 +54,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
                 f"{path}: the registry says {grades.get(name[1], 'nothing')} of {name[1]}, the "
                 f"folder says {grade}; expected them to agree: is this a re-sorted copy?"
             )
-        yield _graded(name[1], path, grade)
+        yield _graded(name[1], path, grade, marked=name[1] in masks)
         if name[1] in masks:
             yield _marked(name[1], path, grade, masks[name[1]])
 
@@ -85,13 +85,14 @@ def _most_marked(path: Path, volume: Any) -> int:
     return slice_at(volume, lesion.centre_of_slice("axial", k))
 
 
-def _graded(study: str, path: Path, grade: str) -> Case:
+def _graded(study: str, path: Path, grade: str, *, marked: bool) -> Case:
     evidence = f"folder {grade}"
     labels = [Label(field="grade", value=grade, evidence=evidence)]
     if grade == "CT-0":
         labels.append(Label(field="opacity", value="CT-0", evidence=evidence))
-    state = State.UNKNOWN if grade in SPARING else State.PRESENT
-    labels.append(Label(field="diagnosis", value=grade, state=state, evidence=evidence))
+    if not marked:  # where lesions are marked, their slice is asked
+        state = State.UNKNOWN if grade in SPARING else State.PRESENT
+        labels.append(Label(field="diagnosis", value=grade, state=state, evidence=evidence))
     image = ImageRef(paths=(path,))
     return Case(key=study, images=(image,), patient=study, labels=tuple(labels))
 
