@@ -195,10 +195,6 @@ def test_every_concept_of_the_card_is_in_the_term_table(source):
             assert concept in terms, f"{field.name}: {concept}"
 
 
-FILLING = pytest.mark.xfail(reason="the cards are being filled", strict=False)
-
-
-@FILLING
 @each_source
 def test_every_field_says_what_its_truth_rests_on_who_sees_it_and_why(source):
     card = tomllib.loads((source.folder / "card.toml").read_text(encoding="utf-8"))
@@ -206,7 +202,6 @@ def test_every_field_says_what_its_truth_rests_on_who_sees_it_and_why(source):
     assert {name: lines for name, lines in missing.items() if lines} == {}
 
 
-@FILLING
 @each_source
 def test_what_a_picture_does_not_show_is_not_asked(source):
     text = (source.folder / "card.toml").read_text(encoding="utf-8")
