@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.pixels.burnt_in import graphics_of
 from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
+from medrcube.build.pixels.overlay import bounding_box
 from medrcube.build.pixels.slicing import Choice
 from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.build.plan import Artefact, Job
@@ -42,6 +44,7 @@ class Picture:
         bytes: size of the file.
         pixel_sha256: identity of the picture.
         look: what a clean picture looks like (``pixels.look``); empty for a marked one.
+        graphics: marks burnt into it (``pixels.burnt_in``); empty where none was looked for.
         grey: mean grey of the clean picture, 0 to 255, to a tenth.
         colour: whether any pixel of the clean picture has a colour.
         width: in pixels.
@@ -60,6 +63,7 @@ class Picture:
     bytes: int
     pixel_sha256: str
     look: str
+    graphics: str
     grey: float
     colour: bool
     width: int
@@ -127,6 +131,7 @@ class _Scene:
     choice: Choice
     origin: Mapping[str, Any]
     marker: str
+    graphics: str
     grey: float
     colour: bool
 
@@ -143,6 +148,8 @@ def _render(
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
         panels = [tile.picture(choice.index) for tile in tiles]
         clean = side_by_side(panels)
+        masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
+        graphics = _graphics(tiles, choice, clean, masks)
         if choice is choices[-1]:
             tiles = [tile.without_pixels() for tile in tiles]
         if clean.min() == clean.max():
@@ -156,10 +163,10 @@ def _render(
             choice=choice,
             origin=origin,
             marker=marker,
+            graphics=graphics,
             grey=round(float(clean.mean()), 1),
             colour=clean.ndim == 3 and bool((clean != clean[..., :1]).any()),
         )
-        masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
         for artefact in job.artefacts:
             made = _make(scene, artefact, clean, masks, images)
             if isinstance(made, Problem):
@@ -167,6 +174,22 @@ def _render(
             elif made is not None:
                 pictures.append(made)
     return tuple(pictures), tuple(problems)
+
+
+def _graphics(
+    tiles: Sequence[Tile],
+    choice: Choice,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+) -> str:
+    """Marks burnt into a picture, looked for before a coloured one becomes grey."""
+    detector = tiles[0].policy.burnt_in
+    if detector == "none":
+        return ""
+    stored = tiles[0].volume.slices[choice.index] if len(tiles) == 1 else clean
+    seen = stored if tiles[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
+    regions = [bounding_box(mask) for mask in masks.values() if mask.any()]
+    return graphics_of(seen, detector, regions)
 
 
 def _make(
@@ -202,6 +225,7 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
         bytes=len(data),
         pixel_sha256=digest,
         look=look,
+        graphics=scene.graphics,
         grey=scene.grey,
         colour=scene.colour,
         width=width,

@@ -35,6 +35,8 @@ class Sample:
         image: path relative to the workspace.
         pixel_sha256: identity of the picture.
         look: what a clean picture looks like (``pixels.look``); empty for a marked one.
+        graphics: marks burnt into the picture and where they lie (``pixels.burnt_in``), such as
+            ``caliper:on text:apart``; empty where none was found or the card asks for no search.
         width: in pixels.
         height: in pixels.
         anatomy: region of the body, a value of ``Anatomy``.
@@ -65,6 +67,7 @@ class Sample:
     image: str
     pixel_sha256: str
     look: str
+    graphics: str = ""
     width: int
     height: int
     anatomy: str

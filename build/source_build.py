@@ -147,6 +147,7 @@ def _sample(card: Card, case: Case, picture: Picture) -> Sample:
         image=f"images/{picture.path}",
         pixel_sha256=picture.pixel_sha256,
         look=picture.look,
+        graphics=picture.graphics,
         width=picture.width,
         height=picture.height,
         anatomy=case.anatomy or card.anatomy,

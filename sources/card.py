@@ -82,6 +82,8 @@ class PixelPolicy:
             a picture with real colour cannot be what the source says it is.
         repair: ``none``, or ``wrap-12-bit`` for CT whose 12-bit values lost their offset and
             wrapped around.
+        burnt_in: ``none``, or ``ultrasound`` or ``film``: which detector looks for marks that are
+            burnt into the pictures.
     """
 
     window: str
@@ -91,6 +93,7 @@ class PixelPolicy:
     spacing: str
     colour: str
     repair: str = "none"
+    burnt_in: str = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +103,10 @@ class Quirk:
     Attributes:
         keys: globs of case keys; empty when the note concerns the whole source.
         action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
-            asks no high-level question; ``unseen`` says that the pictures do not show what
-            ``fields`` state; ``note`` only informs.
+            asks no high-level question; ``marked`` asks neither where a region lies nor for
+            findings and diseases, since calipers, arrows or words in the picture tell;
+            ``unseen`` says that the pictures do not show what ``fields`` state; ``note`` only
+            informs.
         fields: fields of the card that ``unseen`` or ``note`` is about.
         reason: why, for people.
         evidence: URL or card section that shows it.
@@ -278,11 +283,12 @@ def _pixels(table: TomlTable) -> PixelPolicy:
         spacing=table.text("spacing", default="header", choices=("header", "square")),
         colour=table.text("colour", default="keep", choices=("keep", "grey", "refuse")),
         repair=table.text("repair", default="none", choices=("none", "wrap-12-bit")),
+        burnt_in=table.text("burnt_in", default="none", choices=("none", "ultrasound", "film")),
     )
 
 
 def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
-    action = table.text("action", choices=("drop", "undiagnosed", "unseen", "note"))
+    action = table.text("action", choices=("drop", "undiagnosed", "marked", "unseen", "note"))
     fields = table.texts("fields", default=())
     if action == "unseen" and not fields:
         table.fail("fields", "the fields that the pictures do not show", fields)

@@ -50,6 +50,7 @@ def faults_of(card: Card) -> list[str]:
     done = {
         "drop": "left out",
         "undiagnosed": "kept without questions about diagnoses",
+        "marked": "kept without questions about findings, diseases and places",
         "note": "known",
     }
     faults = [f"{done[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]

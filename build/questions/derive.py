@@ -12,6 +12,7 @@ from dataclasses import field as attribute
 from functools import lru_cache
 from typing import Any
 
+from medrcube.build.pixels.burnt_in import gives_away
 from medrcube.build.questions.ground import SILENCE, ground_of, region_ground
 from medrcube.build.samples import Sample
 from medrcube.ontologies.relations import Relations, load_relations
@@ -31,6 +32,10 @@ MODALITY_CONCEPTS = {
     Modality.ULTRASOUND: "ultrasound",
 }
 """Concept of each modality in ``ontologies/terms.csv``."""
+
+
+POINTED_AT = (Task.ROI_GROUNDING, Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS)
+"""Tasks whose answer calipers, arrows and words in a picture tell; a grade they do not tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,9 +321,16 @@ def visible_of(card: Card, case: Case, field: Field) -> Visible:
 def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
     if task.level is Level.HIGH and quirk_of(facts.card, facts.case.key, "undiagnosed"):
         return "undiagnosed"
+    if task in POINTED_AT and _marked_by_a_reader(facts, sample):
+        return "burnt-in"
     if field.scope > Scope[sample.scope.upper()]:
         return "scope"
     return ""
+
+
+def _marked_by_a_reader(facts: _Facts, sample: Sample) -> bool:
+    listed = quirk_of(facts.card, facts.case.key, "marked") is not None
+    return listed or gives_away(sample.graphics)
 
 
 def _bar_region(card: Card, sample: Sample, *, boxes: bool) -> str:

@@ -200,6 +200,31 @@ def test_an_undiagnosed_case_keeps_its_low_level_questions(card):
     assert asked(queries, Task.MODALITY_RECOGNITION) == {"X-ray": ""}
 
 
+MARKED = '\n[[quirk]]\nkeys = ["c*"]\naction = "marked"\nreason = "r"\nevidence = "e"\n'
+VIEW = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "AP"\n'
+
+
+@pytest.mark.parametrize(
+    ("quirk", "graphics", "barred"),
+    [
+        ("", "", ""),
+        ("", "text:apart", ""),
+        ("", "caliper:on", "burnt-in"),
+        ("", "text:apart text:on", "burnt-in"),
+        (MARKED, "", "burnt-in"),
+        (MARKED.replace('"c*"', '"d*"'), "", ""),
+    ],
+)
+def test_what_a_reader_has_marked_is_not_asked(card, quirk, graphics, barred):
+    facts = case(("disease", "g", PRESENT), regions=REGIONS)
+    shown = {"scope": "patient", "graphics": graphics}
+    source = card(DISEASE, STRUCTURES, VIEW, quirk)
+    queries = derive(source, facts, [sample(**shown), sample(**BOXES, **shown)])
+    assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
+    assert asked(queries, Task.ROI_GROUNDING) == {"heart": barred}
+    assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": ""}
+
+
 REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9, 9)))
 
 

@@ -16,8 +16,8 @@ from medrcube.sources.registry import find_sources
 
 UNTESTED = {
     "near-duplicates-inside-a-class": "180 pairs are known by a measure, not by name",
-    "axilla-pictures-without-breast-tissue": "the paper counts them but names none",
-    "calipers-and-texts-burnt-in": "no list of files; advice to reviewers, noted as a quirk",
+    "axilla-pictures-without-breast-tissue": "the paper counts about 70 and names none; those "
+    "that say so in words are left out",
     "licence-tag-of-the-kaggle-copy": "unverified, needs the page",
 }
 SOURCE, LAYOUT = "busi", "original"
@@ -138,6 +138,24 @@ def test_undiagnosed_picture_carries_no_question_of_high_level(build_fixture):
         tasks = {item.task for item in built.items_of(key)}
         assert "Organ Recognition" in tasks
         assert tasks.isdisjoint(HIGH)
+
+
+@pytest.mark.parametrize("key", ["benign (277)", "malignant (53)", "benign (5)", "malignant (83)"])
+def test_picture_whose_lesion_carries_a_mark_is_listed(key):
+    assert quirk_of(CARD, key, "marked")
+
+
+@pytest.mark.parametrize("key", ["malignant (180)", "benign (199)", "malignant (113)"])
+def test_picture_that_says_it_shows_the_axilla_is_left_out(key):
+    assert quirk_of(CARD, key, "drop")
+
+
+def test_marked_picture_is_asked_neither_for_its_lesion_nor_where_it_lies(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    for key in ("benign (277)", "malignant (53)"):
+        tasks = {item.task for item in built.items_of(key)}
+        assert "Organ Recognition" in tasks
+        assert tasks.isdisjoint({"ROI Grounding", *HIGH})
 
 
 def test_nobody_knows_whose_pictures_these_are(scan_fixture):

@@ -1,0 +1,165 @@
+"""Marks drawn into phantoms of ultrasound and film are found, and tissue is not taken for one."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFont
+from scipy import ndimage
+
+from medrcube.build.pixels.burnt_in import gives_away, graphics_of, marks_on
+
+WHITE = 225
+LESION = (200, 150, 320, 240)
+CENTRE = (260, 195)
+
+
+@cache
+def tissue(seed=0, shape=(400, 520)):
+    """Speckle that is softer than a stroke, with bright layers and one dark lesion."""
+    speckle = np.random.default_rng(seed).rayleigh(60, shape)
+    grey = ndimage.gaussian_filter(speckle, (1.2, 2.0))
+    grey[30:400:40] += 60
+    x0, y0, x1, y1 = LESION
+    grey[y0:y1, x0:x1] *= 0.3
+    return np.clip(ndimage.gaussian_filter(grey, 1), 0, 255).astype(np.uint8)
+
+
+def drawn(paint, background=None, colour=WHITE):
+    image = Image.fromarray(tissue() if background is None else background)
+    if isinstance(colour, tuple):
+        image = image.convert("RGB")
+    paint(ImageDraw.Draw(image), colour)
+    return np.asarray(image)
+
+
+def cross(x, y, arm=8, width=3):
+    def paint(draw, colour):
+        draw.line((x - arm, y, x + arm, y), colour, width)
+        draw.line((x, y - arm, x, y + arm), colour, width)
+
+    return paint
+
+
+def words(x, y, text="RT AXILLA"):
+    font = ImageFont.load_default(16)
+    return lambda draw, colour: draw.text((x, y), text, colour, font)
+
+
+def kinds(picture, detector="ultrasound"):
+    return {mark.kind for mark in marks_on(picture, detector)}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tissue_alone_carries_no_mark(seed):
+    assert marks_on(tissue(seed), "ultrasound") == []
+
+
+@given(
+    x=st.integers(20, 500),
+    y=st.integers(20, 380),
+    arm=st.integers(5, 11),
+    width=st.sampled_from((1, 2, 3)),
+)
+def test_a_caliper_is_found_wherever_it_is_set(x, y, arm, width):
+    marks = marks_on(drawn(cross(x, y, arm, width)), "ultrasound")
+    assert any(
+        mark.kind == "caliper"
+        and mark.extent.left <= x < mark.extent.right
+        and mark.extent.top <= y < mark.extent.bottom
+        for mark in marks
+    )
+
+
+def test_a_line_and_a_corner_are_no_caliper():
+    def paint(draw, colour):
+        draw.line((100, 100, 130, 100), colour, 3)
+        draw.line((100, 300, 120, 300), colour, 3)
+        draw.line((100, 300, 100, 320), colour, 3)
+
+    assert "caliper" not in kinds(drawn(paint))
+
+
+def test_words_are_found_as_one_row():
+    marks = [m for m in marks_on(drawn(words(40, 340)), "ultrasound") if m.kind == "text"]
+    left = min(mark.extent.left for mark in marks)
+    assert 38 <= left <= 45
+    assert max(mark.extent.right for mark in marks) >= 100
+
+
+def test_a_coloured_drawing_on_grey_tissue_is_found():
+    assert "colour" in kinds(drawn(cross(*CENTRE), colour=(250, 240, 20)))
+
+
+def test_a_picture_that_is_tinted_throughout_carries_no_coloured_drawing():
+    tinted = np.stack([tissue(), tissue() // 2, tissue()], axis=2)
+    assert "colour" not in kinds(np.clip(tinted * 2, 0, 255).astype(np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("paint", "place"),
+    [(words(210, 180), "on"), (words(210, 245), "near"), (words(10, 360), "apart")],
+)
+def test_words_have_a_place_beside_the_region(paint, place):
+    assert graphics_of(drawn(paint), "ultrasound", [LESION]) == f"text:{place}"
+
+
+@pytest.mark.parametrize(("where", "place"), [((210, 180), "inside"), ((10, 10), "rim")])
+def test_without_a_region_words_lie_inside_or_on_the_rim(where, place):
+    assert graphics_of(drawn(words(*where)), "ultrasound", []) == f"text:{place}"
+
+
+@pytest.mark.parametrize(
+    ("graphics", "told"),
+    [
+        ("", False),
+        ("text:apart", False),
+        ("text:rim", False),
+        ("text:apart text:near", True),
+        ("text:on", True),
+        ("text:inside", True),
+        ("caliper:apart", True),
+        ("arrow:rim", True),
+        ("colour:on", True),
+    ],
+)
+def test_what_points_at_a_lesion_gives_it_away(graphics, told):
+    assert gives_away(graphics) is told
+
+
+def of_busi(folder, key):
+    """A real picture and the boxes of its lesions; skips where the copy lacks it."""
+    place = folder / "Dataset_BUSI_with_GT" / key.split()[0]
+    if not (place / f"{key}.png").is_file():
+        pytest.skip(f"{key} is not among the real samples")
+    masks = [Image.open(path).convert("L") for path in place.glob(f"{key}_mask*.png")]
+    return np.asarray(Image.open(place / f"{key}.png").convert("L")), [
+        mask.getbbox() for mask in masks if mask.getbbox()
+    ]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("key", ["benign (4)", "benign (54)", "malignant (1)", "normal (10)"])
+def test_real_pictures_whose_lesion_is_unmarked_may_be_asked(real_raw, key):
+    assert not gives_away(
+        graphics_of(of_busi(real_raw, key)[0], "ultrasound", of_busi(real_raw, key)[1])
+    )
+
+
+@pytest.mark.real
+def test_calipers_on_a_real_lesion_give_it_away(real_raw):
+    picture, regions = of_busi(real_raw, "malignant (53)")
+    assert "caliper:on" in graphics_of(picture, "ultrasound", regions)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "folder", ["covid19_pocus_ultrasound/data/pocus_images", "HC18/training_set", "HC18/test_set"]
+)
+def test_real_ultrasound_without_graphics_carries_none(real_raw, folder):
+    paths = [path for path in (real_raw / folder).rglob("*.*") if path.suffix.lower() != ".csv"]
+    assert paths
+    for path in paths:
+        assert marks_on(np.asarray(Image.open(path).convert("RGB")), "ultrasound") == [], path
