@@ -14,11 +14,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from medrcube.errors import CardError
 from medrcube.records import Scope
 from medrcube.sources.adoption import Adoption, adoption
-from medrcube.sources.fields import Field, parse_field
+from medrcube.sources.fields import Field, gaps, parse_field
 from medrcube.sources.free_text import FreeText, free_text
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
@@ -200,10 +201,32 @@ def load_card(path: Path) -> Card:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CardError(f"{path}: is not valid TOML: {error}") from error
+    _require_reasons(path, data)
     table = TomlTable(path, data, error=CardError)
     card = _card(table, hashlib.sha256(_canonical(data)).hexdigest())
     table.finish()
     return card
+
+
+def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
+    """Name at once all that the fields of a card do not say of their truth.
+
+    Raises:
+        CardError: lists what to add to which field.
+    """
+    entries = data.get("field", ())
+    entries = [it for it in entries if isinstance(it, Mapping)] if isinstance(entries, list) else []
+    missing = {str(it.get("name", "?")): list(gaps(it)) for it in entries}
+    if any(missing.values()):
+        lines = [
+            f'  to the [[field]] named "{name}":\n' + "".join(f"    {line}\n" for line in lacks)
+            for name, lacks in missing.items()
+            if lacks
+        ]
+        raise CardError(
+            f"{path}: does not say what the truth of every field rests on, whether a reader of one "
+            "picture could know it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
+        )
 
 
 def _card(table: TomlTable, fingerprint: str) -> Card:

@@ -43,28 +43,25 @@ def admitted(card: Card, text: str) -> Iterator[str]:
         if _UNSEEN.search(comment):
             yield from _asked_all_the_same(card, (name,) if name else (), f"# {comment!r}")
     for field in card.fields.values():
-        why = field.reasons.get("visible")
-        if why is not None and _UNSEEN.search(why.reason):
+        why = field.reasons["visible"]
+        if _UNSEEN.search(why.reason):
             yield from _asked_all_the_same(card, (field.name,), f"the reason {why.reason!r}")
 
 
 def too_wide(card: Card) -> Iterator[str]:
-    """Fields about more than a picture that the picture is said to show all the same.
+    """Fields about more than a slice that the slice is said to show all the same.
 
     ``shows`` says that a statement about a study may be asked of its picture; it does not say
     that the picture shows it. One slice of CT or MRI never shows all that a volume does.
     """
-    sliced = card.modality in (Modality.CT, Modality.MRI)
+    if card.modality not in (Modality.CT, Modality.MRI):
+        return
     for field in card.fields.values():
-        if field.scope <= Scope.IMAGE or field.visible is not Visible.YES:
-            continue
-        about = f"field {field.name!r} is about a {field.scope.name.lower()}"
-        if sliced and field.scope is not Scope.BREAST:
-            yield f'{about}, of which one slice is shown: set visible = "partly" or "no"'
-        elif "visible" not in field.reasons:
+        wide = field.scope > Scope.IMAGE and field.scope is not Scope.BREAST
+        if wide and field.visible is Visible.YES:
             yield (
-                f'{about} and is asked of one picture: set visible = "partly" or "no", or say '
-                "with reasons.visible why the picture shows it"
+                f"field {field.name!r} is about a {field.scope.name.lower()}, of which one slice "
+                'is shown: set visible = "partly" or "no"'
             )
 
 

@@ -67,7 +67,7 @@ class Field:
     values: Mapping[str, str]
     bands: tuple[Band, ...]
     constant: str | None
-    basis: Basis | None
+    basis: Basis
     visible: Visible
     reasons: Mapping[str, Reason]
 
@@ -141,9 +141,9 @@ def parse_field(table: TomlTable) -> Field:
         values=values,
         bands=bands,
         constant=constant,
-        basis=table.choice("basis", Basis) if table.has("basis") else None,
-        visible=table.choice("visible", Visible, default=Visible.YES),
-        reasons=_reasons(table.table("reasons", optional=True)),
+        basis=table.choice("basis", Basis),
+        visible=table.choice("visible", Visible),
+        reasons=_reasons(table.table("reasons")),
     )
 
 

@@ -1,12 +1,15 @@
 """Fixtures that several test folders share."""
 
 import os
+import re
 import signal
 from pathlib import Path
 
 import coverage
 import pytest
 from hypothesis import HealthCheck, settings
+
+from medrcube.sources.fields import REASONED
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
 SLOW = [HealthCheck.too_slow]
@@ -102,6 +105,34 @@ def toy_source(tmp_path):
         return folder
 
     return make
+
+
+WHY = '{ reason = "A test says so.", evidence = "tests" }'
+
+
+@pytest.fixture(scope="session")
+def reasoned():
+    """Give every ``[[field]]`` of a card what it must say of its truth, where it does not."""
+
+    def fill(text):
+        head, *fields = text.split("[[field]]")
+        return "[[field]]".join([head, *map(_reasoned, fields)])
+
+    return fill
+
+
+def _reasoned(field):
+    plain, _, reasons = field.partition("[field.reasons]")
+    own = re.split(r"^\[", plain, maxsplit=1, flags=re.MULTILINE)[0]
+    wanted = {"basis": "image", "visible": "yes"}
+    lines = [f'{key} = "{value}"' for key, value in wanted.items() if f"\n{key} = " not in own]
+    missing = [f"{key} = {WHY}" for key in REASONED if f"\n{key} = " not in reasons]
+    if reasons:
+        reasons = "\n".join(["[field.reasons]", *missing, reasons.lstrip("\n")])
+    else:
+        lines.append(f"reasons = {{ {', '.join(missing)} }}")
+    name = re.search(r"^name = .*$", plain, re.MULTILINE).group()
+    return plain.replace(name, "\n".join([name, *lines]), 1) + reasons
 
 
 @pytest.fixture

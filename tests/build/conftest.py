@@ -92,11 +92,11 @@ def write_case():
 
 
 @pytest.fixture
-def toy(tmp_path):
+def toy(tmp_path, reasoned):
     """The toy source."""
     folder = tmp_path / "sources" / "toy"
     folder.mkdir(parents=True)
-    (folder / "card.toml").write_text(CARD)
+    (folder / "card.toml").write_text(reasoned(CARD))
     (folder / "adapter.py").write_text(ADAPTER)
     return load_source(folder)
 

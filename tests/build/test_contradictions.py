@@ -82,13 +82,13 @@ PERSON = "Jane Doe, born 1 May 1950"
 
 
 @pytest.fixture(scope="module")
-def read(tmp_path_factory):
+def read(tmp_path_factory, reasoned):
     folder = tmp_path_factory.mktemp("cards")
     numbers = itertools.count()
 
     def make(text):
         path = folder / f"{next(numbers)}.toml"
-        path.write_text(HEAD + text, encoding="utf-8")
+        path.write_text(reasoned(HEAD + text), encoding="utf-8")
         return load_card(path)
 
     return make

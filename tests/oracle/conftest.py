@@ -72,7 +72,7 @@ def rebuild(tmp_path):
 
 
 @pytest.fixture
-def told(tmp_path):
+def told(tmp_path, reasoned):
     """Build a tiny source: ``told(fields, {"a": "finding Edema present; ..."})``.
 
     Each picture has the labels written behind its key, as field, value and state.
@@ -87,10 +87,12 @@ def told(tmp_path):
             Image.fromarray(pixels).save(root / f"{key}.png")
         facts = {"anatomy": "Chest", "modality": "X-ray", "patient": "unknown", **case}
         folder.joinpath("card.toml").write_text(
-            CARD.format(
-                case="\n".join(f"{key} = {json.dumps(value)}" for key, value in facts.items()),
-                fields=fields,
-                pictures=len(labels),
+            reasoned(
+                CARD.format(
+                    case="\n".join(f"{key} = {json.dumps(value)}" for key, value in facts.items()),
+                    fields=fields,
+                    pictures=len(labels),
+                )
             )
         )
         folder.joinpath("adapter.py").write_text(ADAPTER)

@@ -14,10 +14,10 @@ values = { Edema = "Edema", todo = "" }
 
 
 @pytest.fixture
-def card_file(tmp_path, toy_card):
-    def write(text=toy_card):
+def card_file(tmp_path, toy_card, reasoned):
+    def write(text=toy_card, edit=lambda text: text):
         path = tmp_path / "card.toml"
-        path.write_text(text)
+        path.write_text(edit(reasoned(text)))
         return path
 
     return write
@@ -61,17 +61,40 @@ visible = { reason = "Some films are normal.", evidence = "Radiology 2020;295:71
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("old", "new", "says"),
     [
-        ('basis = "biopsy"', "'field\\[0\\].basis': expected one of image, study, laboratory"),
-        ('visible = "maybe"', "'field\\[0\\].visible': expected one of no, partly, yes"),
-        ('reasons.basis = { reason = "So." }', "'field\\[0\\].reasons.basis.evidence' is missing"),
-        ('reasons.visibel = { reason = "So." }', "unknown key 'field\\[0\\].reasons.visibel'"),
+        ('"image"', '"biopsy"', r"'field\[0\].basis': expected one of image, study, laboratory"),
+        ('"yes"', '"maybe"', r"'field\[0\].visible': expected one of no, partly, yes"),
+        (', evidence = "tests"', "", r"'field\[0\].reasons.basis.evidence' is missing"),
+        ("absence = {", "absense = {", r"unknown key 'field\[0\].reasons.absense'.*'absence'"),
     ],
 )
-def test_a_reason_without_a_source_is_refused(card_file, toy_card, line, says):
+def test_a_mistake_about_the_truth_of_a_field_is_named(card_file, toy_card, old, new, says):
+    path = card_file(toy_card + FIELD, lambda text: text.replace(old, new, 1))
     with pytest.raises(CardError, match=says):
-        load_card(card_file(toy_card + FIELD + line))
+        load_card(path)
+
+
+def test_all_that_fields_do_not_say_of_their_truth_is_named_at_once(card_file, toy_card):
+    view = FIELD.replace("finding", "view").replace('"silent"', '"reader"')
+    bare = toy_card + FIELD + view
+    with pytest.raises(CardError) as caught:
+        load_card(card_file(bare, lambda _: bare))
+    why = '{ reason = "one sentence", evidence = "URL, DOI or title" }'
+    basis = '"image" | "study" | "laboratory" | "histology" | "follow-up" | "record"'
+    common = [
+        f"    basis = {basis}",
+        '    visible = "yes" | "partly" | "no"',
+        f"    reasons.basis = {why}",
+        f"    reasons.visible = {why}",
+    ]
+    assert str(caught.value).splitlines()[1:] == [
+        '  to the [[field]] named "finding":',
+        *common,
+        '  to the [[field]] named "view":',
+        *common,
+        f"    reasons.absence = {why}",
+    ]
 
 
 QUIRK = """

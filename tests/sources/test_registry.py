@@ -98,7 +98,7 @@ def test_an_adapter_that_breaks_its_contract_is_stopped(toy_source, raw, body, s
 
 
 def test_a_raw_value_that_the_card_does_not_map_stops_and_cites_its_place(
-    toy_source, toy_card, raw
+    toy_source, toy_card, reasoned, raw
 ):
     card = toy_card + (
         '\n[[field]]\nname = "finding"\nkind = "finding"\nabsence = "silent"\n'
@@ -112,7 +112,7 @@ def cases(root, layout):
     yield Case(key="x", images=(ImageRef(paths=(root / "a.png",)),), labels=(label,))
 """
     with pytest.raises(SourceError, match=r"t.csv:7 .*'Oedema'.*known: 'Edema'.*value map"):
-        _scan(toy_source(card=card, adapter=adapter), raw)
+        _scan(toy_source(card=reasoned(card), adapter=adapter), raw)
 
 
 def test_an_adapter_without_cases_is_named(toy_source, raw):

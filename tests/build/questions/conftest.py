@@ -32,12 +32,12 @@ tasks = [
 
 
 @pytest.fixture
-def card(tmp_path):
+def card(tmp_path, reasoned):
     """A card with more parts: ``card(FINDINGS, DISEASE)``."""
 
     def make(*parts):
         path = tmp_path / "card.toml"
-        path.write_text(HEAD + "".join(parts), encoding="utf-8")
+        path.write_text(reasoned(HEAD + "".join(parts)), encoding="utf-8")
         return load_card(path)
 
     return make
