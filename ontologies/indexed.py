@@ -109,23 +109,31 @@ class Indexed:
         )
 
     def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
-        """Content of an exact or close id of each term, in the ontology that has most of them."""
+        """Content of an exact id of each term, in the ontology that has most of them.
+
+        A concept that is merely close stands on a level of its own.
+        """
         known = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
         return max(known, key=lambda row: sum(value is not None for value in row))
 
     def preferred(self, term: Term) -> Name | None:
-        """Label of an exact id, unchanged, from the ontology that names this kind of term.
+        """The first of ``names``."""
+        return next(iter(self.names(term)), None)
 
-        ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms; where it has none, the
-        next of ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the
-        chapters of ICD-11 that hold no diagnosis name nothing.
+    def names(self, term: Term) -> tuple[Name, ...]:
+        """Labels of exact ids, unchanged, from the ontologies that name this kind of term.
+
+        ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms, then the next of
+        ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the chapters
+        of ICD-11 that hold no diagnosis name nothing.
         """
+        found: list[Name] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
             identity, match = term.matches().get(ontology, ("", ""))
             concept = self._index.concept(identity) if match == EXACT else None
             if concept is not None and _names_something(concept):
-                return self._name(concept.id, concept.code, concept.label, ontology)
-        return None
+                found.append(self._name(concept.id, concept.code, concept.label, ontology))
+        return tuple(found)
 
     def find(self, text: str) -> tuple[Name, ...]:
         """Concepts with a label or EXACT synonym that is spelt like the text, labels first.
@@ -144,9 +152,7 @@ class Indexed:
 
     def _in_ontology(self, terms: Sequence[Term], ontology: str) -> tuple[float | None, ...]:
         found = [term.matches().get(ontology, ("", "")) for term in terms]
-        return tuple(
-            self._index.content(own) if match in {EXACT, _CLOSE} else None for own, match in found
-        )
+        return tuple(self._index.content(own) if match == EXACT else None for own, match in found)
 
     def _name(self, identity: str, code: str, label: str, ontology: str) -> Name:
         return Name(

@@ -71,6 +71,10 @@ class Knowledge(Protocol):
         """The name to show: RadLex for imaging terms, ICD-11 for diagnoses, HPO for findings."""
         ...
 
+    def names(self, term: Term) -> tuple[Name, ...]:
+        """All names that may be shown, the preferred one first; at most one of each ontology."""
+        ...
+
     def find(self, text: str) -> tuple[Name, ...]:
         """Concepts whose label or EXACT synonym reads like the text, best first."""
         ...
@@ -107,6 +111,10 @@ class Silent:
     def preferred(self, term: Term) -> Name | None:  # noqa: ARG002
         """No name but our own."""
         return None
+
+    def names(self, term: Term) -> tuple[Name, ...]:  # noqa: ARG002
+        """No name but our own."""
+        return ()
 
     def find(self, text: str) -> tuple[Name, ...]:  # noqa: ARG002
         """Nothing."""

@@ -8,33 +8,65 @@ from dataclasses import dataclass
 
 from medrcube.build.questions.derive import Query
 from medrcube.build.samples import NUMBERED, Sample
+from medrcube.ontologies.grammar import one, plural, same_head
 from medrcube.ontologies.knowledge import Knowledge, Name
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.terms import Terms
+from medrcube.ontologies.terms import NORMALITY, Term, Terms
 from medrcube.ontologies.words import is_composite, is_rest_class, normalise
 from medrcube.records import Scope
 from medrcube.sources.card import Card
 from medrcube.taxonomy import Anatomy, Modality, Task
 
-_BODY = {
-    Anatomy.BRAIN: "the brain",
-    Anatomy.BREAST: "the breast",
-    Anatomy.CHEST: "the chest",
-    Anatomy.HEART: "the heart",
-    Anatomy.LUNGS: "the lungs",
-}
 _PICTURE = {
-    Modality.XRAY: "X-ray image",
+    Modality.XRAY: "radiograph",
     Modality.CT: "CT image",
-    Modality.MRI: "MRI image",
+    Modality.MRI: "MR image",
     Modality.ULTRASOUND: "ultrasound image",
 }
-_SUBJECT = {
-    Scope.VOLUME: "this scan",
-    Scope.BREAST: "this breast",
-    Scope.STUDY: "this study",
-    Scope.PATIENT: "this patient",
+"""The picture in words that name no part of the body."""
+
+_PICTURE_OF = {
+    (Modality.XRAY, Anatomy.BRAIN): "skull radiograph",
+    (Modality.XRAY, Anatomy.BREAST): "mammogram",
+    (Modality.XRAY, Anatomy.CHEST): "chest radiograph",
+    (Modality.XRAY, Anatomy.HEART): "chest radiograph",
+    (Modality.XRAY, Anatomy.LUNGS): "chest radiograph",
+    (Modality.CT, Anatomy.BRAIN): "CT image of the head",
+    (Modality.CT, Anatomy.CHEST): "chest CT image",
+    (Modality.CT, Anatomy.HEART): "cardiac CT image",
+    (Modality.CT, Anatomy.LUNGS): "chest CT image",
+    (Modality.MRI, Anatomy.BRAIN): "MR image of the brain",
+    (Modality.MRI, Anatomy.CHEST): "chest MR image",
+    (Modality.MRI, Anatomy.HEART): "cardiac MR image",
+    (Modality.MRI, Anatomy.LUNGS): "chest MR image",
+    (Modality.ULTRASOUND, Anatomy.HEART): "echocardiographic image",
+    (Modality.ULTRASOUND, Anatomy.LUNGS): "chest ultrasound image",
 }
+"""The picture as an examiner calls it. Ultrasound of brain and chest may be of a fetus; the breast
+is left out where its name would point at those options that hold it ("breast cyst, mastitis")."""
+
+_ABOUT = {
+    Scope.VOLUME: "the scan from which {shown} {was} taken",
+    Scope.BREAST: "the breast in {shown}",
+    Scope.STUDY: "the study from which {shown} {was} taken",
+    Scope.PATIENT: "the patient in {shown}",
+}
+_SCALE = {
+    Task.VIEW_RECOGNITION: "imaging view",
+    Task.IMAGING_PROTOCOLS_RECOGNITION: "imaging protocol",
+    Task.ORGAN_RECOGNITION: "structure",
+    Task.SEVERITY_GRADING: "severity grade",
+}
+"""What the options are, where their group does not say; the other tasks say it themselves."""
+
+_TELLS_SCOPE = frozenset({Task.ABNORMALITY_DIAGNOSIS, Task.SEVERITY_GRADING})
+_DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
+_SINGLE = frozenset({"anatomy", "structure", "tumor region"})
+"""Kinds of which a picture shows one: a sentence speaks of "the left atrium", but "a nodule"."""
+
+_UNCOUNTED = frozenset({"cardiac phase"})
+"""Kinds that take no article."""
+
 _NUMBERS = {2: "two", 3: "three", 4: "four"}
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
 _BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
@@ -49,29 +81,41 @@ class Shown:
 
 
 def own_names(labels: Iterable[str], terms: Terms) -> dict[str, Shown]:
-    """Option texts in this project's own wording."""
-    return {label: Shown(text=terms[label].name) for label in labels}
+    """Option texts in this project's own wording, with a capital at the start."""
+    return {label: Shown(text=_capital(terms[label].name)) for label in labels}
 
 
 def preferred_names(
     labels: Iterable[str], terms: Terms, knowledge: Knowledge
 ) -> dict[str, Shown] | None:
-    """Option texts by the user's ontologies, our own where they have none.
+    """Option texts by the user's ontologies, chosen for all of them together.
 
-    ``None`` when no option has a preferred name, when two read alike, or when the wording marks
-    one among the others: a rest class ("unspecified"), two concepts in one ("bronchus or lung"),
-    British spelling beside our American. All options start with a capital letter, as titles in HPO
-    and ICD-11 do; no other letter is changed.
+    One ontology names them all; only a name that denies a finding is our own where it has none.
+    Each name is of the noun of our own name, in its number, so that the set keeps one form:
+    "Irregular", "Gliomas of brain" and "Legionnaires disease" name nothing here. ``None`` where no
+    ontology can, where two names read alike, or where one stands out among the others: a rest class
+    ("unspecified"), two concepts in one ("bronchus or lung"), British spelling beside our American.
+    All options start with a capital letter; no other letter is changed.
     """
-    named = {label: knowledge.preferred(terms[label]) for label in labels}
-    texts = {label: name.text if name else terms[label].name for label, name in named.items()}
-    if not any(named.values()):
-        return None
-    if len({normalise(text) for text in texts.values()}) < len(texts):
-        return None
-    if any(_stands_out(name.text) for name in named.values() if name):
-        return None
-    return {label: Shown(text=_capital(text), name=named[label]) for label, text in texts.items()}
+    labels = list(labels)
+    can_name = (name.ontology for label in labels for name in knowledge.names(terms[label]))
+    for ontology in dict.fromkeys(can_name):
+        named = {label: _name_in(ontology, terms[label], knowledge) for label in labels}
+        wanting = [label for label, name in named.items() if name is None]
+        if len(wanting) == len(labels) or not all(denies(terms[label]) for label in wanting):
+            continue
+        texts = {label: name.text if name else terms[label].name for label, name in named.items()}
+        if len({normalise(text) for text in texts.values()}) == len(texts):
+            return {
+                label: Shown(text=_capital(text), name=named[label])
+                for label, text in texts.items()
+            }
+    return None
+
+
+def denies(term: Term) -> bool:
+    """Whether a term says that nothing, or one thing, is not there."""
+    return term.kind == NORMALITY or bool(_DENIES.match(term.name))
 
 
 def own_words(cards: Iterable[Card]) -> dict[str, dict[str, str]]:
@@ -96,6 +140,15 @@ def own_words(cards: Iterable[Card]) -> dict[str, dict[str, str]]:
     return words
 
 
+def _name_in(ontology: str, term: Term, knowledge: Knowledge) -> Name | None:
+    """The name that one ontology gives a term, if it can stand for our own among others."""
+    for name in knowledge.names(term):
+        if name.ontology == ontology:
+            fits = same_head(name.text, term.name) and not _stands_out(name.text)
+            return name if fits else None
+    return None
+
+
 def _stands_out(text: str) -> bool:
     return bool(
         _RESIDUAL.search(text) or _BRITISH.search(text) or is_rest_class(text) or is_composite(text)
@@ -108,24 +161,43 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:] if first.replace("-", "").islower() else text
 
 
-def wording(query: Query, terms: Terms, relations: Relations) -> dict[str, str | bool]:
-    """Values for the templates of a query's task; no value gives the answer away."""
-    sample = query.sample
-    scale = "imaging protocol"
-    if query.group is not None:
-        scale = relations.scale(query.group).phrase
-    values: dict[str, str | bool] = {
-        "shown": _shown(sample, neutral=query.task is Task.ORGAN_RECOGNITION),
-        "subject": _SUBJECT.get(query.scope, ""),
-        "modality": sample.modality,
-        "body": _BODY[Anatomy(sample.anatomy)],
-        "marked": sample.artefact == "outline",
-        "numbered": sample.artefact == "numbered",
-        "scale": scale,
-    }
-    if sample.artefact in NUMBERED:
-        values["target"] = terms[query.key].name
+def wording(
+    query: Query, terms: Terms, relations: Relations, labels: Iterable[str] = ()
+) -> dict[str, str | bool]:
+    """Values for the templates of a query's task; no value gives the answer away.
+
+    Args:
+        query: what is asked.
+        terms: term table.
+        relations: relation table, for what the options of a group are called.
+        labels: concepts of all options.
+    """
+    task = query.task
+    if task is Task.MODALITY_RECOGNITION:
+        return {}
+    shown = _shown(query)
+    values: dict[str, str | bool] = {"shown": shown}
+    if task in _TELLS_SCOPE:
+        values["about"] = _about(query)
+    if task in _SCALE:
+        group = query.group
+        values["scale"] = plural(relations.scale(group).phrase if group else _SCALE[task])
+    if task is Task.ORGAN_RECOGNITION:
+        values["marked"] = query.sample.artefact == "outline"
+    if task in (Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS):
+        values["normal"] = any(denies(terms[label]) for label in labels)
+    if task is Task.IMAGING_PROTOCOLS_RECOGNITION:
+        values["numbered"] = query.sample.artefact == "numbered"
+    if query.sample.artefact in NUMBERED:
+        values["target"] = _target(terms[query.key])
     return values
+
+
+def _target(term: Term) -> str:
+    """What a box or a frame shows, as a sentence speaks of it."""
+    if term.kind in _SINGLE:
+        return f"the {term.name}"
+    return term.name if term.kind in _UNCOUNTED else one(term.name)
 
 
 def context(query: Query) -> str:
@@ -136,17 +208,29 @@ def context(query: Query) -> str:
     """
     if query.task is Task.MODALITY_RECOGNITION:
         return ""
+    told = _about(query) if query.task in _TELLS_SCOPE else _shown(query)
+    return f"{told} {query.sample.artefact}".strip()
+
+
+def _about(query: Query) -> str:
+    """What the fact is about: the picture, or what it is a part of."""
+    shown = _shown(query)
+    was = "was" if _count(query.sample) == 1 else "were"
+    return _ABOUT.get(query.scope, "{shown}").format(shown=shown, was=was)
+
+
+def _shown(query: Query) -> str:
+    """The picture in words; of an organ that is asked for, they name no part of the body."""
     sample = query.sample
-    shown = _shown(sample, neutral=query.task is Task.ORGAN_RECOGNITION)
-    return " ".join((shown, sample.artefact, _SUBJECT.get(query.scope, ""))).strip()
-
-
-def _shown(sample: Sample, *, neutral: bool) -> str:
-    """The picture in words; ``neutral`` names no part of the body."""
-    picture = _PICTURE[Modality(sample.modality)]
-    if not neutral and sample.modality == Modality.XRAY:
-        picture = "mammogram" if sample.anatomy == Anatomy.BREAST else "chest X-ray"
-    count = len(sample.frames.split("+"))
+    modality = Modality(sample.modality)
+    picture = _PICTURE[modality]
+    if query.task is not Task.ORGAN_RECOGNITION:
+        picture = _PICTURE_OF.get((modality, Anatomy(sample.anatomy)), picture)
+    count = _count(sample)
     if count == 1:
         return f"this {picture}"
-    return f"the {_NUMBERS.get(count, count)} {picture}s shown side by side"
+    return f"the {_NUMBERS.get(count, count)} {plural(picture)} shown side by side"
+
+
+def _count(sample: Sample) -> int:
+    return len(sample.frames.split("+"))

@@ -210,7 +210,7 @@ class Writer:
         self, ready: Ready, options: Sequence[Option], key: int, draw: str, *, ordered: bool
     ) -> tuple[str, str, tuple[Flaw, ...]]:
         query, terms, relations = ready.query, self._rules.terms, self._rules.relations
-        values = wording(query, terms, relations)
+        values = wording(query, terms, relations, [it.concept for it in options if it.concept])
         content = self._contents(options)
         lots = {name: tie(self._seed, draw, name) for name in variants(query.task)}
         errors: list[Flaw] = []
@@ -226,6 +226,7 @@ class Writer:
                     concepts=tuple(option.concept for option in options),
                     content=content,
                     ranks=self._ranks(query, options) if ordered else (),
+                    above=self._above(options),
                     target=str(values.get("target", "")),
                     file=query.sample.image,
                 )
@@ -241,6 +242,15 @@ class Writer:
         if not all(option.concept for option in options):
             return ()
         return self._rules.knowledge.contents([self._rules.terms[it.concept] for it in options])
+
+    def _above(self, options: Sequence[Option]) -> tuple[frozenset[str], ...]:
+        """What each option is a kind of; nothing for boxes, which are no concepts."""
+        if not all(option.concept for option in options):
+            return ()
+        relations = self._rules.relations
+        return tuple(
+            relations.closure(it.concept) - relations.synonyms(it.concept) for it in options
+        )
 
     def _ranks(self, query: Query, options: Iterable[Option]) -> tuple[int, ...]:
         if query.group is None:

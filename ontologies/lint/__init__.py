@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from medrcube.ontologies.lint.cues import CUE_RULES
 from medrcube.ontologies.lint.draft import ERROR, WARNING, Draft, Flaw, Level, Rule
+from medrcube.ontologies.lint.forms import FORM_RULES
 from medrcube.ontologies.lint.numbers import NUMBER_RULES
 from medrcube.ontologies.lint.options import COUNT_RULE, OPTION_RULES
 from medrcube.ontologies.lint.stem import STEM_RULES
@@ -19,7 +20,7 @@ __all__ = ["ERROR", "RULES", "WARNING", "Draft", "Flaw", "Level", "Rule", "lint"
 
 RULES: tuple[Rule, ...] = tuple(
     sorted(
-        (COUNT_RULE, *STEM_RULES, *OPTION_RULES, *CUE_RULES, *NUMBER_RULES),
+        (COUNT_RULE, *STEM_RULES, *OPTION_RULES, *FORM_RULES, *CUE_RULES, *NUMBER_RULES),
         key=lambda rule: rule.level != ERROR,
     )
 )

@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from medrcube.ontologies.grammar import asks_for_an, is_plural
 from medrcube.ontologies.lint.draft import ERROR, WARNING, Draft, Rule
-from medrcube.ontologies.words import content_words, tokens
+from medrcube.ontologies.words import content_words
 
 _ABSOLUTE = frozenset({"always", "never", "only", "all", "every", "invariably", "completely"})
 _VAGUE = re.compile(
     r"\b(often|usually|may|sometimes|rarely|frequently|associated with)\b", re.IGNORECASE
 )
 _ARTICLE = re.compile(r"\b(an?)\s*[:_.?\s]*$", re.IGNORECASE)
-_CAPITALS = re.compile(r"[A-Z]([A-Z0-9]+|-)")
-_VOWELS = ("a", "e", "i", "o", "u", "hour", "heir")
-_SPOKEN_AS_YOU = ("uni", "ure", "ute", "eu", "one")
 _PLURAL = re.compile(
     r"\b(which|what)\b(?:(?!\b(?:is|was|does|in|that)\b)[^,?])*?\b(are|were)\b", re.IGNORECASE
 )
-_TAIL = re.compile(r"\s+(of|in|with|without|around|on|at|for)\b.*|\s*[(,:].*")
 _BOX = re.compile(r"box \d+", re.IGNORECASE)
 
 
@@ -70,7 +67,7 @@ def _article(draft: Draft) -> Iterator[str]:
         return
     vowel = ending.group(1).casefold() == "an"
     for option in draft.options:
-        if _asks_for_an(option) != vowel:
+        if asks_for_an(option) != vowel:
             yield (
                 f"{option!r} does not follow {ending.group(1)!r} at the end of the lead-in; end "
                 "it with the noun that is asked for"
@@ -87,7 +84,7 @@ def _plural(draft: Draft) -> Iterator[str]:
     """A plural lead-in rules out whatever stands in the singular, where others do not."""
     if not _PLURAL.search(draft.question):
         return
-    singular = [option for option in draft.options if not _is_plural(option)]
+    singular = [option for option in draft.options if not is_plural(option)]
     if 0 < len(singular) < len(draft.options):
         yield (
             f"{singular[0]!r} is singular and does not agree with the plural lead-in; ask in the "
@@ -99,19 +96,6 @@ def _verb_form(draft: Draft) -> Iterator[str]:
     infinitives = [option.casefold().startswith("to ") for option in draft.options]
     if len(set(infinitives)) > 1:
         yield "some options begin with an infinitive and others do not; give all one verb form"
-
-
-def _asks_for_an(text: str) -> bool:
-    """By sound, not by letter: an echo, an MRI, an X-ray; a unilateral mass, a CT image."""
-    if _CAPITALS.match(text):
-        return text[0] in "AEFHILMNORSX"
-    lower = text.casefold()
-    return lower.startswith(_VOWELS) and not lower.startswith(_SPOKEN_AS_YOU)
-
-
-def _is_plural(option: str) -> bool:
-    head = _TAIL.sub("", option).casefold().split()[-1:]
-    return bool(head) and tokens(head[0])[-1:] != (head[0],) and head[0].endswith("s")
 
 
 CUE_RULES = (

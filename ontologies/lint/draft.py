@@ -28,6 +28,7 @@ class Draft:
         content: information content of each option in an ontology, 0 to 1, ``None`` where it is
             in none.
         ranks: place of each option on its scale; only for scales and numbered boxes.
+        above: what each option is a kind of by the relation table, without itself.
         target: name of the concept that the stem itself names, such as what a box holds.
         file: name of the picture's file.
     """
@@ -40,6 +41,7 @@ class Draft:
     concepts: tuple[str, ...] = ()
     content: tuple[float | None, ...] = ()
     ranks: tuple[int, ...] = ()
+    above: tuple[frozenset[str], ...] = ()
     target: str = ""
     file: str = ""
 

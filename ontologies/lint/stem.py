@@ -9,8 +9,10 @@ from pathlib import PurePath
 from medrcube.ontologies.lint.draft import ERROR, Draft, Rule
 from medrcube.ontologies.words import normalise
 
+# "Which of the following is the most likely diagnosis" names what is asked for.
 _OPEN = re.compile(
-    r"\bwhich (one )?of (these|the following) (is|are|statements?|options?|answers?|entries)\b"
+    r"\bwhich (one )?of (these|the following) "
+    r"((is|are)\b(?! the (most|best)\b)|(statements?|options?|answers?|entries)\b)"
     r"|\b(true|correct) (statement|option|answer)s?\b|\bregarding\b",
     re.IGNORECASE,
 )
@@ -19,8 +21,8 @@ _NO_TARGET = re.compile(
     re.IGNORECASE,
 )
 _MODALITY = re.compile(
-    r"\b(x-?rays?|radiographs?|mammograms?|cts?|mris?|mr|ultrasound|sonograms?|echocardiograms?"
-    r"|tomograph\w*|magnetic resonance|modality|technique)\b",
+    r"\b(x-?rays?|radiographs?|mammograms?|cts?|mris?|mr|ultrasound|sonograms?|echocardiogra\w*"
+    r"|tomograph\w*|magnetic resonance|modalit(?:y|ies)|technique)\b",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(r"\b(not|except|least|false)\b", re.IGNORECASE)

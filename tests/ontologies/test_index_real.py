@@ -121,11 +121,11 @@ def test_terms_are_named_by_the_ontology_of_their_kind(index):
     knowledge, terms = Indexed(index), load_terms()
     named = {
         label: knowledge.preferred(terms[label])
-        for label in ("Pneumonia", "Cardiomegaly", "T1", "PA", "Nodule/Mass")
+        for label in ("Pneumonia", "Cardiomegaly", "FLAIR", "PA", "Nodule/Mass")
     }
     assert (named["Pneumonia"].id, named["Pneumonia"].ontology) == ("CA40", "icd11")
     assert (named["Cardiomegaly"].id, named["Cardiomegaly"].ontology) == ("HP:0001640", "hpo")
-    assert (named["T1"].ontology, named["PA"].ontology) == ("radlex", "radlex")
+    assert (named["FLAIR"].ontology, named["PA"].ontology) == ("radlex", "radlex")
     assert named["Nodule/Mass"] is None
 
 

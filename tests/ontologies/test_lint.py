@@ -66,7 +66,7 @@ PAIRS = {
     ),
     "duplicate-options": (
         choose("brain edema", "pulmonary edema"),
-        choose("pulmonary edema", "pulmonary oedemas"),
+        choose("pulmonary edema", "pulmonary oedema"),
     ),
     "combined-options": (
         choose("hernia", "edema", "nodule", "fracture", key=1),
@@ -79,6 +79,26 @@ PAIRS = {
     "mixed-slots": (
         choose("Box 1", "Box 2", "Box 3", kinds=("",) * 3),
         choose("edema", "hernia", "grade 2"),
+    ),
+    "fragment": (
+        choose("oval mass", "irregular mass"),
+        choose("oval mass", "circumscribed"),
+    ),
+    "mixed-case": (
+        choose("COPD", "ARDS", "edema"),
+        choose("Hernia", "edema", "fracture"),
+    ),
+    "mixed-number": (
+        choose("lung nodules", "calcifications"),
+        choose("lung nodules", "calcification"),
+    ),
+    "mixed-form": (
+        choose("breast cyst", "breast cancer"),
+        choose("breast cancer", "cyst of the breast"),
+    ),
+    "mixed-level": (
+        draft(above=(frozenset("ab"), frozenset("a"), frozenset("a"), frozenset("ac"))),
+        draft(above=(frozenset("abd"), frozenset("a"), frozenset("a"), frozenset("ac"))),
     ),
     "content-depth": (
         draft(content=(0.6, 0.8, None, 0.4)),
@@ -120,9 +140,8 @@ PAIRS = {
         ask("Which finding is present in this chest X-ray?"),
         draft(
             question="Which findings are present in this chest X-ray?",
-            options=("calcifications", "pneumothorax", "atelectasis"),
-            kinds=("finding",) * 3,
-            key=1,
+            options=("calcifications", "no abnormality"),
+            kinds=("finding", "normality"),
         ),
     ),
     "longest-is-key": (
@@ -192,5 +211,5 @@ def test_a_draft_without_a_key_has_that_error_alone():
 
 def test_facts_that_are_not_known_break_nothing():
     optional = {f.name for f in fields(Draft)} - {"question", "options", "key", "kinds"}
-    assert optional == {"grouped", "concepts", "content", "ranks", "target", "file"}
+    assert optional == {"grouped", "concepts", "content", "ranks", "above", "target", "file"}
     assert lint(SOUND) == ()

@@ -257,3 +257,30 @@ def test_one_more_modifier_is_no_flaw():
 
 def test_two_options_cannot_converge():
     assert "convergence" not in rules(options=("left lung mass", "left lung"))
+
+
+def test_a_kind_of_another_option_is_on_another_level_unless_they_are_one_group():
+    kinds = {
+        "options": ("bacterial pneumonia", "lobar pneumonia"),
+        "concepts": ("bacterial", "lobar"),
+        "above": (frozenset(), frozenset({"bacterial"})),
+    }
+    assert "mixed-level" in rules(**kinds)
+    assert "mixed-level" not in rules(**kinds, grouped=True)
+
+
+@pytest.mark.parametrize(
+    "option", ["Irregular", "benign", "Circumscribed", "Hypoechoic", "T1-weighted", "Linear"]
+)
+def test_a_descriptor_without_its_noun_is_a_fragment(option):
+    assert "fragment" in rules(options=(option, "Round mass"))
+
+
+def test_words_of_degree_on_a_scale_are_no_fragments():
+    scale = {"options": ("mild", "moderate", "severe"), "ranks": (0, 1, 2)}
+    assert "fragment" not in rules(**scale)
+
+
+def test_what_an_option_sets_itself_apart_from_is_no_other_form():
+    names = ("COVID-19 pneumonia", "viral pneumonia other than COVID-19")
+    assert "mixed-form" not in rules(options=names)

@@ -13,14 +13,13 @@ from medrcube.templates import (
 )
 
 VALUES = {
-    "shown": "this picture here",
-    "subject": "this patient",
-    "modality": "MRI",
-    "body": "the heart",
-    "target": "left atrium",
+    "shown": "this CT image here",
+    "about": "the study from which this CT image was taken",
+    "target": "the left atrium",
     "marked": True,
+    "normal": False,
     "numbered": False,
-    "scale": "cardiac phase",
+    "scale": "cardiac phases",
 }
 EVERY = [(task, variant) for task in Task for variant in variants(task)]
 
@@ -34,9 +33,9 @@ def test_every_task_has_three_wordings_that_differ(task):
 @pytest.mark.parametrize(("task", "variant"), EVERY)
 @pytest.mark.parametrize("marked", [True, False])
 @pytest.mark.parametrize("numbered", [True, False])
-@pytest.mark.parametrize("subject", ["", "this patient"])
-def test_every_wording_is_one_clean_question(task, variant, marked, numbered, subject):
-    values = {**VALUES, "marked": marked, "numbered": numbered, "subject": subject}
+@pytest.mark.parametrize("normal", [True, False])
+def test_every_wording_is_one_clean_question(task, variant, marked, numbered, normal):
+    values = {**VALUES, "marked": marked, "numbered": numbered, "normal": normal}
     text = render_question(task, variant, **values)
     assert re.fullmatch(r"[A-Z][^?{}\n]*\?", text)
     assert "  " not in text
@@ -70,7 +69,7 @@ def test_a_missing_value_is_an_error():
 
 
 def test_an_unknown_wording_names_the_known_ones():
-    with pytest.raises(TemplateError, match="no block 'poem'; found acquired, technique, type"):
+    with pytest.raises(TemplateError, match="no block 'poem'; found acquired, produced, with"):
         render_question(Task.MODALITY_RECOGNITION, "poem", **VALUES)
 
 
