@@ -1,10 +1,18 @@
 """Texts made with Jinja: questions (one file per task, one block per wording) and cards.
 
-Values that a wording of a question may use: ``shown`` (the picture in words, such as ``this CT
-image`` or ``the two MRI images shown side by side``), ``subject`` (what the fact is about, such
-as ``this patient``; empty for the picture itself), ``modality``, ``body`` (such as ``the chest``),
-``target`` (name of a marked concept), ``marked`` (whether a region is outlined), ``numbered``
-(whether images stand side by side under numbers) and ``scale`` (name of the group of the options).
+Values that a wording of a question may use, by task:
+
+``shown``: the picture in words, such as ``this chest CT image`` or ``the two cardiac MR images
+shown side by side``; in every task but Modality Recognition.
+``subject`` and ``about``: what the fact is about, such as ``the study`` and ``the study from which
+this chest radiograph was taken``; empty and equal to ``shown`` for the picture itself. Abnormality
+Diagnosis, Disease Diagnosis, Severity Grading.
+``normal``: whether an option denies any finding. Abnormality Diagnosis, Disease Diagnosis.
+``scale``: what the options are, such as ``imaging planes``. View, Imaging Protocols and Organ
+Recognition, Severity Grading.
+``marked``: whether a region is outlined. Organ Recognition.
+``target``: what a numbered box or frame shows, with its article; ``numbered``: whether frames stand
+under numbers. ROI Grounding; Imaging Protocols Recognition.
 """
 
 from __future__ import annotations

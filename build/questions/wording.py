@@ -45,11 +45,17 @@ _PICTURE_OF = {
 """The picture as an examiner calls it. Ultrasound of brain and chest may be of a fetus; the breast
 is left out where its name would point at those options that hold it ("breast cyst, mastitis")."""
 
-_ABOUT = {
-    Scope.VOLUME: "the scan from which {shown} {was} taken",
-    Scope.BREAST: "the breast in {shown}",
-    Scope.STUDY: "the study from which {shown} {was} taken",
-    Scope.PATIENT: "the patient in {shown}",
+_SUBJECT = {
+    Scope.VOLUME: "the scan",
+    Scope.BREAST: "the breast",
+    Scope.STUDY: "the study",
+    Scope.PATIENT: "the patient",
+}
+_SHOWN_OF = {
+    Scope.VOLUME: "from which {shown} {was} taken",
+    Scope.BREAST: "in {shown}",
+    Scope.STUDY: "from which {shown} {was} taken",
+    Scope.PATIENT: "in {shown}",
 }
 _SCALE = {
     Task.VIEW_RECOGNITION: "imaging view",
@@ -59,7 +65,9 @@ _SCALE = {
 }
 """What the options are, where their group does not say; the other tasks say it themselves."""
 
-_TELLS_SCOPE = frozenset({Task.ABNORMALITY_DIAGNOSIS, Task.SEVERITY_GRADING})
+_TELLS_SCOPE = frozenset(
+    {Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS, Task.SEVERITY_GRADING}
+)
 _DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
 _SINGLE = frozenset({"anatomy", "structure", "tumor region"})
 """Kinds of which a picture shows one: a sentence speaks of "the left atrium", but "a nodule"."""
@@ -179,6 +187,7 @@ def wording(
     values: dict[str, str | bool] = {"shown": shown}
     if task in _TELLS_SCOPE:
         values["about"] = _about(query)
+        values["subject"] = _SUBJECT.get(query.scope, "")
     if task in _SCALE:
         group = query.group
         values["scale"] = plural(relations.scale(group).phrase if group else _SCALE[task])
@@ -215,8 +224,10 @@ def context(query: Query) -> str:
 def _about(query: Query) -> str:
     """What the fact is about: the picture, or what it is a part of."""
     shown = _shown(query)
+    if query.scope not in _SUBJECT:
+        return shown
     was = "was" if _count(query.sample) == 1 else "were"
-    return _ABOUT.get(query.scope, "{shown}").format(shown=shown, was=was)
+    return f"{_SUBJECT[query.scope]} {_SHOWN_OF[query.scope].format(shown=shown, was=was)}"
 
 
 def _shown(query: Query) -> str:

@@ -15,6 +15,7 @@ from medrcube.templates import (
 VALUES = {
     "shown": "this CT image here",
     "about": "the study from which this CT image was taken",
+    "subject": "the study",
     "target": "the left atrium",
     "marked": True,
     "normal": False,
