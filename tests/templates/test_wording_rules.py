@@ -33,7 +33,7 @@ ASKED = sorted(
         (TASK_OF[field.kind], field.group, card.anatomy, card.modality)
         for card in CARDS
         for field in card.fields.values()
-        if field.group
+        if field.group and field.kind in TASK_OF
     }
     | {(Task.MODALITY_RECOGNITION, "modality", Anatomy.CHEST, Modality.XRAY)}
 )
@@ -88,7 +88,7 @@ FREE = sorted(
         (card.id, TASK_OF[field.kind])
         for card in CARDS
         for field in card.fields.values()
-        if not field.group and not field.constant
+        if not field.group and not field.constant and field.kind in TASK_OF
     }
 )
 
@@ -99,7 +99,7 @@ def test_no_wording_breaks_a_rule_with_labels_of_a_source(source, task):
     labels = [
         label
         for field in card.fields.values()
-        if TASK_OF[field.kind] is task and not field.group
+        if TASK_OF.get(field.kind) is task and not field.group
         for label in field.concepts()
     ]
     for label in dict.fromkeys(labels):
