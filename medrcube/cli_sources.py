@@ -173,6 +173,7 @@ def page(
 ) -> None:
     """Write the reference page of all sources and the picture of the cube."""
     from medrcube.build.audit.rules_page import rules_page
+    from medrcube.build.questions.tasks_page import tasks_page
     from medrcube.console import Reporter
     from medrcube.files import write_text
     from medrcube.ontologies.term_page import terms_page
@@ -182,6 +183,7 @@ def page(
     cards = [source.card for source in find_sources(extra or ()).values()]
     write_text(directory / "reference" / "sources.md", sources_page(cards))
     write_text(directory / "images" / "cube.svg", cube_picture(cards))
+    write_text(directory / "reference" / "tasks.md", tasks_page(cards))
     write_text(directory / "reference" / "item-rules.md", rules_page())
     write_text(directory / "reference" / "terms.md", terms_page())
     Reporter().result(f"wrote {directory / 'reference' / 'sources.md'}")
