@@ -15,7 +15,7 @@ from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
-from medrcube.sources.contract import Source, quirk_of
+from medrcube.sources.contract import Source, missing_regions, quirk_of
 from medrcube.sources.layout import LayoutReport, check_root, compile_glob, verify
 
 PICTURE_SUFFIXES = frozenset(
@@ -39,7 +39,8 @@ class Scan:
         cases: cases whose files are all there, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
         problems: everything else that does not become a picture.
-        contradictions: labels of the cases that the source's own words contradict.
+        remarks: what is wrong with cases that become pictures all the same: labels that the
+            source's own words contradict, regions that are not marked in this copy.
         outcomes: field of a label and what the words did to it; see ``contradictions.Heard``.
     """
 
@@ -49,7 +50,7 @@ class Scan:
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
     problems: tuple[Problem, ...]
-    contradictions: tuple[Problem, ...]
+    remarks: tuple[Problem, ...]
     outcomes: tuple[tuple[str, str], ...]
 
 
@@ -61,7 +62,7 @@ class _Found:
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
     problems: tuple[Problem, ...]
-    contradictions: tuple[Problem, ...]
+    remarks: tuple[Problem, ...]
     outcomes: tuple[tuple[str, str], ...]
 
 
@@ -125,7 +126,7 @@ def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
         cases=found.cases,
         absent=found.absent,
         problems=found.problems,
-        contradictions=found.contradictions,
+        remarks=found.remarks,
         outcomes=found.outcomes,
     )
 
@@ -141,7 +142,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     cases: list[Case] = []
     absent: list[str] = []
     problems: list[Problem] = []
-    contradictions: list[Problem] = []
+    remarks: list[Problem] = []
     outcomes: list[tuple[str, str]] = []
     claimed: set[str] = set()
     terms = load_terms()
@@ -161,7 +162,9 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         )
         if problem is None:
             heard = hear(source.card, found, terms)
-            contradictions += heard.problems
+            remarks += heard.problems
+            if missing := missing_regions(source.card, found):
+                remarks.append(_problem(source, found.key, "regions-missing", missing))
             outcomes += heard.outcomes
             patient = hash_patient(source.id, found.patient, key)
             cases.append(replace(heard.case, patient=patient))
@@ -179,7 +182,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         cases=tuple(cases),
         absent=tuple(absent),
         problems=tuple(problems),
-        contradictions=tuple(contradictions),
+        remarks=tuple(remarks),
         outcomes=tuple(outcomes),
     )
 

@@ -43,7 +43,7 @@ class SourceBuild:
         cases: number of cases whose files are there.
         absent: number of cases whose image is not in this copy.
         set_aside: problems of the scan.
-        problems: problems of rendering, and labels that the source's own words contradict.
+        problems: problems of rendering, and remarks of the scan.
         words: field -> outcome -> number of labels, of what the words did to them.
         samples: its pictures.
         recipes: how they are made, one JSON object a line.
@@ -84,7 +84,7 @@ def build_source(
     queries: list[Query] = []
     grounds = Grounds(card=card)
     origin = origin_of(found.source, found.layout.layout)
-    problems: list[Problem] = [*found.contradictions]
+    problems: list[Problem] = [*found.remarks]
     for case in found.cases:
         made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
         samples.extend(sample for sample, _ in made)

@@ -104,11 +104,14 @@ class Quirk:
     Attributes:
         keys: globs of case keys; empty when the note concerns the whole source.
         action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
-            asks no high-level question; ``marked`` asks neither where a region lies nor for
+            asks nothing that rests on what is wrong: no high-level question, and not where a
+            finding or disease lies; ``marked`` asks neither where a region lies nor for
             findings and diseases, since calipers, arrows or words in the picture tell;
-            ``unseen`` says that the pictures do not show what ``fields`` state; ``note`` only
-            informs.
+            ``unseen`` says that the pictures do not show what
+            ``fields`` state; ``regions`` says how many regions a whole copy marks, so that one
+            with fewer is not asked where they lie; ``note`` only informs.
         fields: fields of the card that ``unseen`` or ``note`` is about.
+        regions: number of regions of ``regions``, two or more; else 0.
         reason: why, for people.
         evidence: URL or card section that shows it.
     """
@@ -116,6 +119,7 @@ class Quirk:
     keys: tuple[str, ...]
     action: str
     fields: tuple[str, ...] = ()
+    regions: int = 0
     reason: str
     evidence: str
 
@@ -311,7 +315,11 @@ def _pixels(table: TomlTable) -> PixelPolicy:
 
 
 def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
-    action = table.text("action", choices=("drop", "undiagnosed", "marked", "unseen", "note"))
+    actions = ("drop", "undiagnosed", "marked", "unseen", "regions", "note")
+    action = table.text("action", choices=actions)
+    regions = table.integer("regions", default=0)
+    if (action == "regions") != (regions > 1):
+        table.fail("regions", "two or more, with the action 'regions' alone", regions)
     fields = table.texts("fields", default=())
     if action == "unseen" and not fields:
         table.fail("fields", "the fields that the pictures do not show", fields)
@@ -324,6 +332,7 @@ def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
         keys=table.texts("keys", default=()),
         action=action,
         fields=fields,
+        regions=regions,
         reason=table.text("reason"),
         evidence=table.text("evidence"),
     )

@@ -111,6 +111,17 @@ def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
     return None
 
 
+def missing_regions(card: Card, case: Case) -> str:
+    """Why it is not sure that all regions of a case are marked in this copy; empty when it is."""
+    quirk = quirk_of(card, case.key, "regions")
+    if quirk is None or len(case.regions) >= quirk.regions:
+        return ""
+    return (
+        f"{len(case.regions)} of {quirk.regions} marked regions are in this copy; get the other "
+        f"files: {quirk.reason} ({quirk.evidence})"
+    )
+
+
 def field_of(card: Card, statement: Label | Region) -> Field:
     """The card's field that a label or region refers to."""
     try:

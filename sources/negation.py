@@ -12,6 +12,7 @@ over notes of one or two sentences; a reader can check this page in their place.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,9 +57,10 @@ _NO_CUE = _any(
 _DENIES_AHEAD = _any(
     *("no", "not", "nor", "never", "neither", "none", "without", "w/o", "cannot see", "absent"),
     *("did not show", "does not show", "no evidence of", "no signs? of", "negative for"),
-    *("no evidence of significant", "absence of", "lack of", "loss of", "free of", "free from"),
+    *("no evidence of significant", "absence of", "lack of", "free of", "free from"),
     *("denies", "denied", "resolution of", "resolved", "clearing of", "clearance of"),
     *("disappearance of", "fails to show", "failed to show", "ruled out", "excluded"),
+    *("sem", "nao", "sin"),  # Portuguese and Spanish notes
 )
 _DENIES_BEHIND = _any(
     *("absent", "not seen", "not visible", "not present", "not detected", "not demonstrated"),
@@ -107,8 +109,11 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 
 
 def mentions(text: str, phrase: re.Pattern[str]) -> Iterator[Mention]:
-    """Every place where a text uses a phrase of ``compile_phrase``."""
-    for sentence in (" ".join(part.split()).rstrip(".;") for part in _SENTENCE.split(text)):
+    """Every place where a text uses a phrase of ``compile_phrase``; accents make no difference."""
+    plain = "".join(
+        it for it in unicodedata.normalize("NFKD", text) if not unicodedata.combining(it)
+    )
+    for sentence in (" ".join(part.split()).rstrip(".;") for part in _SENTENCE.split(plain)):
         for found in phrase.finditer(sentence):
             ahead = _NO_CUE.sub(" ", _ahead(sentence, found))
             behind = _NO_CUE.sub(" ", sentence[found.end() :])

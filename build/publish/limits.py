@@ -49,8 +49,10 @@ def faults_of(card: Card) -> list[str]:
     """Known faults of one source and what was done about them, and where it overlaps."""
     done = {
         "drop": "left out",
-        "undiagnosed": "kept without questions about diagnoses",
         "marked": "kept without questions about findings, diseases and places",
+        "undiagnosed": "kept without questions about diagnoses and lesions",
+        "unseen": "kept without questions about what the pictures do not show",
+        "regions": "kept; not asked where they lie by a copy with fewer marks",
         "note": "known",
     }
     faults = [f"{done[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]

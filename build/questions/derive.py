@@ -21,10 +21,12 @@ from medrcube.ontologies.terms import Terms, load_terms
 from medrcube.ontologies.words import is_composite, is_rest_class
 from medrcube.records import Case, FactKind, Grade, Scope, State, Visible
 from medrcube.sources.card import Card
-from medrcube.sources.contract import concept_of, quirk_of
+from medrcube.sources.contract import concept_of, missing_regions, quirk_of
 from medrcube.sources.fields import Field
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
+UNDIAGNOSED, OUT_OF_SCOPE = "undiagnosed", "scope"
+"""Why a question is barred: by a quirk of that action; the fact is wider than the picture."""
 MODALITY_CONCEPTS = {
     Modality.XRAY: "X-ray",
     Modality.CT: "CT",
@@ -249,7 +251,7 @@ def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
         grade=_only_one(field) if boxes else Grade.A,
         visible=visible_of(facts.card, facts.case, field),
         barred=_bar(facts, sample, rule.task, field)
-        or _bar_region(facts.card, sample, boxes=boxes),
+        or _bar_region(facts.card, facts.case, sample, boxes=boxes),
     )
 
 
@@ -319,12 +321,14 @@ def visible_of(card: Card, case: Case, field: Field) -> Visible:
 
 
 def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
-    if task.level is Level.HIGH and quirk_of(facts.card, facts.case.key, "undiagnosed"):
-        return "undiagnosed"
+    of_structure = field.kind is FactKind.STRUCTURE
+    rests_on_it = task.level is Level.HIGH or (task is Task.ROI_GROUNDING and not of_structure)
+    if rests_on_it and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
+        return UNDIAGNOSED
     if task in POINTED_AT and _marked_by_a_reader(facts, sample):
         return "burnt-in"
     if field.scope > Scope[sample.scope.upper()]:
-        return "scope"
+        return OUT_OF_SCOPE
     return ""
 
 
@@ -333,8 +337,10 @@ def _marked_by_a_reader(facts: _Facts, sample: Sample) -> bool:
     return listed or gives_away(sample.graphics)
 
 
-def _bar_region(card: Card, sample: Sample, *, boxes: bool) -> str:
+def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:
     least, most = card.roi
+    if boxes and missing_regions(card, case):
+        return "regions-missing"
     if not least <= sample.area <= most:
         return "roi-size"
     if boxes and sample.regions != 1:

@@ -15,6 +15,7 @@ from medrcube.sources.tables import Row, index_names, read_csv
 
 COLUMNS = ("Laterality", "View", "File Name", "ACR", "Bi-Rads")
 FLAGS = ("Mass", "Micros", "Distortion", "Asymmetry")
+NOTES = "Findings Notes (in Portuguese)"
 EXCLUDED_BY_NORMAL = ("mass", "calcification", "cluster", "asymmetry", "distortion")
 AREAS = ("mass", "cluster", "asymmetry", "assymetry", "distortion")
 VIEW = {"CC": "CC", "ML": "MLO", "FB": "FB"}
@@ -63,6 +64,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
                 ),
                 regions=regions,
                 facts=(("laterality", side),),
+                words=row.words(notes=NOTES),
             )
 
 

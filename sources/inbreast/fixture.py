@@ -51,16 +51,17 @@ def build(root: Path, layout: str) -> None:
         known: list[str | int | float | None] = [CANARY, CANARY, side, view, 201001, number]
         marked = ["X" if flag in flags else None for flag in FLAGS]
         marked[3] = " " if seed == 6 else marked[3]  # one cell of the release is blank, not empty
-        rows.append([*known, "   " if acr is None else acr, birads, *marked])
+        note = f"micros, {CANARY}" if "Micros" in flags else None
+        rows.append([*known, "   " if acr is None else acr, birads, *marked, note])
     write_lines(root / "MedicalReports/1.txt", [CANARY])
     if layout == "csv":
         lines = [";".join(str(cell) for cell in row[:8]) for row in rows]
         write_lines(root / "INbreast.csv", [";".join([*FIRST, "Bi-Rads"]), *lines], newline="\r\n")
         return
-    header = [*FIRST, "Bi-Rads", "Mass ", *FLAGS[1:]]
-    totals = [*[None] * 8, 2, 1, 1, 2]
+    header = [*FIRST, "Bi-Rads", "Mass ", *FLAGS[1:], "Findings Notes (in Portuguese)"]
+    totals = [*[None] * 8, 2, 1, 1, 2, None]
     sheets: Sheets = {
-        "Sheet1": [header, *rows, [None] * 12, totals],
+        "Sheet1": [header, *rows, [None] * 13, totals],
         # Some copies hold a list of people in another row order.
         "Sheet2": [["Patient", "Bi-Rads", "DG"], *([CANARY, row[7], CANARY] for row in rows[::-1])],
     }

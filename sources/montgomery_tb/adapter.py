@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.png")
 _READING = re.compile(
@@ -52,6 +52,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
                 for folder, mask in masks.items()
             ),
             facts=_facts(reading),
+            words=_words(path, reading),
         )
 
 
@@ -113,6 +114,13 @@ def _labels(path: Path, label: str, reading: re.Match[str] | None) -> tuple[Labe
         if normal != (label == "0"):
             state = State.UNKNOWN
     return (Label(field="tuberculosis", value=label, state=state, evidence=evidence),)
+
+
+def _words(path: Path, reading: re.Match[str] | None) -> tuple[Words, ...]:
+    if reading is None:
+        return ()
+    text = " ".join(reading["text"].split())  # wrapped anywhere
+    return (Words(name="reading", text=text, evidence=f"{path.stem}.txt"),)
 
 
 def _facts(reading: re.Match[str] | None) -> tuple[tuple[str, str], ...]:

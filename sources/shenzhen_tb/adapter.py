@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.tables import index_names, read_csv
 
 _FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.png")
@@ -64,7 +64,14 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
             labels=_labels(path.name, label, reading),
             regions=_regions(masks.get(film)),
             facts=reading.facts() if reading else (),
+            words=_words(film, reading),
         )
+
+
+def _words(film: str, reading: _Reading | None) -> tuple[Words, ...]:
+    if reading is None:
+        return ()
+    return (Words(name="reading", text=reading.text, evidence=f"reading of {film}"),)
 
 
 def _labels(name: str, label: str, reading: _Reading | None) -> tuple[Label, ...]:

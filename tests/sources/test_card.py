@@ -184,3 +184,26 @@ def test_the_fingerprint_changes_with_a_fact_and_not_with_layout_of_the_text(car
     base = load_card(card_file()).fingerprint
     assert load_card(card_file("# a comment\n" + toy_card)).fingerprint == base
     assert load_card(card_file(toy_card.replace("images = 3", "images = 4"))).fingerprint != base
+
+
+@pytest.mark.parametrize(
+    ("action", "regions", "holds"),
+    [("regions", 2, True), ("regions", 1, False), ("regions", 0, False), ("note", 2, False)],
+)
+def test_number_of_regions_belongs_to_the_quirk_that_counts_them(
+    card_file, toy_card, action, regions, holds
+):
+    quirk = f"""
+[[quirk]]
+keys = ["case-7"]
+action = "{action}"
+regions = {regions}
+reason = "r"
+evidence = "e"
+"""
+    path = card_file(toy_card + FIELD + quirk)
+    if holds:
+        assert load_card(path).quirks[0].regions == regions
+    else:
+        with pytest.raises(CardError, match="two or more, with the action 'regions' alone"):
+            load_card(path)

@@ -72,6 +72,11 @@ def test_word_of_doubt_or_a_far_cue_leaves_open(text):
     assert stances(text) == ["open"]
 
 
+def test_accents_make_no_difference():
+    assert stances("sem nódulos", compile_phrase("nodulos?")) == ["denied"]
+    assert stances("calcificações", compile_phrase("calcificac(ao|oes)")) == ["affirmed"]
+
+
 @pytest.mark.parametrize("text", ["", "lines", "sublines", "b-lineage", "ab lines"])
 def test_other_words_are_no_mention(text):
     assert stances(text) == []

@@ -225,6 +225,40 @@ def test_what_a_reader_has_marked_is_not_asked(card, quirk, graphics, barred):
     assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": ""}
 
 
+BOXED = {"artefact": "boxes", "truth": "1", "choices": 4, "area": 0.1, "regions": 1}
+
+
+@pytest.mark.parametrize(("kind", "barred"), [("finding", "undiagnosed"), ("structure", "")])
+def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, barred):
+    quirk = '\n[[quirk]]\nkeys = ["c*"]\naction = "undiagnosed"\nreason = "r"\nevidence = "e"\n'
+    marked = FINDINGS if kind == "finding" else STRUCTURES
+    box = (kind, "nodule" if kind == "finding" else "heart", (1, 1, 5, 5))
+    concept = "Nodule" if kind == "finding" else "heart"
+    facts = case((*box[:2], PRESENT), regions=(box,))
+    shown = sample(field=kind, marked=concept, **BOXED)
+    queries = derive(card(marked, quirk), facts, [shown])
+    assert asked(queries, Task.ROI_GROUNDING) == {concept: barred}
+
+
+@pytest.mark.parametrize(("wanted", "barred"), [(2, "regions-missing"), (None, "")])
+def test_a_case_with_fewer_regions_than_the_card_counts_is_not_asked_where_they_lie(
+    card, wanted, barred
+):
+    quirk = f"""
+[[quirk]]
+keys = ["c1"]
+action = "{"regions" if wanted else "note"}"
+{f"regions = {wanted}" if wanted else ""}
+reason = "r"
+evidence = "e"
+"""
+    box = ("finding", "nodule", (1, 1, 5, 5))
+    facts = case((*box[:2], PRESENT), regions=(box,))
+    shown = sample(field="finding", marked="Nodule", **BOXED)
+    queries = derive(card(FINDINGS, quirk), facts, [shown])
+    assert asked(queries, Task.ROI_GROUNDING) == {"Nodule": barred}
+
+
 REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9, 9)))
 
 

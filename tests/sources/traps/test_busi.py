@@ -81,6 +81,24 @@ def test_a_picture_with_several_lesions_is_not_asked_for_the_one_place(build_fix
     assert len(built.items_of("benign (1)", "ROI Grounding")) == 1
 
 
+@pytest.mark.parametrize(("key", "part"), [("benign (4)", "1"), ("malignant (53)", "1")])
+def test_copy_without_the_further_masks_is_not_asked_where_the_lesion_lies(
+    changed, build_tree, key, part
+):
+    folder = key.partition(" ")[0]
+    edit = lambda root: (root / f"{folder}/{key}_mask_{part}.png").unlink()  # noqa: E731
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert built.items_of(key, "ROI Grounding") == []
+    assert built.codes()[key] == "regions-missing"
+    assert len(built.items_of("malignant (1)", "ROI Grounding")) == 1
+
+
+def test_every_picture_with_several_masks_is_known():
+    known = {key: it.regions for it in CARD.quirks if it.action == "regions" for key in it.keys}
+    assert len(known) == 17
+    assert sum(count - 1 for count in known.values()) == 454 - 437 + 211 - 210
+
+
 def test_mask_of_one_bit_marks_only_the_lesion(scan_fixture):
     marked = _marked(scan_fixture(SOURCE, LAYOUT).cases["benign (1)"])
     assert (marked == lesion(*marked.shape, seed=0)).all()
@@ -137,7 +155,7 @@ def test_undiagnosed_picture_carries_no_question_of_high_level(build_fixture):
     for key in ("benign (433)", "malignant (145)", "normal (34)"):
         tasks = {item.task for item in built.items_of(key)}
         assert "Organ Recognition" in tasks
-        assert tasks.isdisjoint(HIGH)
+        assert tasks.isdisjoint({*HIGH, "ROI Grounding"})
 
 
 @pytest.mark.parametrize("key", ["benign (277)", "malignant (53)", "benign (5)", "malignant (83)"])

@@ -2,15 +2,17 @@
 
 import plistlib
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from medrcube.build import readers
+from medrcube.build.contradictions import hear
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.questions.ground import ground_of
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Grade, Scope, State
+from medrcube.records import Grade, Scope, State, Words
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import bounds, lesion
 from medrcube.sources.registry import find_sources
@@ -109,7 +111,7 @@ def test_number_that_the_sheet_holds_as_a_fraction_names_its_file(scan_fixture):
 def test_blank_row_and_row_of_totals_are_no_pictures(fixture_tree, scan_fixture):
     rows = read_cells(fixture_tree(SOURCE, "release") / "INbreast.xls")
     assert rows[-1][5] == ""
-    assert rows[-1][-1] == "2"
+    assert rows[-1][11] == "2"
     found = scan_fixture(SOURCE, "release")
     assert len(found.cases) + len(found.skips) == 10
 
@@ -123,8 +125,18 @@ def test_column_of_masses_whose_name_ends_with_a_blank_is_found(fixture_tree, sc
 
 def test_flag_of_one_blank_is_no_flag(fixture_tree, scan_fixture):
     rows = read_cells(fixture_tree(SOURCE, "release") / "INbreast.xls")
-    assert rows[7][-1] == " "
+    assert rows[7][11] == " "
     assert "asymmetry" not in scan_fixture(SOURCE, "release").states(BARE, "finding")
+
+
+@pytest.mark.parametrize(
+    ("note", "denied"), [("nódulo no QSE", False), ("sem nódulos", True), ("normal", True)]
+)
+def test_mass_that_the_notes_name_is_not_denied(scan_fixture, note, denied):
+    case = scan_fixture(SOURCE, "release").cases[NORMAL_CC]
+    words = Words(name="notes", text=note, evidence="INbreast.xls:2")
+    heard = hear(CARD, replace(case, words=(words,)), load_terms()).case
+    assert ("breast mass" in ground_of(CARD, heard, load_terms()).absent) == denied
 
 
 def test_second_sheet_in_another_row_order_is_not_used(fixture_tree, scan_fixture):

@@ -56,6 +56,24 @@ def test_film_called_ill_with_a_normal_reading_is_unknown(changed, scan_tree):
     assert _after(changed, scan_tree, edit).states(ILL, "tuberculosis") == {"1": State.UNKNOWN}
 
 
+@pytest.mark.parametrize(
+    ("reading", "state"),
+    [
+        ("apical scars, no active TB", State.UNKNOWN),
+        ("cavity, possible tuberculosis", State.UNKNOWN),
+        ("infiltrates;\ncultures\nnegative", State.UNKNOWN),
+        ("cavity, active TB", State.PRESENT),
+        ("cavity", State.PRESENT),
+    ],
+)
+def test_reading_that_denies_or_doubts_tuberculosis_makes_it_unknown(
+    changed, survey, reading, state
+):
+    edit = _reading(ILL, f"Patient's Sex: F\nPatient's Age: 061Y\n{reading}\n")
+    (case,) = (it for it in survey(SOURCE, changed(SOURCE, LAYOUT, edit)).cases if it.key == ILL)
+    assert [it.state for it in case.labels if it.field == "tuberculosis"] == [state]
+
+
 def test_person_who_was_filmed_twice_is_one_patient(scan_fixture):
     cases = scan_fixture(SOURCE, LAYOUT).cases
     assert cases[ILL].patient == cases[AGAIN].patient != cases[STRAY_LEFT].patient

@@ -1,0 +1,149 @@
+"""Equal pictures: asked once, and not about what their labels disagree on."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.build.questions.derive import UNDIAGNOSED, Query
+from medrcube.build.repeats import CONTRADICTION, REPEAT, bar_repeats
+from medrcube.build.samples import Sample
+from medrcube.ontologies.safety import Ground
+from medrcube.records import Scope
+from medrcube.taxonomy import Anatomy, Level, Modality, Task
+
+GROUND = Ground(
+    present={},
+    absent={},
+    unknown=frozenset(),
+    anatomy=Anatomy.BREAST,
+    modality=Modality.ULTRASOUND,
+)
+
+
+def sample(case, pixels, artefact="clean"):
+    return Sample(
+        id=f"{case}-{artefact}",
+        source="busi",
+        case=case,
+        artefact=artefact,
+        field="lesion" if artefact != "clean" else "",
+        marked="",
+        truth="",
+        choices=0,
+        area=0.1,
+        regions=1,
+        image="",
+        # Marks are drawn into a copy, so that its pixels are its own.
+        pixel_sha256=pixels if artefact == "clean" else f"{case} {artefact}",
+        look="",
+        width=1,
+        height=1,
+        anatomy=Anatomy.BREAST,
+        modality=Modality.ULTRASOUND,
+        patient="",
+        split="",
+        scope="image",
+        licence="",
+        redistribute=True,
+        frames="0",
+        reason="",
+        recipe="",
+    )
+
+
+def asked(case, diagnosis, pixels="equal", *, barred="", boxes="breast lesion"):
+    """Queries of one case: modality, diagnosis and the place of the lesion."""
+    clean, marked = sample(case, pixels), sample(case, pixels, "boxes")
+    rows = [
+        (Task.MODALITY_RECOGNITION, clean, "", "ultrasound", ""),
+        (Task.DISEASE_DIAGNOSIS, clean, "diagnosis", diagnosis, barred),
+        (Task.ROI_GROUNDING, marked, "lesion", boxes, ""),
+    ]
+    return [
+        Query(
+            task=task,
+            sample=shown,
+            field=field,
+            key=key,
+            scope=Scope.IMAGE,
+            ground=GROUND,
+            barred=reason,
+        )
+        for task, shown, field, key, reason in rows
+    ]
+
+
+def reasons(queries):
+    return {(query.sample.case, query.task.value): query.barred for query in bar_repeats(queries)}
+
+
+def test_place_of_a_lesion_is_not_asked_where_equal_pictures_tell_another_lesion():
+    found = reasons([*asked("benign (433)", "BENIGN"), *asked("malignant (145)", "MALIGNANT")])
+    for case in ("benign (433)", "malignant (145)"):
+        assert found[case, "Disease Diagnosis"] == CONTRADICTION
+        assert found[case, "ROI Grounding"] == CONTRADICTION
+
+
+def test_what_is_known_to_be_in_doubt_still_shows_that_labels_disagree():
+    found = reasons(
+        [
+            *asked("benign (433)", "BENIGN", barred=UNDIAGNOSED),
+            *asked("malignant (145)", "MALIGNANT", barred=UNDIAGNOSED),
+        ]
+    )
+    assert found["benign (433)", "Disease Diagnosis"] == UNDIAGNOSED
+    assert found["benign (433)", "ROI Grounding"] == CONTRADICTION
+    assert found["malignant (145)", "ROI Grounding"] == CONTRADICTION
+
+
+def test_what_does_not_rest_on_the_lesion_is_asked_once():
+    found = reasons([*asked("b", "BENIGN"), *asked("m", "MALIGNANT")])
+    assert found["b", "Modality Recognition"] == ""
+    assert found["m", "Modality Recognition"] == REPEAT
+
+
+def test_place_of_a_lesion_is_asked_once_of_equal_pictures():
+    found = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN")])
+    assert (found["a", "ROI Grounding"], found["b", "ROI Grounding"]) == ("", REPEAT)
+
+
+def test_marked_regions_of_different_names_contradict_each_other():
+    found = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN", boxes="cyst")])
+    assert found["a", "ROI Grounding"] == found["b", "ROI Grounding"] == CONTRADICTION
+    assert found["a", "Disease Diagnosis"] == CONTRADICTION
+
+
+def test_scope_of_a_label_that_is_not_asked_contradicts_nothing():
+    found = reasons([*asked("a", "BENIGN", barred="scope"), *asked("b", "MALIGNANT")])
+    assert found["a", "ROI Grounding"] == ""
+    assert found["b", "Disease Diagnosis"] == ""
+
+
+CASES = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.sampled_from(["BENIGN", "MALIGNANT", "NORMAL"])),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(CASES, st.randoms(use_true_random=False))
+def test_of_each_picture_a_task_is_asked_once_or_never_in_any_order(cases, random):
+    queries = [
+        query
+        for number, (pixels, diagnosis) in enumerate(cases)
+        for query in asked(f"c{number}", diagnosis, pixels)
+    ]
+    found = reasons(queries)
+    random.shuffle(queries)
+    assert reasons(queries) == found
+    for pixels in "xyz":
+        members = [n for n, case in enumerate(cases) if case[0] == pixels]
+        disagree = len({cases[n][1] for n in members}) > 1
+        for task in (Task.MODALITY_RECOGNITION, Task.DISEASE_DIAGNOSIS, Task.ROI_GROUNDING):
+            kept = [n for n in members if found[f"c{n}", task.value] == ""]
+            rests = task.level is not Level.LOW
+            assert len(kept) == (0 if not members or (disagree and rests) else 1)
+
+
+def test_different_pictures_have_nothing_to_do_with_each_other():
+    found = reasons([*asked("a", "BENIGN"), *asked("b", "MALIGNANT", "other")])
+    assert set(found.values()) == {""}
