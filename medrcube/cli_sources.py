@@ -174,6 +174,7 @@ def page(
     """Write the reference page of all sources and the picture of the cube."""
     from medrcube.build.audit.rules_page import rules_page
     from medrcube.build.questions.tasks_page import tasks_page
+    from medrcube.build.questions.wordings_page import wordings_page
     from medrcube.console import Reporter
     from medrcube.files import write_text
     from medrcube.ontologies.term_page import terms_page
@@ -186,6 +187,7 @@ def page(
     write_text(directory / "reference" / "tasks.md", tasks_page(cards))
     write_text(directory / "reference" / "item-rules.md", rules_page())
     write_text(directory / "reference" / "terms.md", terms_page())
+    write_text(directory / "reference" / "wordings.md", wordings_page(cards))
     Reporter().result(f"wrote {directory / 'reference' / 'sources.md'}")
 
 

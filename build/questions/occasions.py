@@ -1,0 +1,130 @@
+"""Everything that questions may be asked of, by the cards alone: one query for each occasion.
+
+An occasion is what the words of a question depend on: task, part of the body, modality, mark,
+scope, number of images, group of the options, whether one of them denies a finding, and what is to
+be found. Cards do not say which findings a source marks, nor which cases hold two images; so all
+findings of a source that is asked for boxes are taken, and two images wherever a fact of a patient
+is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from medrcube.build.questions.derive import MODALITY_CONCEPTS, RULES, Query
+from medrcube.build.questions.wording import denies
+from medrcube.build.samples import NUMBERED, Sample
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.safety import Ground
+from medrcube.ontologies.terms import Terms
+from medrcube.ontologies.words import is_rest_class
+from medrcube.records import FactKind, Scope
+from medrcube.sources.card import Card
+from medrcube.sources.fields import Field
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+_TYPES: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
+_BLANK = Sample(**{it.name: _TYPES.get(str(it.type), "") for it in fields(Sample)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """A question that may be asked, and options on which its words depend."""
+
+    query: Query
+    labels: tuple[str, ...] = ()
+
+
+def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iterator[Occasion]:
+    """Every occasion of the cards, in their order; one may come again from another card."""
+    for card in cards:
+        patient = any(it.scope is Scope.PATIENT for it in card.fields.values())
+        for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
+            if Task.MODALITY_RECOGNITION in card.tasks:
+                key = MODALITY_CONCEPTS[place[1]]
+                yield Occasion(
+                    query=_query(Task.MODALITY_RECOGNITION, _sample(place), key, group="modality")
+                )
+            for rule, field in product(RULES, card.fields.values()):
+                if rule.task not in card.tasks or field.kind is not rule.kind:
+                    continue
+                several = field.scope is Scope.PATIENT or (patient and field.kind is FactKind.VIEW)
+                for frames in _panels(rule.artefact, several=several):
+                    sample = replace(_sample(place), artefact=rule.artefact, frames=frames)
+                    if rule.artefact in NUMBERED:
+                        yield from _numbered(rule.task, field, sample, terms)
+                    else:
+                        yield from _with_options(rule.task, field, sample, terms, relations)
+
+
+def _panels(artefact: str, *, several: bool) -> tuple[str, ...]:
+    """Frames of one image or two; marks lie on one, numbers part two."""
+    if artefact == "numbered":
+        return ("0+0",)
+    return ("0", "0+0") if several and artefact == "clean" else ("0",)
+
+
+def _numbered(task: Task, field: Field, sample: Sample, terms: Terms) -> Iterator[Occasion]:
+    """What a box or a frame may show: nothing that is denied, and of frames the cardiac phase."""
+    if field.constant or field.scope > Scope.IMAGE:
+        return
+    for key in field.concepts():
+        vague = denies(terms[key]) or is_rest_class(terms[key].name)
+        if not vague and (sample.artefact == "boxes" or terms[key].kind == "cardiac phase"):
+            yield Occasion(query=_query(task, sample, key, field=field))
+
+
+def _with_options(
+    task: Task, field: Field, sample: Sample, terms: Terms, relations: Relations
+) -> Iterator[Occasion]:
+    """Options that all name something, and options of which one denies it."""
+    group = field.group
+    if field.kind is FactKind.STRUCTURE:
+        if sample.artefact == "clean":
+            kinds = {terms[it].kind for it in field.concepts()}
+            organ = "organ" if field.constant in relations.group_members("organ") else None
+            group = (group or organ) if kinds == {"anatomy"} else None
+            if group is None:
+                return
+        elif field.constant:
+            return
+    pool = relations.group_members(group) if group else tuple(field.concepts())
+    if not pool or _elsewhere(pool, sample, terms):
+        return
+    query = _query(task, sample, pool[0], field=field, group=group)
+    for said in (False, True):
+        labels = tuple(it for it in pool if denies(terms[it]) is said)
+        if labels:
+            yield Occasion(query=query, labels=labels[:1])
+
+
+def _elsewhere(pool: tuple[str, ...], sample: Sample, terms: Terms) -> bool:
+    """Whether a source of films and slices names planes of slices, or views of films, here."""
+    kind = terms[pool[0]].kind
+    film = sample.modality == Modality.XRAY
+    return (kind == "plane" and film) or ({"AP", "PA"} <= set(pool) and not film)
+
+
+def _sample(place: tuple[Anatomy, Modality]) -> Sample:
+    anatomy, modality = place
+    return replace(_BLANK, anatomy=anatomy, modality=modality, artefact="clean", frames="0")
+
+
+def _query(
+    task: Task, sample: Sample, key: str, *, field: Field | None = None, group: str | None = None
+) -> Query:
+    anatomy, modality = Anatomy(sample.anatomy), Modality(sample.modality)
+    return Query(
+        task=task,
+        sample=sample,
+        field=field.name if field else "",
+        key=key,
+        scope=field.scope if field else Scope.IMAGE,
+        ground=Ground(
+            present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality
+        ),
+        group=group,
+    )
