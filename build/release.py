@@ -33,6 +33,7 @@ from medrcube.build.questions.items import Item, items_from_frame, items_to_fram
 from medrcube.build.reviewed import LET_THROUGH, Chosen, Reviewed, choose, load_reviewed
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.release_facts import ItemFacts, write_item_facts
 from medrcube.sources.contract import Source
 from medrcube.taxonomy import Task
 from medrcube.workspace import Workspace
@@ -123,6 +124,7 @@ def release(
             _write_proofs(workspace, tree, taken, pictures)
             write_audit(tree, audit, chosen, samples, workspace.root)
             write_licences(tree, chosen, pictures, sources)
+            write_item_facts(tree, map(_facts, chosen))
             write_contracts(tree, chosen, pictures.values())
             places = {_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
@@ -244,6 +246,11 @@ def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
         "original_task": sample.field or "classification",
         "restricted": restricted,
     }
+
+
+def _facts(item: Item) -> ItemFacts:
+    dataset = dataset_name(item.source)
+    return ItemFacts(dataset=dataset, id=item.id, visible=item.visible, block=item.block)
 
 
 def _picture_path(sample: Sample) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.running.dataset_lock import Seen, is_unchanged, look
+from medrcube.release_facts import read_item_facts
 from medrcube.release_rows import LETTERS, BadRowError, Row, read_row
 from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.strict_json import BadJsonError, read_list
@@ -36,7 +37,16 @@ MOST_PROBLEMS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item(Row):
-    """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``."""
+    """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``.
+
+    Attributes:
+        visible: whether a reader of the picture could know the answer: ``yes``, ``partly`` or
+            ``no``; empty where the release does not say.
+        block: block of items that share their options; empty for none.
+    """
+
+    visible: str = ""
+    block: str = ""
 
     @property
     def name(self) -> str:
@@ -132,6 +142,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
 
 def item_to_json(item: Item) -> dict[str, Any]:
     """The item as a JSON object that ``item_from_json`` reads back."""
+    told = {"visible": item.visible, "block": item.block}
     return {
         "id": item.id,
         "dataset": item.dataset,
@@ -144,6 +155,8 @@ def item_to_json(item: Item) -> dict[str, Any]:
         "image": item.image,
         "original_task": item.original_task,
         "restricted": item.restricted,
+        # A release without them, such as the published one, keeps its digest.
+        **{name: value for name, value in told.items() if value},
     }
 
 
@@ -161,6 +174,8 @@ def item_from_json(row: Mapping[str, Any]) -> Item:
         image=row["image"],
         original_task=row["original_task"],
         restricted=row["restricted"],
+        visible=row.get("visible", ""),
+        block=row.get("block", ""),
     )
 
 
@@ -175,6 +190,7 @@ class _Loader:
         self._names: set[tuple[str, str]] = set()
         self._pictures: dict[str, str | None] = {}
         self._real_root = os.path.realpath(root)
+        self._told = read_item_facts(root)
         self._plain_folders: dict[str, bool] = {}
 
     def read(self, table: Path) -> None:
@@ -204,7 +220,9 @@ class _Loader:
         if problem is not None:
             self.problems.append(f"{where}: {problem}")
         told = {field.name: getattr(found, field.name) for field in fields(found)}
-        self.items.append(Item(**{**told, "image": image}))
+        facts = self._told.get((found.dataset, found.id))
+        beside = {} if facts is None else {"visible": facts.visible, "block": facts.block}
+        self.items.append(Item(**{**told, **beside, "image": image}))
 
     def _problem_of(self, image: str) -> str | None:
         """Why a picture must not be opened; one that is absent is no problem here."""

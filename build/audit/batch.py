@@ -51,6 +51,7 @@ def audit(
         "by_options": _count(str(len(item.options)) for item in items),
         "by_state": _count(item.state for item in items),
         "by_strategy": _count(item.strategy for item in items),
+        "by_visible": _count(item.visible for item in items),
         "by_grade": _count(
             option.grade for item in items for option in item.options if option.grade
         ),

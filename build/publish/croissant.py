@@ -67,6 +67,8 @@ _TOLD = {
     "gt_answer": "text of the key",
     "restricted": "whether the picture may not be passed on",
     "licence": "licence of the picture",
+    "visible": "whether a reader of the picture could know the answer: yes, partly or no",
+    "block": "block of items that share their options; empty for none",
     "pixel_sha256": "identity of the picture: hash of its shape, type and pixels",
 }
 

@@ -1,8 +1,9 @@
 """The edition for the Hugging Face hub: Parquet with the pictures in it, and what heads the card.
 
-``data/<source>/test-00000.parquet`` holds the rows of ``test.json`` as they are, the licence, and
-the picture's bytes, or nothing where it may not be passed on: also in a private tree, so that both
-editions have the same file and none of these files can ever leak a picture.
+``data/<source>/test-00000.parquet`` holds the rows of ``test.json`` as they are, the licence, what
+``items.csv`` tells of the item, and the picture's bytes, or nothing where it may not be passed on:
+also in a private tree, so that both editions have the same file and none of these files can ever
+leak a picture.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 
 from medrcube.build.publish.facts import Facts
 from medrcube.build.samples import Sample
+from medrcube.release_facts import ItemFacts, read_item_facts
 
 DATA = "data"
 
@@ -50,6 +52,8 @@ _FEATURES: Mapping[str, Mapping[str, str]] = {
     "restricted": {"dtype": "bool", "_type": "Value"},
     "licence": _TEXT,
     "pixel_sha256": _TEXT,
+    "visible": _TEXT,
+    "block": _TEXT,
 }
 _ARROW = {"string": pa.string(), "int64": pa.int64(), "bool": pa.bool_()}
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -70,11 +74,12 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
         tree: the release; the pictures that may be passed on lie in it.
         places: path in the release -> picture.
     """
+    told = read_item_facts(tree)
     for table in sorted(tree.glob("*/test.json")):
         folder = tree / DATA / table.parent.name.lower()
         folder.mkdir(parents=True)
         records = json.loads(table.read_text(encoding="utf-8"))
-        rows = _rows(tree, table.parent.name, records, places)
+        rows = _rows(tree, table.parent.name, records, places, told)
         for number, shard in groupby(rows, key=itemgetter(0)):
             _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard))
 
@@ -116,7 +121,11 @@ def _quoted(text: str) -> str:
 
 
 def _rows(
-    tree: Path, folder: str, records: Iterable[Mapping[str, Any]], places: Mapping[str, Sample]
+    tree: Path,
+    folder: str,
+    records: Iterable[Mapping[str, Any]],
+    places: Mapping[str, Sample],
+    told: Mapping[tuple[str, str], ItemFacts],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number of the file and row of each item."""
     size = 0
@@ -128,6 +137,8 @@ def _rows(
             image = {"bytes": (tree / place).read_bytes(), "path": Path(place).name}
         row = {**dict.fromkeys(SCHEMA.names), **record, "image": image}
         row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}
+        if (facts := told.get((folder, record["id"]))) is not None:
+            row |= {"visible": facts.visible, "block": facts.block}
         yield size // SHARD, row
         size += len(image["bytes"]) if image else 0
 

@@ -168,6 +168,7 @@ def _span(interval: Sequence[float]) -> str:
 
 _PUBLISHED = "as in the published table, without View and Imaging Protocols Recognition"
 _WITHIN = "items all of whose options are answers of their own source: its look does not help"
+_VISIBLE = "whether a reader of the picture could know the answer"
 _AXES = (
     ("task", "Task", ""),
     ("level", "Tier of task", "low: what is seen; mid: where; high: what it means"),
@@ -176,5 +177,6 @@ _AXES = (
     ("modality_as_published", "Modality, published margins", _PUBLISHED),
     ("parts_as_published", "Region, published margins", _PUBLISHED),
     ("dataset", "Source", ""),
+    ("visible", "Shown by the picture", _VISIBLE),
     ("within_sources", "Within sources", _WITHIN),
 )

@@ -109,6 +109,8 @@ def _item_rows(run: Run) -> Iterator[Row]:
             "task": item.task.value,
             "modality": item.modality.value,
             "parts": item.parts.value,
+            "visible": item.visible,
+            "block": item.block,
             "condition": shown.condition.value,
             "turn": shown.turn,
             "epoch": shown.epoch,

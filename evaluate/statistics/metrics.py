@@ -61,6 +61,7 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
             "modality": _slice(results, "modality"),
             "parts": _slice(results, "parts"),
             "dataset": _slice(results, "dataset"),
+            "visible": _slice([r for r in results if r.item.visible], "visible"),
             "modality_as_published": _slice(published, "modality"),
             "parts_as_published": _slice(published, "parts"),
             "within_sources": _within_sources(results),

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from medrcube.evaluate.benchmark import Item
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
-Axis = Literal["task", "level", "modality", "parts", "dataset", "voxel"]
+Axis = Literal["task", "level", "modality", "parts", "dataset", "visible", "voxel"]
 Member = TypeVar("Member")
 
 COLUMNS: Mapping[Axis, tuple[str, ...]] = MappingProxyType(
@@ -19,6 +19,7 @@ COLUMNS: Mapping[Axis, tuple[str, ...]] = MappingProxyType(
         "modality": ("modality",),
         "parts": ("parts",),
         "dataset": ("dataset",),
+        "visible": ("visible",),
         "voxel": ("task", "modality", "parts"),
     }
 )
@@ -62,10 +63,12 @@ _VALUES: Mapping[str, Callable[[Item], str]] = {
     "modality": lambda item: item.modality.value,
     "parts": lambda item: item.parts.value,
     "dataset": lambda item: item.dataset,
+    "visible": lambda item: item.visible,
 }
 _ORDER: Mapping[str, list[str]] = {
     "task": [task.value for task in Task],
     "level": [level.value for level in Level],
     "modality": [modality.value for modality in Modality],
     "parts": [parts.value for parts in Anatomy],
+    "visible": ["yes", "partly", "no"],
 }

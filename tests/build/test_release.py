@@ -1,13 +1,17 @@
 import hashlib
 import json
 import re
+from collections import Counter
 
+import pandas as pd
 import pytest
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release import release
 from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.release_facts import read_item_facts
 from medrcube.sources.contract import load_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -204,3 +208,21 @@ def test_two_releases_of_one_build_are_equal(write):
 
 def _sums(path):
     return dict(reversed(line.split("  ", 1)) for line in path.read_text().splitlines())
+
+
+def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write):
+    frame = pd.read_parquet(built.items)
+    frame["visible"] = ["partly" if number % 3 else "yes" for number in range(len(frame))]
+    frame["block"] = [f"b{number // 4}" for number in range(len(frame))]
+    frame.to_parquet(built.items)
+    wanted = {row.id: (row.visible, row.block) for row in frame.itertuples()}
+    out = write().out
+    told = {row.id: (row.visible, row.block) for row in read_item_facts(out).values()}
+    assert told == {item["id"]: wanted[item["id"]] for item in _items(out)}
+    read = {item.id: (item.visible, item.block) for item in load_benchmark(out).items}
+    assert read == told
+    kept = pd.read_parquet(out / "items.parquet").set_index("id")["visible"].to_dict()
+    assert kept == {name: visible for name, (visible, _) in told.items()}
+    seen = json.loads((out / "audit.json").read_text())["by_visible"]
+    assert seen == dict(sorted(Counter(visible for visible, _ in told.values()).items()))
+    assert "Items by what the picture shows" in (out / "audit.html").read_text()

@@ -9,6 +9,7 @@ import pytest
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark import item_from_json, item_to_json, load_benchmark
+from medrcube.release_facts import ItemFacts, write_item_facts
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 
@@ -195,3 +196,19 @@ def test_a_file_that_is_no_picture_has_no_digest(tmp_path, row, write_release):
     root = write_release(tmp_path / "r", [row(0)])
     (root / "ALPHA/pictures/p0.png").write_bytes(b"<html>sorry</html>")
     assert load_benchmark(root).image_digests == {"ALPHA/pictures/p0.png": None}
+
+
+def test_what_a_release_tells_beside_its_rows_is_kept_and_changes_the_digest(
+    tmp_path, row, write_release
+):
+    root = write_release(tmp_path / "r", [row(0), row(1)])
+    bare = load_benchmark(root)
+    assert {(item.visible, item.block) for item in bare.items} == {("", "")}
+    first, second = bare.items
+    fact = ItemFacts(dataset=first.dataset, id=first.id, visible="partly", block="b7")
+    write_item_facts(root, [fact])
+    told = load_benchmark(root)
+    assert [(item.visible, item.block) for item in told.items] == [("partly", "b7"), ("", "")]
+    assert told.digest != bare.digest
+    assert [item_from_json(item_to_json(item)) for item in told.items] == list(told.items)
+    assert "visible" not in item_to_json(second)

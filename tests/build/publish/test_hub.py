@@ -16,6 +16,7 @@ from PIL import Image
 from medrcube.build.publish import hub
 from medrcube.build.publish.placing import stored_hash
 from medrcube.build.release import release
+from medrcube.release_facts import read_item_facts
 from medrcube.sources.contract import load_source
 
 LOAD = """
@@ -52,6 +53,7 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
         for table in tree.glob("*/test.json")
         for row in json.loads(table.read_text())
     }
+    facts = read_item_facts(tree)
     rows = load(tree)
     assert {(row["dataset"], row["id"]) for row in rows} == set(expected)
     assert len(rows) == len(expected)
@@ -63,6 +65,8 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
             with Image.open(tree / row["dataset"] / row["image_path"]) as picture:
                 assert image == [picture.mode, _pixels(picture)]
         del row["licence"], row["pixel_sha256"]
+        told = facts[row["dataset"], row["id"]]
+        assert (row.pop("visible"), row.pop("block")) == (told.visible, told.block)
         assert {name: value for name, value in row.items() if value is not None} == record
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,3 +109,22 @@ def test_within_sources_count_only_items_whose_options_are_all_answers_of_their_
     }
     assert within["All tasks"]["accuracy"] == 0.5
     assert metrics(rows[1:])["slices"]["within_sources"] == {}
+
+
+def test_what_a_picture_shows_in_part_is_counted_apart_where_the_release_says_so(result):
+    seen = ["yes"] * 6 + ["partly"] * 4 + [""] * 3
+    rows = []
+    for number, visible in enumerate(seen):
+        one = result(f"q{number}", right=int(number % 2 == 0), picture=f"p{number}")
+        shown = one.asked.presentation
+        item = replace(shown.item, visible=visible)
+        asked = replace(one.asked, presentation=replace(shown, item=item))
+        rows.append(replace(one, asked=asked))
+    found = metrics(rows)["slices"]["visible"]
+    assert {name: (it["n"], it["correct"]) for name, it in found.items()} == {
+        "yes": (6, 3),
+        "partly": (4, 2),
+    }
+    assert list(found) == ["yes", "partly"]
+    assert found["partly"]["interval"] is not None
+    assert metrics(rows[10:])["slices"]["visible"] == {}
