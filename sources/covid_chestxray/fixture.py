@@ -114,12 +114,13 @@ def _last(number: int, name: str, finding: str, view: str, licence: str) -> dict
         "filename": name,
         "license": licence,
         "clinical_notes": f'A man, "{CANARY}", with fever\nand cough \ufffd',
+        "other_notes": f"Credit to {CANARY}",
     }
 
 
 def _early(number: int, name: str, finding: str, view: str) -> dict[str, str]:
     row = {"offset": "0", "sex": "F", "age": "52", "location": CANARY, "license": "CC BY 4.0"}
-    named = {"finding": finding, "view": view, "filename": name}
+    named = {"finding": finding, "view": view, "filename": name, "notes": f"Seen by {CANARY}"}
     return {"Patientid": f"{CANARY} {number}", **row, **named}
 
 

@@ -18,6 +18,7 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Grade, MaskFile
 from medrcube.sources.claims import admitted, too_wide
 from medrcube.sources.contract import concept_of
+from medrcube.sources.free_text import FILE_NAME
 from medrcube.sources.layout import compile_glob, verify, walk
 from medrcube.sources.phantoms import CANARY
 from medrcube.sources.registry import find_sources
@@ -209,6 +210,15 @@ def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
                 used |= {(it.field, it.value) for it in statements}
     declared = {(f.name, raw) for f in source.card.fields.values() for raw in sorted(f.values)}
     assert declared <= used, f"never used: {sorted(declared - used)}"
+
+
+@each_source
+def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, fixture_tree):
+    given = {FILE_NAME}
+    for layout in source.card.layouts:
+        for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
+            given |= {words.name for words in getattr(found, "words", ())}
+    assert {name for text in source.card.texts for name in text.sources} <= given
 
 
 @each_source
