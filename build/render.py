@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.burnt_in import graphics_of
+from medrcube.build.pixels.burnt_in import MADE_FOR, graphics_of
 from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
@@ -149,7 +149,7 @@ def _render(
         panels = [tile.picture(choice.index) for tile in tiles]
         clean = side_by_side(panels)
         masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
-        graphics = _graphics(tiles, choice, clean, masks)
+        graphics = _graphics(job, tiles, choice, clean, masks)
         if choice is choices[-1]:
             tiles = [tile.without_pixels() for tile in tiles]
         if clean.min() == clean.max():
@@ -177,14 +177,15 @@ def _render(
 
 
 def _graphics(
+    job: Job,
     tiles: Sequence[Tile],
     choice: Choice,
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
 ) -> str:
     """Marks burnt into a picture, looked for before a coloured one becomes grey."""
-    detector = tiles[0].policy.burnt_in
-    if detector == "none":
+    detector = job.policy.burnt_in
+    if detector == "none" or job.case.modality not in (None, MADE_FOR[detector]):
         return ""
     stored = tiles[0].volume.slices[choice.index] if len(tiles) == 1 else clean
     seen = stored if tiles[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean

@@ -14,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.overlay import Box
-from medrcube.build.pixels.shapes import coloured
+from medrcube.build.pixels.shapes import coloured, pointers
 from medrcube.build.pixels.strokes import Extent, crosses, rows_of_glyphs, strokes_of
+from medrcube.taxonomy import Modality
 
+MADE_FOR = {"ultrasound": Modality.ULTRASOUND, "film": Modality.XRAY}
+"""Detector -> pictures that it was made for; on CT, vessels and the couch look like arrows."""
 _NEAR = 0.03
 """Share of the longer side of a picture within which a mark is near a region: in BUSI, the words
 and figures that a reader sets beside what they name."""
 _RIM = 0.15
 """Share of each side of a picture whose words name side, time or maker, not a lesion."""
+_SPAN = (0.045, 0.5)
+_EDGE = 0.065
+"""Extent of a coloured drawing on film, and its distance from the edge, as shares of a side."""
 _POINTS = ("arrow", "caliper", "colour")
 """Kinds that are set on or beside what they are about, wherever that is."""
 
@@ -43,7 +49,8 @@ def marks_on(picture: NDArray[np.uint8], detector: str) -> list[Mark]:
     grey = np.ascontiguousarray(picture.max(axis=2)) if picture.ndim > 2 else picture
     marks = [Mark("colour", extent) for extent in coloured(picture)]
     if detector == "film":
-        return marks
+        marks = [mark for mark in marks if _draws(mark.extent, grey.shape)]
+        return marks + [Mark("arrow", extent) for extent in pointers(grey)]
     for strokes in strokes_of(grey):
         marks += [Mark("caliper", extent) for extent in crosses(grey, strokes)]
         marks += [Mark("text", extent) for extent in rows_of_glyphs(grey, strokes)]
@@ -72,6 +79,15 @@ def gives_away(graphics: str) -> bool:
     """
     found = (mark.partition(":") for mark in graphics.split())
     return any(kind in _POINTS or place in ("on", "near", "inside") for kind, _, place in found)
+
+
+def _draws(extent: Extent, shape: Sequence[int]) -> bool:
+    """Whether colour on a film is a drawing: words of the viewer are small or at the edge."""
+    rows, columns = shape
+    span = max((extent.bottom - extent.top) / rows, (extent.right - extent.left) / columns)
+    middles = ((extent.top + extent.bottom) / 2 / rows, (extent.left + extent.right) / 2 / columns)
+    inner = all(_EDGE < middle < 1 - _EDGE for middle in middles)
+    return _SPAN[0] <= span <= _SPAN[1] and inner
 
 
 def _place(extent: Extent, shape: Sequence[int], regions: Sequence[Box]) -> str:

@@ -163,3 +163,65 @@ def test_real_ultrasound_without_graphics_carries_none(real_raw, folder):
     assert paths
     for path in paths:
         assert marks_on(np.asarray(Image.open(path).convert("RGB")), "ultrasound") == [], path
+
+
+def film(seed=0, shape=(700, 800)):
+    """Two dark lungs in a bright body, soft edges throughout."""
+    rows, columns = np.mgrid[: shape[0], : shape[1]]
+    grey = np.full(shape, 170.0)
+    for centre in (0.3, 0.7):
+        inside = ((rows / shape[0] - 0.5) / 0.35) ** 2 + (
+            (columns / shape[1] - centre) / 0.16
+        ) ** 2 < 1
+        grey[inside] = 70
+    noise = np.random.default_rng(seed).normal(0, 6, shape)
+    return np.clip(ndimage.gaussian_filter(grey, 8) + noise, 0, 255).astype(np.uint8)
+
+
+def arrow(x, y, size=60):
+    """An arrow that points to the right, its tip at (x, y)."""
+    half, shaft = size / 3, size / 8
+    outline = [(x, y), (x - size / 2, y - half), (x - size / 2, y - shaft), (x - size, y - shaft)]
+    outline += [(a, 2 * y - b) for a, b in reversed(outline[1:])]
+    return lambda draw, colour: draw.polygon(outline, fill=colour)
+
+
+@pytest.mark.parametrize(
+    ("background", "colour", "kind"),
+    [
+        ("lung", 255, "arrow"),
+        ("heart", 0, "arrow"),
+        ("lung", (230, 30, 30), "colour"),
+        ("heart", (250, 240, 20), "colour"),
+    ],
+)
+def test_an_arrow_on_a_film_is_found(background, colour, kind):
+    x = 260 if background == "lung" else 430
+    assert kind in kinds(drawn(arrow(x, 350), film(), colour), "film")
+
+
+def test_a_film_carries_no_arrow_by_itself():
+    assert [marks_on(film(seed), "film") for seed in range(5)] == [[]] * 5
+
+
+@pytest.mark.parametrize(("x", "y"), [(60, 30), (740, 40), (60, 660)])
+@pytest.mark.parametrize("colour", [255, (90, 250, 250)])
+def test_side_letters_and_words_of_the_viewer_are_no_arrows(x, y, colour):
+    assert marks_on(drawn(words(x, y, "L"), film(), colour), "film") == []
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "folder",
+    ["covid-chestxray-dataset/images", "Brixia-score-COVID-19/data", "ChestX-ray14/images"],
+)
+def test_real_films_without_drawings_carry_none(real_raw, folder):
+    paths = [path for path in sorted((real_raw / folder).rglob("*.*")) if path.suffix != ".csv"]
+    assert paths
+    ct = ("16745_2_3", "16745_4_2", "16631_1_1")
+    for path in paths:
+        if path.stem in ct:
+            continue
+        with Image.open(path) as picture:
+            marks = marks_on(np.asarray(picture.convert("RGB")), "film")
+        assert marks == [], path
