@@ -69,7 +69,9 @@ def hear(card: Card, case: Case, terms: Terms) -> Heard:
         SourceError: a label or region names a field or value that the card lacks.
         TermError: a concept of the card is in no table.
     """
-    mute = replace(case, words=())
+    mute = replace(case, words=()) if case.words else case
+    if not card.texts:
+        return Heard(case=mute)
     said = _said(card, case, terms)
     stated: set[_About] = set()
     labels: list[Label] = []
