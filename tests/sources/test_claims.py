@@ -74,6 +74,13 @@ def test_a_note_about_a_field_is_not_answered_by_another(faults):
     assert "for finding" in fault
 
 
+def test_a_note_about_two_fields_asks_for_both(faults):
+    note = NOTE.format("may not be seen").replace("reason", 'fields = ["finding", "view"]\nreason')
+    assert faults(FIELD.replace("absence", PARTLY), VIEW, note)
+    both = (FIELD.replace("absence", PARTLY), VIEW.replace("absence", PARTLY))
+    assert faults(*both, note) == []
+
+
 def test_a_quirk_that_hides_the_field_answers_the_note(faults):
     hidden = NOTE.format("cropped").replace(
         '"note"', '"unseen"\nkeys = ["a*"]\nfields = ["finding"]'

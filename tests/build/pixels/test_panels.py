@@ -1,12 +1,16 @@
 """Images under numbers: the order is drawn by lot, and no pixel of an image is lost."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medrcube.build.pixels.marks import draw_numbers
 from medrcube.build.pixels.panels import numbered, order_of
+from medrcube.build.plan import Artefact
 
 
 @given(source=st.text(max_size=5), case=st.text(max_size=9), count=st.integers(2, 4))
@@ -51,3 +55,16 @@ def test_the_numbers_count_the_places_from_one():
     assert (straight[:strip, :40] != straight[:strip, 48:]).any()
     assert straight[-1, 0] == 90
     assert turned[-1, 0] == 200
+
+
+@pytest.mark.parametrize("case", [f"case {n}" for n in range(8)])
+@pytest.mark.parametrize("concept", ["end-diastole", "end-systole"])
+def test_the_right_number_is_that_of_the_image_which_shows_the_fact(case, concept):
+    phases = ("end-diastole", "end-systole")
+    job = SimpleNamespace(source="toy", case=SimpleNamespace(key=case), panels=phases)
+    greys = dict(zip(phases, (90, 200), strict=True))
+    pictures = [np.full((40, 40), greys[phase], np.uint8) for phase in phases]
+    artefact = Artefact(kind="numbered", field="phase", concept=concept)
+    drawn = draw_numbers(job, artefact, pictures)
+    assert drawn.pixels[-1, (drawn.truth - 1) * 48] == greys[concept]
+    assert len(drawn.order) == 2
