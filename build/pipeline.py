@@ -34,6 +34,7 @@ from medrcube.build.questions.balance import balance
 from medrcube.build.questions.compose import Composed, compose, place_keys
 from medrcube.build.questions.derive import Query
 from medrcube.build.questions.items import Item, items_to_frame
+from medrcube.build.questions.own_templates import wordings_of
 from medrcube.build.questions.proposing import LlmReport, propose, require_index
 from medrcube.build.questions.wording import own_words
 from medrcube.build.repeats import bar_repeats
@@ -54,6 +55,7 @@ from medrcube.records import Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import get_source
+from medrcube.templates import Wordings
 from medrcube.workspace import Wanted, Workspace, patient_key
 
 
@@ -115,8 +117,8 @@ def build(
     """Build samples and items of every source that the workspace names.
 
     Raises:
-        MedrcubeError: no source is named, the profile is wrong, or a raw tree is not what its
-            card says; nothing that an earlier build wrote is changed then.
+        MedrcubeError: no source is named, the profile or a question template is wrong, or a raw
+            tree is not what its card says; nothing that an earlier build wrote is changed then.
     """
     started = time.monotonic()
     if not workspace.sources:
@@ -127,6 +129,8 @@ def build(
     known = [source.card for source in sources.values()]
     profile = _profile(workspace, sources)
     outside = _outside(workspace, profile, known)
+    named = [sources[name].card for name in sorted(workspace.sources) if name in sources]
+    wordings = wordings_of(workspace.settings.templates, named)
     with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
         if workspace.llm is not None:
             require_index(knowledge)
@@ -149,7 +153,9 @@ def build(
         samples = [sample for part in gathered.parts for sample in part.samples]
         problems = [it for part in gathered.parts for it in (*part.set_aside, *part.problems)]
         queries = bar_repeats([query for part in gathered.parts for query in part.queries])
-        composed, dropped, llm = _compose(workspace, profile, cards, queries, knowledge)
+        composed, dropped, llm = _compose(
+            workspace, profile, cards, queries, knowledge, wordings=wordings
+        )
         items = composed.items
         absent = {part.source: part.absent for part in gathered.parts}
         verdict = audit(samples, items, problems, absent)
@@ -260,6 +266,10 @@ def _outside(workspace: Workspace, profile: Profile | None, known: Sequence[Card
     names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
     files = (workspace.ontology_index, workspace.proposals)
     states = [state_of(path) for path in files if path is not None]
+    if workspace.settings.templates:
+        states += [
+            state_of(path) for path in sorted(Path(workspace.settings.templates).glob("*.j2"))
+        ]
     aim = profile and (profile.fingerprint, [card.fingerprint for card in known])
     return hash_of([(name, getattr(workspace, name)) for name in names], states, aim)
 
@@ -280,6 +290,8 @@ def _compose(
     cards: Sequence[Card],
     queries: Sequence[Query],
     knowledge: Knowledge,
+    *,
+    wordings: Wordings,
 ) -> tuple[Composed, Mapping[str, int], LlmReport | None]:
     settings = workspace.settings
     off: Counter[str] = Counter()
@@ -312,6 +324,7 @@ def _compose(
         profile=profile,
         difficulty=None if settings.difficulty is Wanted.MIXED else Difficulty(settings.difficulty),
         words=own_words(cards),
+        wordings=wordings,
     )
     balanced = balance(composed.items, settings.seed)
     items = place_keys(balanced.items, settings.seed)

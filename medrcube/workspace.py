@@ -34,6 +34,7 @@ difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed 
 items_per_cell = 100     # at most so many items for each source and task; 0 means all
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
 # switched_on = []       # sources that the profile switches off and you want
+# templates = "questions"  # folder of your own question templates, in place of some of ours
 quarantine_gate = 0.05   # the build reports failure when a larger share of cases fails
 
 # [ontologies]           # your own index of HPO, RadLex and ICD-11
@@ -71,6 +72,7 @@ class BuildSettings:
     profile: str = ""
     switched_on: tuple[str, ...] = ()
     quarantine_gate: float = 0.05
+    templates: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +223,7 @@ def patient_key(workspace: Workspace) -> bytes:
 def _settings(table: TomlTable, root: Path) -> BuildSettings:
     default = BuildSettings()
     profile = table.text("profile", default=default.profile)
+    templates = table.text("templates", default=default.templates)
     settings = BuildSettings(
         seed=table.integer("seed", default=default.seed),
         options=table.integer("options", default=default.options),
@@ -231,6 +234,7 @@ def _settings(table: TomlTable, root: Path) -> BuildSettings:
         profile=str((root / profile).resolve()) if profile.endswith(".toml") else profile,
         switched_on=table.texts("switched_on", default=default.switched_on),
         quarantine_gate=table.number("quarantine_gate", default=default.quarantine_gate),
+        templates=str((root / templates).resolve()) if templates else "",
     )
     if not 2 <= settings.options <= 4:
         table.fail("options", "2, 3 or 4", settings.options)

@@ -20,8 +20,16 @@ from __future__ import annotations
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from jinja2 import (
+    Environment,
+    FunctionLoader,
+    StrictUndefined,
+    Template,
+    TemplateSyntaxError,
+    nodes,
+)
 
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import Task
@@ -31,31 +39,110 @@ class TemplateError(MedrcubeError, ValueError):
     """A question template is missing or has no wording of the name asked for."""
 
 
-def render_question(task: Task, variant: str, **values: str | bool) -> str:
-    """The question of one wording, on one line.
+class Wordings:
+    """Question templates of a batch: the package's, and a workspace's own in place of some of them.
+
+    Args:
+        folder: holds files of the names that ``templates/questions`` has; none for the package's.
 
     Raises:
-        TemplateError: the task has no wording of that name.
-        jinja2.UndefinedError: the wording needs a value that was not given.
+        TemplateError: the folder is missing or holds a template of no task, or one is no Jinja.
     """
-    template = _template(task)
-    if variant not in template.blocks:
-        raise TemplateError(
-            f"templates/{_file(task)}: no block {variant!r}; found {', '.join(template.blocks)}"
-        )
-    block = template.blocks[variant]
-    return " ".join("".join(block(template.new_context(dict(values)))).split())
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.own: dict[Task, Path] = {}
+        if folder is not None:
+            self.own = _own_files(folder)
+        self._texts = {task: self._read(task) for task in Task}
+        self._templates: dict[Task, Template] = {}
+        for task, text in self._texts.items():
+            try:
+                self._templates[task] = _environment().from_string(text)
+            except TemplateSyntaxError as error:
+                raise TemplateError(f"{self.where(task)}:{error.lineno}: {error.message}") from None
+            if not self._templates[task].blocks:
+                raise TemplateError(
+                    f"{self.where(task)}:1: holds no wording; write one or more as "
+                    "{% block name %}...{% endblock %}"
+                )
+
+    def render(self, task: Task, variant: str, **values: str | bool) -> str:
+        """The question of one wording, on one line.
+
+        Raises:
+            TemplateError: the task has no wording of that name.
+            jinja2.UndefinedError: the wording needs a value that was not given.
+        """
+        template = self._templates[task]
+        if variant not in template.blocks:
+            raise TemplateError(
+                f"{self.where(task)}: no block {variant!r}; found {', '.join(template.blocks)}"
+            )
+        block = template.blocks[variant]
+        return " ".join("".join(block(template.new_context(dict(values)))).split())
+
+    def variants(self, task: Task) -> tuple[str, ...]:
+        """Names of the wordings of a task, in file order."""
+        return tuple(self._templates[task].blocks)
+
+    def version(self, task: Task) -> str:
+        """Hash of the template file; changes with any wording."""
+        return sha256(self._texts[task].encode()).hexdigest()[:16]
+
+    def where(self, task: Task, variant: str = "", name: str = "") -> str:
+        """File of a task, with the line of a wording, or of a value that it asks for."""
+        file = str(self.own.get(task, f"templates/{_file(task)}"))
+        tree = _environment().parse(self._texts[task]) if variant or name else None
+        if tree is None:
+            return file
+        for block in tree.find_all(nodes.Block):
+            if block.name == variant:
+                asked = [it.lineno for it in block.find_all(nodes.Name) if it.name == name]
+                return f"{file}:{min(asked, default=block.lineno)}"
+        return file
+
+    def _read(self, task: Task) -> str:
+        path = self.own.get(task)
+        if path is None:
+            return _text(_file(task))
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TemplateError(f"{path}: cannot be read: {error}") from error
 
 
-def variants(task: Task) -> tuple[str, ...]:
-    """Names of the wordings of a task, in file order."""
-    return tuple(_template(task).blocks)
+def _own_files(folder: Path) -> dict[Task, Path]:
+    if not folder.is_dir():
+        raise TemplateError(f"{folder}: is no folder; name one that holds question templates")
+    tasks = {Path(_file(task)).name: task for task in Task}
+    found = sorted(path for path in folder.iterdir() if path.suffix == ".j2")
+    for path in found:
+        if path.name not in tasks:
+            raise TemplateError(f"{path}: is of no task; name it one of {', '.join(tasks)}")
+    if not found:
+        raise TemplateError(f"{folder}: holds no question template, such as {next(iter(tasks))}")
+    return {tasks[path.name]: path for path in found}
 
 
 @cache
+def package_wordings() -> Wordings:
+    """The wordings of this package alone."""
+    return Wordings()
+
+
+def render_question(task: Task, variant: str, **values: str | bool) -> str:
+    """A question in the package's own wording; see ``Wordings.render``."""
+    return package_wordings().render(task, variant, **values)
+
+
+def variants(task: Task) -> tuple[str, ...]:
+    """Names of the package's own wordings of a task, in file order."""
+    return package_wordings().variants(task)
+
+
 def template_version(task: Task) -> str:
-    """Hash of the template file; changes with any wording."""
-    return sha256(_text(_file(task)).encode()).hexdigest()[:16]
+    """Hash of the package's own template of a task."""
+    return package_wordings().version(task)
 
 
 def render_card(card: str, /, **values: object) -> str:
@@ -76,11 +163,6 @@ def render_prompt(prompt: str, /, **values: object) -> str:
         jinja2.UndefinedError: the prompt needs a value that was not given.
     """
     return _environment().get_template(f"prompts/{prompt}.j2").render(**values).strip()
-
-
-@cache
-def _template(task: Task) -> Template:
-    return _environment().get_template(_file(task))
 
 
 @cache

@@ -27,6 +27,7 @@ from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.safety import Rules
 from medrcube.ontologies.terms import Terms
 from medrcube.records import Grade, Visible
+from medrcube.templates import Wordings
 
 __all__ = ["Composed", "compose", "place_keys", "request_of"]
 
@@ -58,6 +59,7 @@ def compose(
     profile: Profile | None = None,
     difficulty: Difficulty | None = None,
     words: Mapping[str, Mapping[str, str]] | None = None,
+    wordings: Wordings | None = None,
 ) -> Composed:
     """Make one item of every query that can carry one, as far as the quota goes.
 
@@ -75,6 +77,7 @@ def compose(
         profile: what to aim at in place of ``per_cell``; its items come balanced.
         difficulty: of the wrong options to prefer; ``None`` takes them as balance asks.
         words: source -> concept -> the data set's own word, kept with every option.
+        wordings: question templates; the package's own by default.
 
     Raises:
         TermError: a query names a concept or group that is in no table.
@@ -84,7 +87,7 @@ def compose(
         raise ValueError(f"options={options}: an item needs at least two")
     rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge)
     prepared = prepare(queries, rules, sources, seed, least_visible=least_visible)
-    writer = Writer(rules, seed=seed, words=words or {})
+    writer = Writer(rules, seed=seed, words=words or {}, wordings=wordings)
 
     def write(ready: Sequence[Ready]) -> _Batch:
         return _write(ready, writer, rules, options=options, seed=seed, wanted=difficulty)

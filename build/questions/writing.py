@@ -21,7 +21,7 @@ from medrcube.ontologies.difficulty import Difficulty, hardest, is_scale
 from medrcube.ontologies.distractors import tie
 from medrcube.ontologies.lint import ERROR, Draft, Flaw, lint
 from medrcube.ontologies.safety import Rules
-from medrcube.templates import render_question, template_version, variants
+from medrcube.templates import Wordings, package_wordings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,18 @@ class Writer:
         rules: tables and the user's ontologies.
         seed: decides wordings.
         words: source -> concept -> the data set's own word.
+        wordings: question templates; the package's own by default.
     """
 
-    def __init__(self, rules: Rules, *, seed: int, words: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        seed: int,
+        words: Mapping[str, Mapping[str, str]],
+        wordings: Wordings | None = None,
+    ) -> None:
+        self._wordings = wordings or package_wordings()
         self._rules = rules
         self._seed = seed
         self._words = words
@@ -199,7 +208,7 @@ class Writer:
             grade=max(option.grade for option in wrong),
             ordered=ordered,
             variant=variant,
-            template=template_version(query.task),
+            template=self._wordings.version(query.task),
             warnings=tuple(dict.fromkeys(flaw.rule for flaw in flaws)),
             seed=self._seed,
             difficulty=level.value if level else "",
@@ -212,10 +221,10 @@ class Writer:
         query, terms, relations = ready.query, self._rules.terms, self._rules.relations
         values = wording(query, terms, relations, [it.concept for it in options if it.concept])
         content = self._contents(options)
-        lots = {name: tie(self._seed, draw, name) for name in variants(query.task)}
+        lots = {name: tie(self._seed, draw, name) for name in self._wordings.variants(query.task)}
         errors: list[Flaw] = []
         for name in sorted(lots, key=lots.__getitem__):
-            question = render_question(query.task, name, **values)
+            question = self._wordings.render(query.task, name, **values)
             flaws = lint(
                 Draft(
                     question=question,

@@ -1,0 +1,73 @@
+"""A workspace's own question templates are held to the rules of ours before anything is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from jinja2 import TemplateError as JinjaError
+
+from medrcube.build.questions.occasions import occasions
+from medrcube.build.questions.wording import context, wording
+from medrcube.ontologies.lint import ERROR, Draft
+from medrcube.ontologies.lint.stem import STEM_RULES
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources.card import Card
+from medrcube.taxonomy import Task
+from medrcube.templates import TemplateError, Wordings, package_wordings
+
+_UNDEFINED = re.compile(r"'(\w+)' is undefined")
+
+
+def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
+    """Wordings of a workspace, each rendered for every occasion of its sources.
+
+    Args:
+        folder: path of the templates; empty for those of the package.
+        cards: sources of the workspace.
+
+    Raises:
+        TemplateError: a template asks for a value that its task has not, breaks a rule of item
+            writing, or tells one picture of a block from another; the message names file and line.
+    """
+    if not folder:
+        return package_wordings()
+    wordings = Wordings(Path(folder))
+    terms, relations = load_terms(), load_relations()
+    told: dict[tuple[Task, str, str], str] = {}
+    for occasion in occasions(cards, terms, relations):
+        query = occasion.query
+        if query.task not in wordings.own:
+            continue
+        values = wording(query, terms, relations, occasion.labels)
+        for name in wordings.variants(query.task):
+            question = _rendered(wordings, query.task, name, values)
+            _hold(wordings, query.task, name, question)
+            key = (query.task, name, f"{context(query)}|{query.group}|{values.get('normal')}")
+            if "target" not in values and told.setdefault(key, question) != question:
+                raise TemplateError(
+                    f"{wordings.where(query.task, name)}: {question!r} and {told[key]!r} are asked "
+                    "of pictures that share their options; the words must not tell them apart"
+                )
+    return wordings
+
+
+def _rendered(wordings: Wordings, task: Task, name: str, values: dict[str, str | bool]) -> str:
+    try:
+        return wordings.render(task, name, **values)
+    except JinjaError as error:
+        asked = _UNDEFINED.search(str(error))
+        place = wordings.where(task, name, asked.group(1) if asked else "")
+        known = ", ".join(sorted(values)) or "none"
+        raise TemplateError(f"{place}: {error}; values of {task}: {known}") from None
+
+
+def _hold(wordings: Wordings, task: Task, name: str, question: str) -> None:
+    draft = Draft(question=question, options=("\x00", "\x01"), key=0, kinds=("", ""))
+    for rule in STEM_RULES:
+        for message in rule.check(draft) if rule.level == ERROR else ():
+            raise TemplateError(
+                f"{wordings.where(task, name)}: {question!r} breaks the rule {rule.id}: {message}"
+            )

@@ -1,0 +1,74 @@
+"""With the real ontologies, options of every group and of every label table are named as sets."""
+
+from itertools import combinations
+
+import pytest
+
+from medrcube.build.questions.wording import own_names, preferred_names
+from medrcube.ontologies.grammar import is_fragment
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.index.build import compile_index
+from medrcube.ontologies.indexed import Indexed
+from medrcube.ontologies.lint import Draft
+from medrcube.ontologies.lint.forms import FORM_RULES
+from medrcube.ontologies.readers import open_ontology
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources.registry import find_sources
+
+pytestmark = pytest.mark.real
+FILES = (
+    "hp_2025-01-16.obo.gz",
+    "radlex_2017-01_term_rid_parent.csv.gz",
+    "SimpleTabulation-ICD-11-MMS-en_2024-01.zip",
+)
+TERMS, RELATIONS = load_terms(), load_relations()
+ASKED = {
+    field.group
+    for source in find_sources().values()
+    for field in source.card.fields.values()
+    if field.group
+}
+
+
+@pytest.fixture(scope="module")
+def knowledge(tmp_path_factory, real_ontologies):
+    path = tmp_path_factory.mktemp("index") / "index.sqlite3"
+    compile_index(path, (open_ontology(real_ontologies / file) for file in FILES))
+    with Index(path) as index:
+        yield Indexed(index)
+
+
+def broken(labels, knowledge, *, ranks=()):
+    """Rules of form that a set of options breaks, named as a build names it."""
+    shown = preferred_names(labels, TERMS, knowledge) or own_names(labels, TERMS)
+    draft = Draft(
+        question="",
+        options=tuple(shown[label].text for label in labels),
+        key=0,
+        kinds=tuple(TERMS[label].kind for label in labels),
+        grouped=True,
+        ranks=ranks,
+    )
+    return [(rule.id, draft.options) for rule in FORM_RULES for _ in rule.check(draft)]
+
+
+@pytest.mark.parametrize("group", sorted(ASKED))
+def test_every_set_of_a_group_has_one_form(group, knowledge):
+    members = RELATIONS.group_members(group)
+    ranks = tuple(range(len(members))) if RELATIONS.scale(group).ordered else ()
+    assert broken(members, knowledge, ranks=ranks) == []
+    for pair in combinations(members, 2):
+        assert broken(pair, knowledge, ranks=ranks[:2]) == []
+
+
+def test_brain_tumors_keep_their_nouns_and_number(knowledge):
+    labels = ("glioma", "meningioma", "pituitary tumor")
+    shown = preferred_names(labels, TERMS, knowledge) or own_names(labels, TERMS)
+    assert {it.text for it in shown.values()} == {"Glioma", "Meningioma", "Pituitary tumor"}
+
+
+def test_no_descriptor_is_exact_for_something_that_it_describes(knowledge):
+    for term in TERMS.values():
+        for name in knowledge.names(term):
+            assert is_fragment(term.name) or not is_fragment(name.text), (term.label, name.text)
