@@ -45,7 +45,8 @@ class Job:
         root: raw root.
         case: the case.
         concepts: concept of each of the case's regions, in order.
-        panels: concept of what each image alone shows, in order; empty where nothing is said.
+    panels: concept of what each image alone shows, in order; empty where nothing is said.
+    structures: whether each region is a structure of the body, in order.
         policy: how stored values become a picture.
         plane: plane to cut.
         artefacts: pictures to make.
@@ -62,6 +63,7 @@ class Job:
     plane: str
     artefacts: tuple[Artefact, ...]
     name: str
+    structures: tuple[bool, ...] = ()
     hooks: str = ""
     panels: tuple[str | None, ...] = ()
 
@@ -82,6 +84,9 @@ def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
             plane=case.plane or source.card.pixels.plane,
             artefacts=artefacts_of(source.card, case),
             name=names[case.key],
+            structures=tuple(
+                field_of(source.card, region).kind is FactKind.STRUCTURE for region in case.regions
+            ),
             hooks=hooks,
         )
         for case in cases

@@ -24,13 +24,14 @@ from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
 from medrcube.build.pixels.overlay import bounding_box
 from medrcube.build.pixels.slicing import Choice
+from medrcube.build.pixels.tags import Box
 from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.build.plan import Artefact, Job
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.files import sha256_of, write_again
 from medrcube.records import ImageRef, Problem
 
-EPOCH = 1
+EPOCH = 2
 """Grows whenever the same inputs give other pixels; every cached picture is then made again."""
 
 
@@ -53,6 +54,7 @@ class Picture:
         reason: why that slice.
         area: share of the picture that the marked region covers; 0 for a clean picture.
         regions: how many separate regions of the concept were marked.
+        boxes: boxes drawn, in the order of their numbers, in pixels of this picture.
         truth: number of the right box or panel; 0 where there is none.
         choices: how many boxes or panels have a number.
         recipe: how the picture was made, ready for JSON.
@@ -72,6 +74,7 @@ class Picture:
     reason: str
     area: float
     regions: int
+    boxes: tuple[Box, ...]
     truth: int
     choices: int
     recipe: Mapping[str, Any]
@@ -235,6 +238,7 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
         reason=choice.reason,
         area=drawn.area,
         regions=drawn.regions,
+        boxes=drawn.boxes,
         truth=drawn.truth,
         choices=len(drawn.boxes) or len(drawn.order),
         recipe=_recipe(scene, drawn) | {"pixel_sha256": digest},
@@ -267,7 +271,6 @@ def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
 def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
     """How to make the picture again: inputs by digest, every choice resolved to numbers."""
     tiles = scene.tiles
-    order = {"order": list(drawn.order)} if drawn.order else {}
     return {
         **scene.origin,
         "images": [
@@ -276,7 +279,16 @@ def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
         ],
         "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
         "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
-        "mark": {**asdict(drawn.artefact), "boxes": [list(box) for box in drawn.boxes], **order},
+        "mark": {**asdict(drawn.artefact), **_marks(drawn)},
+    }
+
+
+def _marks(drawn: Drawn) -> dict[str, Any]:
+    """Boxes in pixels of the marked picture, the part of the clean one that it shows, and numbers."""
+    optional = {"window": list(drawn.window), "order": list(drawn.order)}
+    return {
+        "boxes": [list(box) for box in drawn.boxes],
+        **{name: numbers for name, numbers in optional.items() if numbers},
     }
 
 

@@ -52,6 +52,8 @@ class Sample:
         file_bytes: size of the file.
         grey: mean grey of the clean picture, 0 to 255.
         colour: whether any pixel of the clean picture has a colour.
+        boxes: corners ``x0 y0 x1 y1`` of each box in pixels of this picture, in the order of the
+            numbers, joined by ``, ``; empty where none is drawn.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Sample:
     file_bytes: int = 0
     grey: float = 0.0
     colour: bool = False
+    boxes: str = ""
 
 
 _TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}

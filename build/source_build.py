@@ -163,6 +163,7 @@ def _sample(card: Card, case: Case, picture: Picture) -> Sample:
         file_bytes=picture.bytes,
         grey=picture.grey,
         colour=picture.colour,
+        boxes=", ".join(" ".join(map(str, box)) for box in picture.boxes),
     )
 
 

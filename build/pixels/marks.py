@@ -25,7 +25,8 @@ class Drawn:
         regions: how many separate regions of the concept are marked.
         truth: number of the box that encloses the region, or of the panel that shows the fact;
             0 where nothing is numbered.
-        boxes: boxes drawn, in the order of their numbers.
+        boxes: boxes drawn, in the order of their numbers, in pixels of the artefact.
+        window: part of the clean picture that is shown; empty for all of it.
         order: image of the case under each number, where images are numbered.
     """
 
@@ -35,6 +36,7 @@ class Drawn:
     regions: int = 0
     truth: int = 0
     boxes: tuple[Box, ...] = ()
+    window: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
 
 
@@ -63,23 +65,45 @@ def draw(
     region = masks[mine[0]]
     for number in mine[1:]:
         region |= masks[number]
-    others = (masks[number] for number in masks if number not in mine)
-    area = float(region.mean())
     if artefact.kind == "outline":
         pixels = draw_outline(clean, region)
-        return Drawn(artefact=artefact, pixels=pixels, area=area, regions=len(mine))
+        return Drawn(artefact=artefact, pixels=pixels, area=float(region.mean()), regions=len(mine))
     if len(mine) > 1:
         return f"{len(mine)} regions are marked as {artefact.concept!r}"
     seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
-    found = candidate_boxes(clean, region, others, seed=seed)
-    del region  # as large as the picture, and a copy of that in colour follows
+    others = [number for number in masks if number not in mine]
+    found = candidate_boxes(
+        clean,
+        region,
+        # No part of another structure is the one asked about, all of which is marked; a finding
+        # that goes by another name may be the same disease.
+        [masks[number] for number in others if not job.structures[number]],
+        ground=None
+        if job.structures[mine[0]]
+        else _ground(region, [masks[number] for number in others if job.structures[number]]),
+        seed=seed,
+    )
     if found is None:
-        return f"{artefact.concept!r} leaves no room for a second box of its size"
+        return f"{artefact.concept!r} leaves no room for a second box that is no easier to tell"
+    left, top, right, bottom = found.window
+    area = float(region[top:bottom, left:right].mean())
+    del region  # as large as the picture, and a copy of that in colour follows
     return Drawn(
         artefact=artefact,
-        pixels=draw_boxes(clean, found.boxes),
+        pixels=draw_boxes(clean[top:bottom, left:right], found.boxes),
         area=area,
         regions=1,
         truth=found.truth,
         boxes=found.boxes,
+        window=found.window,
     )
+
+
+def _ground(
+    region: NDArray[np.bool_], structures: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.bool_] | None:
+    """The structures in which a region lies, such as the lungs of a nodule; else ``None``."""
+    whole = np.zeros_like(region)
+    for mask in structures:
+        whole |= mask
+    return whole if (region & whole).sum() * 10 >= region.sum() * 9 else None

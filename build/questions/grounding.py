@@ -1,75 +1,114 @@
 """Candidate boxes for ROI Grounding: one encloses the region, the others surely do not.
 
-The wrong boxes have the size of the right one, so that size gives nothing away, and touch
-neither the region, nor any other region of the same case, nor each other.
+No box can be told from the others by its place, size or number (``questions.exchange``), and no
+number can be read in two ways (``pixels.tags``). Wrong boxes touch neither the region nor any
+other region that might be what is asked about, and lie on tissue as the right one does.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.overlay import Box, bounding_box, overlap
+from medrcube.build.pixels.overlay import bounding_box
+from medrcube.build.pixels.tags import Box, line_width, place_tags
+from medrcube.build.questions.exchange import Layout, Lot, exchangeable
 
 MOST_BOXES = 4
 _NEAR = 12
 """Greys this close to that of an even border are background, such as the air around a body."""
 _DARK = 16
 """Greys up to this are background where the border is uneven."""
-_MARGIN = 0.08
-"""A right box is wider than the region by this share on each side, as a reader would draw it."""
+_MARGIN = (2, 9)
+"""Percent of the region by which a right box is wider on each side, as a reader would draw it."""
+_TURNS = 8
+"""Lots for the place of the right box; the first that leaves a wrong one is taken."""
+_LAYOUTS = 12
+"""Layouts that are tried for one lot; one with most boxes is taken."""
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Boxes in drawing order and the number, from 1, of the one that encloses the region."""
+    """Numbered boxes in a part of a picture.
 
+    Attributes:
+        window: the part that is shown, in pixels of the whole picture.
+        boxes: in the order of their numbers, in pixels of that part.
+        truth: number, from 1, of the box that encloses the region.
+    """
+
+    window: Box
     boxes: tuple[Box, ...]
     truth: int
 
 
 def candidate_boxes(
     picture: NDArray[np.uint8],
-    region: NDArray[np.bool_],
-    others: Iterable[NDArray[np.bool_]],
+    region: Mask,
+    others: Iterable[Mask] = (),
     *,
+    ground: Mask | None = None,
     seed: str,
 ) -> Candidates | None:
     """Place up to four boxes; ``None`` when not even one wrong box has room.
 
     A wrong box over empty background would give itself away: it must hold at least half as much
-    content as the right one.
+    ground as the right one.
 
     Args:
         picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
         region: ``(rows, columns)`` mask of the region that is asked about.
-        others: masks of all other regions of the picture.
+        others: masks of all other regions that may be what is asked about.
+        ground: where wrong boxes are plausible; without it, all that is not background.
         seed: decides places and numbering; the same seed gives the same boxes.
     """
-    right = _widen(bounding_box(region), region.shape)
-    width, height = right[2] - right[0], right[3] - right[1]
-    taken = [right, *(bounding_box(mask) for mask in others if mask.any())]
-    content = _content(picture if picture.ndim == 2 else picture.max(axis=2))
-    enough = _share(content, right) / 2
-    wrong: list[Box] = []
-    for x, y in _places(region.shape, width, height, seed):
-        box = (x, y, x + width, y + height)
-        free = not any(overlap(box, other) for other in (*taken, *wrong))
-        if free and _share(content, box) >= enough:
-            wrong.append(box)
-            if len(wrong) == MOST_BOXES - 1:
-                break
-    if not wrong:
-        return None
-    ordered = sorted([right, *wrong], key=lambda box: _digest(seed, "number", box))
-    return Candidates(boxes=tuple(ordered), truth=ordered.index(right) + 1)
+    barred = region.copy()
+    for mask in others:
+        barred |= mask
+    if ground is None:
+        ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
+    lot = Lot(seed)
+    for _ in range(_TURNS):
+        turn = (lot.draw(0, 99), lot.draw(0, 99))
+        found = [_numbered(lot, _kept(lot, region, barred, ground, turn)) for _ in range(_LAYOUTS)]
+        most = max((it for it in found if it), key=lambda it: len(it.boxes), default=None)
+        if most:
+            return most
+    return None
 
 
-def _content(grey: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask, turn: tuple[int, int]) -> Layout:
+    """The true box and up to three of the others that are surely wrong and plausible."""
+    right = _around(lot, bounding_box(region), region.shape)
+    layout = exchangeable(lot, right, region.shape, turn)
+    enough = _share(ground, right) / 2
+    kept = [
+        box
+        for box in layout.boxes[1:]
+        if not _part(barred, box).any() and _share(ground, box) >= enough
+    ]
+    return replace(layout, boxes=(right, *kept[: MOST_BOXES - 1]))
+
+
+def _numbered(lot: Lot, layout: Layout) -> Candidates | None:
+    """Boxes numbered by lot; those without room for a number are left out."""
+    left, top, right, bottom = layout.window
+    boxes = [(x0 - left, y0 - top, x1 - left, y1 - top) for x0, y0, x1, y1 in layout.boxes]
+    while len(boxes) > 1:
+        order = lot.shuffled(len(boxes))
+        numbered = tuple(boxes[index] for index in order)
+        if place_tags(numbered, (bottom - top, right - left)):
+            return Candidates(window=layout.window, boxes=numbered, truth=order.index(0) + 1)
+        del boxes[lot.draw(1, len(boxes) - 1)]
+    return None
+
+
+def _content(grey: NDArray[np.uint8]) -> Mask:
     """Pixels that are not background."""
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     quartiles = np.percentile(border, [25, 50, 75], method="nearest")
@@ -81,31 +120,30 @@ def _content(grey: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return content
 
 
-def _share(content: NDArray[np.bool_], box: Box) -> float:
+def _share(content: Mask, box: Box) -> float:
+    return float(_part(content, box).mean())
+
+
+def _part(mask: Mask, box: Box) -> Mask:
     x0, y0, x1, y1 = box
-    return float(content[y0:y1, x0:x1].mean())
+    return mask[y0:y1, x0:x1]
 
 
-def _widen(box: Box, shape: tuple[int, ...]) -> Box:
-    x0, y0, x1, y1 = box
-    dx, dy = round((x1 - x0) * _MARGIN), round((y1 - y0) * _MARGIN)
-    return (max(x0 - dx, 0), max(y0 - dy, 0), min(x1 + dx, shape[1]), min(y1 + dy, shape[0]))
+def _around(lot: Lot, region: Box, shape: tuple[int, ...]) -> Box:
+    """A box around a region with margins by lot, never so small that its frame hides the region."""
+    columns = _span(lot, region[0], region[2], shape)
+    rows = _span(lot, region[1], region[3], shape)
+    return (
+        max(columns[0], 0), max(rows[0], 0), min(columns[1], shape[1]), min(rows[1], shape[0])
+    )  # fmt: skip
 
 
-def _places(shape: tuple[int, ...], width: int, height: int, seed: str) -> list[tuple[int, int]]:
-    """Corners of a grid over the picture, away from its border, in an order given by the seed."""
-    places = [(x, y) for y in _steps(shape[0], height) for x in _steps(shape[1], width)]
-    return sorted(places, key=lambda place: _digest(seed, "place", place))
-
-
-def _steps(length: int, size: int) -> list[int]:
-    border = length // 16
-    room = length - size - 2 * border
-    if room < 0:
-        return []
-    count = 12
-    return sorted({border + room * step // count for step in range(count + 1)})
-
-
-def _digest(*parts: object) -> bytes:
-    return hashlib.sha256(repr(parts).encode()).digest()
+def _span(lot: Lot, start: int, end: int, shape: tuple[int, ...]) -> tuple[int, int]:
+    size = end - start
+    low, high = (1 + (size * lot.draw(*_MARGIN)) // 100 for _ in range(2))
+    least = 8 * line_width(shape)
+    lacking = least + lot.draw(0, least // 4) - (low + size + high)
+    if lacking > 0:
+        share = lot.draw(lacking // 4, lacking - lacking // 4)
+        low, high = low + share, high + lacking - share
+    return start - low, end + high

@@ -118,6 +118,7 @@ def run(workspace, sources, layouts, workers):
         {name: (source, workspace.sources[name], layouts[name]) for name, source in chosen.items()},
         {sample.id: sample for sample in samples},
         {it["sample"]: [tuple(box) for box in it["mark"]["boxes"]] for it in recipes},
+        {it["sample"]: it["mark"]["window"] for it in recipes if "window" in it["mark"]},
         {it["sample"]: it["mark"]["order"] for it in recipes if "order" in it["mark"]},
         workspace.root,
     )

@@ -54,14 +54,16 @@ class Oracle:
     Args:
         sources: source, raw root and layout of every source by its id.
         samples: samples by their id.
-        boxes: corners of the boxes of each sample by its id.
+        boxes: corners of the boxes of each sample by its id, in pixels of its picture.
+        windows: corners of the part of the clean picture that it shows, by its id.
         orders: image under each number of each sample with numbered images, by its id.
         workspace: folder that image paths start from.
     """
 
-    def __init__(self, sources, samples, boxes, orders, workspace):
+    def __init__(self, sources, samples, boxes, windows, orders, workspace):
         self._sources: dict[str, tuple[Source, object, str]] = sources
-        self.samples, self.boxes, self.orders, self._root = samples, boxes, orders, workspace
+        self.samples, self.boxes, self.windows, self.orders = samples, boxes, windows, orders
+        self._root = workspace
         self._witnesses: dict[str, Witness] = {}
         self._marks: dict[tuple[str, str, str], drawn.Marks] = {}
         self._clean = {
@@ -73,7 +75,12 @@ class Oracle:
     def fresh(self):
         """An oracle of the same inputs that has seen nothing yet."""
         return Oracle(
-            self._sources, dict(self.samples), dict(self.boxes), dict(self.orders), self._root
+            self._sources,
+            dict(self.samples),
+            dict(self.boxes),
+            dict(self.windows),
+            dict(self.orders),
+            self._root,
         )
 
     def examine(self, item):
@@ -289,7 +296,8 @@ class Oracle:
             if it.concept == item.concept and it.scope >= field.scope:
                 yield "key", f"against {item.concept!r}: {it}"
         faults = [
-            *drawn.box_faults(self.tables, marks, sample, boxes),
+            *drawn.box_faults(self.tables, marks, sample, boxes, self.windows[sample.id]),
+            *drawn.reading_faults(self._root / sample.image, boxes),
             *drawn.drawn_faults(self._root / sample.image, boxes),
         ]
         yield from (("box", fault) for fault in faults)
