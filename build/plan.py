@@ -45,8 +45,8 @@ class Job:
         root: raw root.
         case: the case.
         concepts: concept of each of the case's regions, in order.
-    panels: concept of what each image alone shows, in order; empty where nothing is said.
-    structures: whether each region is a structure of the body, in order.
+        panels: concept of what each image alone shows, in order; empty where nothing is said.
+        structures: whether each region is a structure of the body, in order.
         policy: how stored values become a picture.
         plane: plane to cut.
         artefacts: pictures to make.

@@ -284,7 +284,7 @@ def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
 
 
 def _marks(drawn: Drawn) -> dict[str, Any]:
-    """Boxes in pixels of the marked picture, the part of the clean one that it shows, and numbers."""
+    """Boxes in pixels of the marked picture, the part of the clean one it shows, and numbers."""
     optional = {"window": list(drawn.window), "order": list(drawn.order)}
     return {
         "boxes": [list(box) for box in drawn.boxes],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from medrcube.build.audit.box_geometry import box_geometry
 from medrcube.build.audit.leaks import options_only, text_only
 from medrcube.build.audit.tricks import (
     POSITION_P,
@@ -22,7 +23,7 @@ from medrcube.build.audit.tricks import (
 )
 from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
-from medrcube.ontologies.lint import WARNING, Level
+from medrcube.ontologies.lint import ERROR, WARNING, Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,5 +169,13 @@ BATCH_RULES = (
         asks="A model that sees the question and not the picture scores at most chance + 2 SE.",
         remedy="Draw items so that a wording goes with every label, or take the words out of it.",
         measure=text_only,
+    ),
+    BatchRule(
+        id="box-geometry",
+        asks="Where boxes are drawn does not tell the right one: a model of corners alone scores "
+        "at most chance + 2 SE, and no trick more than chance + 3 SE.",
+        remedy="Boxes follow `questions.exchange`; look for a law that only the right one obeys.",
+        measure=box_geometry,
+        level=ERROR,
     ),
 )

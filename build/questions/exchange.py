@@ -10,24 +10,24 @@ So the picture is cut, and the cut decides where in it the true box lies, by one
   follows. So the place of the true box in the window tells nothing, wherever disease or anatomy
   put it in the body.
 - Where the stretch has no room for two boxes, since the region is large or lies at the border, all
-  boxes share their place along that axis.
-- Where neither axis has room, boxes lie at mirror images of each other about the middle of what is
-  shown: equally far from its centre and border, told apart by their side alone. A side that is
-  known beforehand from anatomy then stays with its box.
+  boxes share their place along that axis. Where neither axis has room there is no layout: the side
+  of the picture on which a wrong box has room would tell the true one.
+- Boxes stand at the corners of a rectangle, in a row or in pairs. Were one left out of a rectangle
+  for what the picture shows there, it would be the one opposite to the true one more often than
+  not, since that is farthest away.
 - Wrong boxes are copies of the true one, whose margins are drawn by lot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from medrcube.build.pixels.tags import Box, frame_of, line_width
 
-_MOST_PLACES = 4
-"""Places along one axis."""
-_LEAST_SHOWN = 50
-"""Percent of each side of the picture that a cut leaves at least."""
+_ROW = 4
+"""Most boxes in a row; there are two in each row of a rectangle."""
 
 _Span = tuple[int, int]
 
@@ -64,8 +64,10 @@ class Layout:
     boxes: tuple[Box, ...]
 
 
-def exchangeable(lot: Lot, true: Box, shape: tuple[int, ...], turn: tuple[int, int]) -> Layout:
-    """Cut a picture by lot and find places beside the true box.
+def exchangeable(
+    lot: Lot, true: Box, shape: tuple[int, ...], turn: tuple[int, int]
+) -> Layout | None:
+    """Cut a picture by lot and find places beside the true box; ``None`` where there is no room.
 
     Frames lie in the window, unless the border of the picture cuts off that of the true box, with
     two lines between them.
@@ -79,11 +81,15 @@ def exchangeable(lot: Lot, true: Box, shape: tuple[int, ...], turn: tuple[int, i
     gap = 2 * line_width(shape)
     frame = frame_of(true, shape)
     spans = (((frame[0], frame[2]), shape[1]), ((frame[1], frame[3]), shape[0]))
-    axes = [_by_lot(lot, *span, gap, ahead) for span, ahead in zip(spans, turn, strict=True)]
-    if all(len(axis.steps) == 1 for axis in axes):
-        axes = [_mirrored(*span, gap) for span in spans]
-    across, down = axes
+    room = [(_stretch(*axis), axis[0][1] - axis[0][0] + gap) for axis in spans]
+    most = 2 if all(stretch >= apart for stretch, apart in room) else _ROW
+    across, down = (
+        _axis(*axis, _places(lot, stretch, apart, most), ahead)
+        for axis, (stretch, apart), ahead in zip(spans, room, turn, strict=True)
+    )
     steps = [(x, y) for y in down.steps for x in across.steps][1:]
+    if not steps:
+        return None
     others = [steps[index] for index in lot.shuffled(len(steps))]
     return Layout(
         window=(across.shown[0], down.shown[0], across.shown[1], down.shown[1]),
@@ -99,32 +105,28 @@ class _Axis:
     steps: tuple[int, ...]
 
 
-def _by_lot(lot: Lot, true: _Span, length: int, gap: int, ahead: int) -> _Axis:
-    """Places among which the true one is by lot; its own alone where there is no room for two."""
-    start, end = true
-    before, after = start, length - end
-    stretch, apart = min(before, after), end - start + gap
-    count = min(stretch // apart + 1, _MOST_PLACES)
-    if count < 2:
-        return _Axis(shown=(0, length), steps=(0,))
+def _stretch(span: _Span, length: int) -> int:
+    """How far the true box, and with it the window, may be moved to either side."""
+    return min(span[0], length - span[1])
+
+
+def _places(lot: Lot, stretch: int, apart: int, most: int) -> list[int]:
+    """Up to ``most`` places in a stretch by lot, upwards and at least so far apart."""
+    count = min(stretch // apart + 1, most)
     spare = stretch - (count - 1) * apart
-    into = [
-        index * apart + it
-        for index, it in enumerate(sorted(lot.draw(0, spare) for _ in range(count)))
-    ]
-    own = into.pop(ahead * count // 100)
-    # The stretch starts where the window does, or ends where it does.
-    low = start - own - (before - after if before > after else 0)
-    return _Axis(shown=(low, low + length - stretch), steps=(0, *(it - own for it in into)))
+    lots = sorted(lot.draw(0, spare) for _ in range(count))
+    return [index * apart + it for index, it in enumerate(lots)]
 
 
-def _mirrored(true: _Span, length: int, gap: int) -> _Axis:
-    """Two places, mirror images of each other; one where the true box lies too near the middle."""
-    start, end = true
-    before, after = start, length - end
-    apart = end - start + gap
-    cut = max(min(before, after) + apart - max(before, after), 0)
-    if cut > min(before, after) or 100 * (length - cut) < _LEAST_SHOWN * length:
+def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _Axis:
+    """A window in which the true box lies at one of these places; all is shown for one alone."""
+    if len(places) == 1:
         return _Axis(shown=(0, length), steps=(0,))
-    shown = (cut, length) if before < after else (0, length - cut)
-    return _Axis(shown=shown, steps=(0, sum(shown) - end - start))
+    stretch, after = _stretch(span, length), length - span[1]
+    own = places[ahead * len(places) // 100]
+    # The stretch starts where the window does, or ends where it does.
+    low = span[0] - own - max(span[0] - after, 0)
+    return _Axis(
+        shown=(low, low + length - stretch),
+        steps=(0, *(place - own for place in places if place != own)),
+    )

@@ -17,12 +17,11 @@ from medrcube.build.pixels.overlay import bounding_box
 from medrcube.build.pixels.tags import Box, line_width, place_tags
 from medrcube.build.questions.exchange import Layout, Lot, exchangeable
 
-MOST_BOXES = 4
 _NEAR = 12
 """Greys this close to that of an even border are background, such as the air around a body."""
 _DARK = 16
 """Greys up to this are background where the border is uneven."""
-_MARGIN = (2, 9)
+_MARGIN = (1, 6)
 """Percent of the region by which a right box is wider on each side, as a reader would draw it."""
 _TURNS = 8
 """Lots for the place of the right box; the first that leaves a wrong one is taken."""
@@ -82,21 +81,24 @@ def candidate_boxes(
     return None
 
 
-def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask, turn: tuple[int, int]) -> Layout:
-    """The true box and up to three of the others that are surely wrong and plausible."""
+def _kept(
+    lot: Lot, region: Mask, barred: Mask, ground: Mask, turn: tuple[int, int]
+) -> Layout | None:
+    """The true box and all others, or one of them, where they are surely wrong and plausible."""
     right = _around(lot, bounding_box(region), region.shape)
     layout = exchangeable(lot, right, region.shape, turn)
+    if layout is None:
+        return None
     enough = _share(ground, right) / 2
-    kept = [
-        box
-        for box in layout.boxes[1:]
-        if not _part(barred, box).any() and _share(ground, box) >= enough
-    ]
-    return replace(layout, boxes=(right, *kept[: MOST_BOXES - 1]))
+    others = layout.boxes[1:]
+    kept = [box for box in others if not _part(barred, box).any() and _share(ground, box) >= enough]
+    return replace(layout, boxes=(right, *(kept if len(kept) == len(others) else kept[:1])))
 
 
-def _numbered(lot: Lot, layout: Layout) -> Candidates | None:
-    """Boxes numbered by lot; those without room for a number are left out."""
+def _numbered(lot: Lot, layout: Layout | None) -> Candidates | None:
+    """Boxes numbered by lot; of those without room for their numbers some are left out by lot."""
+    if layout is None:
+        return None
     left, top, right, bottom = layout.window
     boxes = [(x0 - left, y0 - top, x1 - left, y1 - top) for x0, y0, x1, y1 in layout.boxes]
     while len(boxes) > 1:
