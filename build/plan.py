@@ -46,7 +46,7 @@ class Job:
         case: the case.
         concepts: concept of each of the case's regions, in order.
         panels: concept of what each image alone shows, in order; empty where nothing is said.
-        structures: whether each region is a structure of the body, in order.
+        structures: numbers of the regions that are structures of the body.
         policy: how stored values become a picture.
         plane: plane to cut.
         artefacts: pictures to make.
@@ -63,7 +63,7 @@ class Job:
     plane: str
     artefacts: tuple[Artefact, ...]
     name: str
-    structures: tuple[bool, ...] = ()
+    structures: frozenset[int] = frozenset()
     hooks: str = ""
     panels: tuple[str | None, ...] = ()
 
@@ -84,8 +84,10 @@ def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
             plane=case.plane or source.card.pixels.plane,
             artefacts=artefacts_of(source.card, case),
             name=names[case.key],
-            structures=tuple(
-                field_of(source.card, region).kind is FactKind.STRUCTURE for region in case.regions
+            structures=frozenset(
+                number
+                for number, region in enumerate(case.regions)
+                if field_of(source.card, region).kind is FactKind.STRUCTURE
             ),
             hooks=hooks,
         )

@@ -183,7 +183,12 @@ def _features(boxes: _Boxes) -> list[dict[Hashable, float]]:
     made: list[dict[Hashable, float]] = []
     for number, (x0, y0, x1, y1) in enumerate(boxes.corners):
         x, y = x0 + x1 - 1, y0 + y1 - 1
-        places = {"x": x, "y": y, "from the middle": abs(x), "from mid-height": abs(y)}
+        places: dict[Hashable, float] = {
+            "x": x,
+            "y": y,
+            "from the middle": abs(x),
+            "from mid-height": abs(y),
+        }
         margins = {"left": x0, "top": y0, "right": 1 - x1, "bottom": 1 - y1}
         made.append(
             {

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.overlay import Box, draw_boxes, draw_outline
+from medrcube.build.pixels.overlay import draw_boxes, draw_outline
 from medrcube.build.pixels.panels import numbered, order_of
+from medrcube.build.pixels.tags import Box
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.questions.grounding import candidate_boxes
 
@@ -71,16 +72,15 @@ def draw(
     if len(mine) > 1:
         return f"{len(mine)} regions are marked as {artefact.concept!r}"
     seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
+    # No part of another structure is the one asked about, all of which is marked; a finding that
+    # goes by another name may be the same disease.
     others = [number for number in masks if number not in mine]
+    inside = [] if mine[0] in job.structures else [n for n in others if n in job.structures]
     found = candidate_boxes(
         clean,
         region,
-        # No part of another structure is the one asked about, all of which is marked; a finding
-        # that goes by another name may be the same disease.
-        [masks[number] for number in others if not job.structures[number]],
-        ground=None
-        if job.structures[mine[0]]
-        else _ground(region, [masks[number] for number in others if job.structures[number]]),
+        [masks[number] for number in others if number not in job.structures],
+        ground=_ground(region, [masks[number] for number in inside]),
         seed=seed,
     )
     if found is None:
@@ -103,6 +103,8 @@ def _ground(
     region: NDArray[np.bool_], structures: Sequence[NDArray[np.bool_]]
 ) -> NDArray[np.bool_] | None:
     """The structures in which a region lies, such as the lungs of a nodule; else ``None``."""
+    if not structures:
+        return None
     whole = np.zeros_like(region)
     for mask in structures:
         whole |= mask

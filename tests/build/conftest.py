@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.ndimage import binary_erosion
 
 from medrcube.console import Reporter
 from medrcube.sources import phantoms
@@ -84,7 +85,8 @@ def write_case():
     def write(root, key, *, seed=1, size=(96, 112)):
         root.mkdir(exist_ok=True)
         pixels = phantoms.picture(*size, seed=seed).astype(np.uint8)
-        mask = phantoms.lesion(*size, seed=seed)
+        # Small, so that wrong boxes have room beside it in every case.
+        mask = binary_erosion(phantoms.lesion(*size, seed=seed), iterations=3)
         Image.fromarray(pixels).save(root / f"{key}.png")
         Image.fromarray(mask.astype(np.uint8) * 255).save(root / f"{key}_mask.png")
 
