@@ -2,7 +2,7 @@
 
 Values that a wording of a question may use, by task:
 
-``shown``: the picture in words, such as ``this chest CT image`` or ``the two cardiac MR images
+``shown``: the picture in words, such as ``this chest CT image`` or ``these cardiac MR images
 shown side by side``; in every task but Modality Recognition.
 ``subject`` and ``about``: what the fact is about, such as ``the study`` and ``the study from which
 this chest radiograph was taken``; empty and equal to ``shown`` for the picture itself. Abnormality

@@ -75,7 +75,6 @@ _SINGLE = frozenset({"anatomy", "structure", "tumor region"})
 _UNCOUNTED = frozenset({"cardiac phase"})
 """Kinds that take no article."""
 
-_NUMBERS = {2: "two", 3: "three", 4: "four"}
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
 _BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
 
@@ -212,7 +211,7 @@ def _target(term: Term) -> str:
 def context(query: Query) -> str:
     """What the words of a question tell of its picture, in any wording of its template.
 
-    A reader who has no picture learns this much: "mammogram", "the two CT images", "the red
+    A reader who has no picture learns this much: "mammogram", "these CT images", "the red
     outline", "this patient". Nothing for Modality Recognition, which names none of it.
     """
     if query.task is Task.MODALITY_RECOGNITION:
@@ -237,10 +236,10 @@ def _shown(query: Query) -> str:
     picture = _PICTURE[modality]
     if query.task is not Task.ORGAN_RECOGNITION:
         picture = _PICTURE_OF.get((modality, Anatomy(sample.anatomy)), picture)
-    count = _count(sample)
-    if count == 1:
+    if _count(sample) == 1:
         return f"this {picture}"
-    return f"the {_NUMBERS.get(count, count)} {plural(picture)} shown side by side"
+    # Their number is not said: "two" would point at a two-chamber view.
+    return f"these {plural(picture)} shown side by side"
 
 
 def _count(sample: Sample) -> int:

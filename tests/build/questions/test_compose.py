@@ -232,7 +232,7 @@ def test_pictures_side_by_side_are_said_to_be_so():
         modality=Modality.MRI,
     )
     (item,) = run([asked]).items
-    assert "the two cardiac MR images shown side by side" in item.question
+    assert "these cardiac MR images shown side by side" in item.question
 
 
 def shown(item):
