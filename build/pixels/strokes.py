@@ -25,11 +25,9 @@ _ARM = (3, 13)
 """Shortest and longest arm of a cross, in pixels."""
 _UNEVEN = 3
 """Pixels by which the arms of one cross may differ."""
-_FILLED = 0.2
-"""Share of a quadrant of a cross that may be strokes, in three of the four: a line leads through
-it and a number stands beside it."""
 _CONTRAST = 30
-"""Greys by which the arms of a cross stand out from the third brightest of its quadrants."""
+"""Greys by which the arms of a cross stand out from the third darkest of its quadrants: a line
+leads through the fourth and a number stands beside it."""
 _TALL = (6, 24)
 _WIDE = (1, 28)
 """Height and width of a glyph in pixels."""
@@ -105,10 +103,9 @@ def _cross(grey: NDArray[np.uint8], strokes: Strokes, place: tuple[slice, slice]
         return None
     box = (slice(extent.top, extent.bottom), slice(extent.left, extent.right))
     side = max(1, arm - 2)  # the stroke itself is up to five pixels wide
-    filled = sorted(float(corner.mean()) for corner in _corners(strokes[box], side))
     around = sorted(float(np.percentile(corner, 75)) for corner in _corners(grey[box], side))
     of_arms = np.percentile(np.concatenate([grey[box][arm], grey[box][:, arm]]), 20)
-    if filled[2] > _FILLED or of_arms - around[2] < _CONTRAST:
+    if of_arms - around[2] < _CONTRAST:
         return None
     return extent
 

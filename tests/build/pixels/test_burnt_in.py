@@ -210,6 +210,16 @@ def test_side_letters_and_words_of_the_viewer_are_no_arrows(x, y, colour):
     assert marks_on(drawn(words(x, y, "L"), film(), colour), "film") == []
 
 
+@pytest.mark.parametrize("y", [40, 650])
+def test_a_large_letter_in_the_outer_rows_is_no_arrow(y):
+    def paint(draw, colour):
+        draw.polygon(
+            [(60, y), (68, y), (68, y + 30), (90, y + 30), (90, y + 38), (60, y + 38)], colour
+        )
+
+    assert marks_on(drawn(paint, film(), 255), "film") == []
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     "folder",
