@@ -220,8 +220,9 @@ def test_a_wrong_box_over_a_second_region_is_found(oracle, items):
     marks = oracle._marks_of(oracle.samples[item.sample])
     (right,) = [it for it in marks.regions if it.concept == item.concept]
     x0, y0, x1, y1 = oracle.boxes[item.sample][item.key - 1]
+    left, top, *_ = oracle.windows[item.sample]
     second = right.mask & False
-    second[y0:y1, x0:x1] = True
+    second[top + y0 : top + y1, left + x0 : left + x1] = True
     fields = oracle.witness(item.source).card.fields
     other = next(name for name in fields if name != item.field)
     marks.__dict__["regions"] = (*marks.regions, replace(right, field=other, mask=second))
