@@ -20,7 +20,7 @@ _WIDEST = 7
 """Side of the square that no stroke fills, in pixels."""
 _LEVELS = ((60, 0), (40, 205))
 """Rise above the surroundings, and least grey: bright strokes may stand on bright tissue. Chosen
-on the half of BUSI with even numbers (`docs/reference/burnt-in-graphics.md`)."""
+on the pictures of BUSI (`docs/reference/burnt-in-graphics.md`)."""
 _ARM = (3, 13)
 """Shortest and longest arm of a cross, in pixels."""
 _UNEVEN = 3
