@@ -40,7 +40,7 @@ def test_every_source_and_every_task_is_examined(demo):
         "numbered",
     }
     assert len(items) > 1300
-    assert sum(len(item.options) for item in items) > 4500
+    assert sum(len(item.options) for item in items) > 4200
 
 
 def test_every_wrong_option_is_judged_once_and_each_proof_is_met(demo, findings):
@@ -50,7 +50,7 @@ def test_every_wrong_option_is_judged_once_and_each_proof_is_met(demo, findings)
     tally = sum((built.oracle.tally for built in demo.values()), Counter())
     assert {rule: tally[rule] for rule in (*SAFE, "box", "panel") if not tally[rule]} == {}
     assert tally["excluded"] > 6000
-    assert tally["box"] > 1500
+    assert tally["box"] > 900
     assert tally["absent"] > 50
     assert tally["another part"] > 50
 
