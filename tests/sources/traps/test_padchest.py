@@ -92,6 +92,14 @@ def test_label_that_the_card_does_not_know_stops_the_source(changed, scan_tree):
         _after(changed, scan_tree, NORMAL, Labels="['mystery']")
 
 
+def test_view_that_a_network_could_not_tell_is_known_and_not_asked(changed, scan_tree):
+    """Eight rows of the real table say UNK."""
+    cells = {"Projection": "UNK", "MethodProjection": "resnet-50.t7"}
+    found = _after(changed, scan_tree, NORMAL, **cells)
+    assert found.states(_key(found, NORMAL), "view") == {"UNK": State.UNKNOWN}
+    assert CARD.fields["view"].concept("UNK") is None
+
+
 @pytest.mark.parametrize("label", ["unchanged", "chronic changes"])
 def test_word_for_a_stable_finding_is_no_finding_of_its_own(label):
     assert CARD.fields["finding"].concept(label) is None
