@@ -121,6 +121,22 @@ def fixture(
     Reporter().result(f"wrote {directory}")
 
 
+@sources_app.command("count")
+def count_command(
+    name: Annotated[str, typer.Argument(metavar="ID")],
+    root: Annotated[Path, typer.Argument(help="A raw tree; of pictures the names are enough.")],
+    evidence: Annotated[str, typer.Option(help="What is counted.")] = "TODO: what was counted",
+    extra: Extra = None,
+) -> None:
+    """Count the pictures of each answer in a raw tree, as [[count]] tables for the card."""
+    from medrcube.build.profile.counting import as_toml, count_answers
+    from medrcube.console import Reporter
+    from medrcube.sources.registry import find_sources, get_source
+
+    source = get_source(find_sources(extra or ()), name)
+    Reporter().result(as_toml(count_answers(source, root), evidence))
+
+
 @sources_app.command("new")
 def new_source_folder(
     name: Annotated[str, typer.Argument(metavar="ID")],
@@ -173,6 +189,7 @@ def page(
 ) -> None:
     """Write the reference page of all sources and the picture of the cube."""
     from medrcube.build.audit.rules_page import rules_page
+    from medrcube.build.profile.yields_page import yields_of
     from medrcube.build.questions.tasks_page import tasks_page
     from medrcube.build.questions.wordings_page import wordings_page
     from medrcube.console import Reporter
@@ -182,7 +199,9 @@ def page(
     from medrcube.sources.registry import find_sources
 
     cards = [source.card for source in find_sources(extra or ()).values()]
-    write_text(directory / "reference" / "sources.md", sources_page(cards))
+    yields = yields_of(cards)
+    text = sources_page(cards, yields.items, yields.section)
+    write_text(directory / "reference" / "sources.md", text)
     write_text(directory / "images" / "cube.svg", cube_picture(cards))
     write_text(directory / "reference" / "tasks.md", tasks_page(cards))
     write_text(directory / "reference" / "item-rules.md", rules_page())

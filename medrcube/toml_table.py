@@ -124,15 +124,17 @@ class TomlTable:
             self.fail(key, "a table of lists of strings", value)
         return {name: tuple(entry) for name, entry in value.items()}
 
-    def counts(self, key: str) -> Mapping[str, int]:
-        """A table of whole numbers, at least one entry."""
+    def counts(
+        self, key: str, *, such_as: str = 'glob = number of files, such as {"*.png" = 3}'
+    ) -> Mapping[str, int]:
+        """A table of whole numbers above zero, at least one entry."""
         value = self._get(key)
         if (
             not isinstance(value, Mapping)
             or not value
             or not all(isinstance(count, int) and count > 0 for count in value.values())
         ):
-            self.fail(key, 'a table of glob = number of files, such as {"*.png" = 3}', value)
+            self.fail(key, f"a table of {such_as}", value)
         return value
 
     def choice(self, key: str, kind: type[E], *, default: E = _MISSING) -> E:

@@ -19,6 +19,7 @@ from typing import Any
 from medrcube.errors import CardError
 from medrcube.records import Scope
 from medrcube.sources.adoption import Adoption, adoption
+from medrcube.sources.counts import Count, count
 from medrcube.sources.fields import Field, gaps, parse_field
 from medrcube.sources.free_text import FreeText, free_text
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
@@ -151,9 +152,10 @@ class Card:
 
     ``roi`` is the least and the most of a picture that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
-    cases whose adapter says otherwise. ``texts`` tells what the source's own words say of its
-    labels. ``adopt`` holds the ways from folders of the published
-    release to cases, where one is known.
+    cases whose adapter says otherwise. ``counts`` tells how many pictures of the complete data set
+    have each answer, as far as that is known. ``texts`` tells what the source's own words say of
+    its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
+    is known.
     """
 
     id: str
@@ -174,6 +176,7 @@ class Card:
     pixels: PixelPolicy
     fields: Mapping[str, Field]
     texts: tuple[FreeText, ...]
+    counts: tuple[Count, ...]
     quirks: tuple[Quirk, ...]
     overlaps: tuple[Overlap, ...]
     adopt: tuple[Adoption, ...]
@@ -257,6 +260,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
         texts=tuple(free_text(entry, concepts) for entry in table.tables("text")),
+        counts=tuple(count(entry, concepts) for entry in table.tables("count")),
         quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
         adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
@@ -264,6 +268,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     )
     table.unique("layout", [layout.name for layout in card.layouts])
     table.unique("field", names)
+    table.unique("count", [f"{it.field} {it.shown}" for it in card.counts])
     return card
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from medrcube.sources.card import Card
@@ -14,8 +14,14 @@ _SHADES = ("#f6f8fa", "#d8efe9", "#a9dccf", "#6fc3b0", "#35a08b", "#0b7a67")
 """Fill for 0, 1, 2, 3, 4 and more sources; the last two carry white figures."""
 
 
-def sources_page(cards: Sequence[Card]) -> str:
-    """Markdown page: access, licence, what each source gives, and the cells of the cube."""
+def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) -> str:
+    """Markdown page: access, licence, what each source gives, and the cells of the cube.
+
+    Args:
+        cards: of all sources.
+        items: source -> expected items.
+        section: how these come about.
+    """
     reach = {voxel for card in cards for voxel in card.voxels}
     tables = [
         (
@@ -31,6 +37,8 @@ def sources_page(cards: Sequence[Card]) -> str:
         "sources.md",
         cards=sorted(cards, key=lambda card: card.id),
         gives=_gives,
+        items=items,
+        section=section,
         tables=tables,
         anatomies=list(Anatomy),
         reached=len(reach),

@@ -1,0 +1,102 @@
+"""How many items the answers of one shelf can carry, counted and not made.
+
+Items are asked in sets of n options of which each is the key as often as the others, so ``n B``
+items need B questions of each option: with more than n answers, whichever of them is left. With
+``c`` questions of each answer that is the largest B for which ``sum(min(c, B)) >= n B``. What
+is left over fills smaller sets, down to two options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What a shelf yields.
+
+    Attributes:
+        keys: answer -> items with three options or more of which it is the key.
+        pairs: the same of items with two options.
+    """
+
+    keys: Mapping[str, int]
+    pairs: Mapping[str, int]
+
+    @property
+    def more(self) -> int:
+        """Items with three options or more."""
+        return sum(self.keys.values())
+
+    @property
+    def two(self) -> int:
+        """Items with two options."""
+        return sum(self.pairs.values())
+
+    @property
+    def items(self) -> int:
+        """All items."""
+        return self.more + self.two
+
+
+def fill(
+    counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
+) -> Filled:
+    """Most items of a shelf, larger sets first.
+
+    Args:
+        counts: answer -> questions with it.
+        beside: answer -> answers that may stand against it; both must allow each other.
+        options: most options of an item.
+    """
+    left = {name: count for name, count in counts.items() if count > 0}
+    partners = {
+        name: [it for it in left if it != name and it in beside[name] and name in beside[it]]
+        for name in left
+    }
+    # More questions than partners could stand in no set, even of two.
+    left = {
+        name: min(count, sum(left[it] for it in partners[name])) for name, count in left.items()
+    }
+    reach = 1 + max(map(len, partners.values()), default=0)
+    keys = dict.fromkeys(counts, 0)
+    pairs = dict.fromkeys(counts, 0)
+    for size in range(min(options, reach), 1, -1):
+        into = keys if size > 2 else pairs
+        for name, taken in _taken(left, size).items():
+            left[name] -= taken
+            into[name] += taken
+    return Filled(keys=keys, pairs=pairs)
+
+
+def scarcest(
+    counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
+) -> str | None:
+    """The answer of which a tenth more questions would add most items; ``None`` when none would."""
+    base = fill(counts, beside, options).items
+    gains = {
+        name: fill({**counts, name: count + max(options, count // 10)}, beside, options).items
+        - base
+        for name, count in sorted(counts.items())
+    }
+    best = max(gains, key=lambda name: (gains[name], -counts[name]), default=None)
+    return best if best is not None and gains[best] > max(options, counts[best] // 10) else None
+
+
+def _taken(counts: Mapping[str, int], size: int) -> dict[str, int]:
+    """Questions of each answer in sets of one size; they sum to a multiple of it."""
+    low, high = 0, sum(counts.values()) // size
+    while low < high:
+        sets = (low + high + 1) // 2
+        if sum(min(count, sets) for count in counts.values()) >= size * sets:
+            low = sets
+        else:
+            high = sets - 1
+    taken = {name: min(count, low) for name, count in counts.items()}
+    surplus = sum(taken.values()) - size * low
+    for name in sorted(taken, key=lambda it: (counts[it], it)):
+        given = min(surplus, taken[name])
+        taken[name] -= given
+        surplus -= given
+    return taken

@@ -1,0 +1,203 @@
+"""Expected items of a source at full size, from the counts of its card.
+
+A card counts the pictures of each answer (``[[count]]``); stand-ins tell which of them may be
+asked and against what (``answers``); ``sets`` tells how many items that makes. What the card does
+not count is not known, and is never guessed. ``docs/reference/sources.md`` says what a build may
+still lose.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from medrcube.build.profile.answers import standings
+from medrcube.build.profile.sets import fill, scarcest
+from medrcube.build.questions.derive import RULES
+from medrcube.build.questions.ready import Ready
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources.card import Card
+from medrcube.taxonomy import Task
+
+OPTIONS = 4
+"""Most options of an item."""
+
+TWO_OPTION_SHARE = 0.2
+"""Largest share of the items of a task that have two options, as workspaces have it by default."""
+
+NUMBERS, PAIRS = "numbers", "pairs"
+"""Shelves of questions whose options are numbers: three or more, and two."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Answers:
+    """Questions of one shelf by answer, and what may stand against each."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    beside: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def add(self, answer: str, count: int, names: Iterable[str]) -> None:
+        """Count questions with an answer."""
+        self.counts[answer] += count
+        self.beside[answer] = self.beside.get(answer, frozenset()) | frozenset(names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What one source gives to one task.
+
+    Attributes:
+        items: items with three options or more.
+        two: items with two options.
+        shared: questions with the one answer that the source has; they become items beside
+            sources with other answers.
+        limits: what more pictures would add most to, as ``answer (pictures)``.
+        unknown: fields whose pictures the card does not count.
+        nothing: why what the task asks about gives nothing, as (field or answer, reason).
+        shelves: the questions themselves.
+    """
+
+    items: int = 0
+    two: int = 0
+    shared: int = 0
+    limits: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    nothing: tuple[tuple[str, str], ...] = ()
+    shelves: Mapping[str, Answers] = field(default_factory=dict)
+
+
+def expected(card: Card) -> Mapping[Task, Expected]:
+    """Expected items of every task of a card, at the default settings of a workspace."""
+    pictures = {(it.field, it.shown): it.pictures for it in card.counts}
+    named = {name for name, _ in pictures}
+    boxed = {name for name, shown in pictures if shown == "boxes"}
+    shelves: dict[Task, dict[str, Answers]] = {task: {} for task in card.tasks}
+    unknown: dict[Task, dict[str, None]] = {task: {} for task in card.tasks}
+    reasons: dict[tuple[Task, str], Counter[str]] = {}
+    asked: set[tuple[Task, str]] = set()
+    for it in standings(card):
+        count: int | None = card.images
+        if it.concept:
+            known = pictures.get((it.field, it.shown))
+            count = known.get(it.concept, 0) if known is not None else None
+        for one in it.prepared.ready:
+            task, name = one.query.task, one.query.field
+            asked.add((task, name))
+            if count is not None:
+                _answers(shelves[task], one).add(_answer(one), count, _names(one))
+            elif name not in named or (it.shown == "boxes" and not boxed):
+                unknown[task][name] = None
+        for reason in it.prepared.dropped:
+            task_name, _, why = reason.partition(": ")
+            reasons.setdefault((Task(task_name), it.field), Counter())[why] += 1
+    return {
+        task: _expected(task, shelves[task], tuple(unknown[task]), _nothing(task, reasons, asked))
+        for task in card.tasks
+    }
+
+
+def within_share(more: int, two: int) -> int:
+    """Items with two options that may stand beside those with more."""
+    return min(two, int(more * TWO_OPTION_SHARE / (1 - TWO_OPTION_SHARE)))
+
+
+def together(found: Mapping[str, Mapping[Task, Expected]]) -> dict[tuple[str, Task], float]:
+    """What each source adds to each task when all stand side by side.
+
+    Sources with one answer each are keys beside the others, and items with two options are kept
+    up to their share of the task.
+    """
+    given: dict[tuple[str, Task], float] = {}
+    for task in Task:
+        own = {name: tasks[task] for name, tasks in found.items() if task in tasks}
+        shared: dict[str, Answers] = {}
+        for it in own.values():
+            for shelf, answers in it.shelves.items():
+                if shares(task, answers):
+                    for answer, count in answers.counts.items():
+                        beside = answers.beside[answer]
+                        shared.setdefault(shelf, Answers()).add(answer, count, beside)
+        filled = {name: fill(it.counts, it.beside, OPTIONS) for name, it in shared.items()}
+        more = sum(it.items for it in own.values()) + sum(it.more for it in filled.values())
+        two = sum(it.two for it in own.values()) + sum(it.two for it in filled.values())
+        kept = within_share(more, two) / two if two else 0.0
+        for name, it in own.items():
+            given[name, task] = it.items + it.two * kept
+            for shelf, answers in it.shelves.items():
+                if shares(task, answers):
+                    for answer, count in answers.counts.items():
+                        there = filled[shelf]
+                        items = there.keys[answer] + there.pairs[answer] * kept
+                        given[name, task] += items * count / shared[shelf].counts[answer]
+    return given
+
+
+def shares(task: Task, answers: Answers) -> bool:
+    """Whether a source has one answer to a task by its nature, so that sources are compared."""
+    return len(+answers.counts) == 1 and task in (Task.MODALITY_RECOGNITION, Task.ORGAN_RECOGNITION)
+
+
+def _expected(
+    task: Task,
+    shelves: Mapping[str, Answers],
+    unknown: tuple[str, ...],
+    nothing: tuple[tuple[str, str], ...],
+) -> Expected:
+    more = two = shared = 0
+    limits: list[str] = []
+    alone: list[tuple[str, str]] = []
+    for shelf, answers in shelves.items():
+        there = sum(answers.counts.values())
+        if shelf == NUMBERS:
+            more += there
+        elif shelf == PAIRS:
+            two += there
+        elif shares(task, answers):
+            shared += there
+        else:
+            filled = fill(answers.counts, answers.beside, OPTIONS)
+            more, two = more + filled.more, two + filled.two
+            scarce = scarcest(answers.counts, answers.beside, OPTIONS)
+            if scarce is not None:
+                limits.append(f"{scarce} ({answers.counts[scarce]:,})")
+            if there and not filled.items:
+                alone.append((", ".join(answers.counts), "no other answer in the source"))
+    return Expected(
+        items=more,
+        two=two,
+        shared=shared,
+        limits=tuple(limits),
+        unknown=unknown,
+        nothing=(*nothing, *alone),
+        shelves=shelves,
+    )
+
+
+def _answers(shelves: dict[str, Answers], one: Ready) -> Answers:
+    numbers = PAIRS if one.query.sample.choices == 2 else NUMBERS
+    return shelves.setdefault(numbers if one.against is None else one.shelf, Answers())
+
+
+def _answer(one: Ready) -> str:
+    return load_terms()[one.query.key].name
+
+
+def _names(one: Ready) -> Iterator[str]:
+    if one.against is not None:
+        for label in one.against.labels.values():
+            yield load_terms()[label].name
+
+
+def _nothing(
+    task: Task, reasons: Mapping[tuple[Task, str], Counter[str]], asked: set[tuple[Task, str]]
+) -> tuple[tuple[str, str], ...]:
+    found = []
+    for (of, name), why in reasons.items():
+        if of is task and (of, name) not in asked:
+            found.append((name, min(why, key=lambda it: (-why[it], it))))
+    return tuple(found)
+
+
+TASKS = tuple(dict.fromkeys((Task.MODALITY_RECOGNITION, *(rule.task for rule in RULES))))
+"""Tasks in the order in which they are shown."""

@@ -1,0 +1,55 @@
+"""``[[count]]`` of a card: how many pictures of the complete data set have each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from medrcube.toml_table import TomlTable
+
+SHOWN = ("clean", "outline", "boxes", "numbered")
+"""Kinds of picture that answers are counted on, as in ``build.samples``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """Pictures of the complete data set by what a field says of them.
+
+    Attributes:
+        field: name of the field.
+        shown: kind of picture; what a clean picture states, and what is marked on others.
+        pictures: concept -> pictures of which it is stated to be true, and that may be asked
+            about as far as the source tells; a concept that is left out has none.
+        reason: what was counted.
+        evidence: where it stands, or what it was counted from.
+    """
+
+    field: str
+    shown: str
+    pictures: Mapping[str, int]
+    reason: str
+    evidence: str
+
+
+def count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Count:
+    """Read one ``[[count]]``.
+
+    Args:
+        table: the table.
+        concepts: field of the card -> what it can state.
+
+    Raises:
+        CardError: a key is missing, or names a field or concept that the card lacks.
+    """
+    field = table.text("field", choices=tuple(concepts))
+    pictures = table.counts("pictures", such_as="concept = pictures, such as { PA = 120 }")
+    for concept in pictures:
+        if concept not in concepts[field]:
+            table.fail("pictures", f"concepts of {field!r}: {', '.join(concepts[field])}", concept)
+    return Count(
+        field=field,
+        shown=table.text("shown", default="clean", choices=SHOWN),
+        pictures=pictures,
+        reason=table.text("reason"),
+        evidence=table.text("evidence"),
+    )

@@ -1,0 +1,114 @@
+"""Expected items: what the cards count, and nothing that they do not."""
+
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.profile.counting import as_toml, count_answers
+from medrcube.build.profile.yields import expected, together, within_share
+from medrcube.build.profile.yields_page import cell, yields_of
+from medrcube.records import Absence, Visible
+from medrcube.sources.counts import Count
+from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
+
+SOURCES = find_sources()
+CARDS = {name: source.card for name, source in SOURCES.items()}
+
+
+def counted(card, *entries):
+    counts = tuple(
+        Count(field=field, shown=shown, pictures=pictures, reason="test", evidence="test")
+        for field, shown, pictures in entries
+    )
+    return replace(card, counts=counts)
+
+
+def changed(card, name, **values):
+    fields = {key: replace(it, **values) if key == name else it for key, it in card.fields.items()}
+    return replace(card, fields=fields)
+
+
+BUSI = counted(
+    CARDS["busi"],
+    ("diagnosis", "clean", {"BENIGN": 40, "MALIGNANT": 30, "NORMAL": 10}),
+    ("lesion", "boxes", {"breast lesion": 55}),
+)
+
+
+def test_classes_fill_sets_of_three_and_then_of_two():
+    found = expected(BUSI)[Task.DISEASE_DIAGNOSIS]
+    assert (found.items, found.two) == (30, 40)
+
+
+def test_every_marked_picture_is_an_item_since_numbers_need_no_set():
+    assert expected(BUSI)[Task.ROI_GROUNDING].items == 55
+
+
+def test_what_no_card_counts_is_not_known_and_counts_nothing():
+    found = expected(counted(CARDS["busi"]))
+    assert found[Task.DISEASE_DIAGNOSIS].unknown == ("diagnosis",)
+    assert found[Task.DISEASE_DIAGNOSIS].items == found[Task.DISEASE_DIAGNOSIS].two == 0
+    assert cell(found[Task.DISEASE_DIAGNOSIS]) == "?"
+
+
+def test_what_a_picture_cannot_show_gives_nothing_and_says_why():
+    found = expected(changed(BUSI, "diagnosis", visible=Visible.NO))[Task.DISEASE_DIAGNOSIS]
+    assert found.items == found.two == 0
+    assert found.nothing == (("diagnosis", "not-visible"),)
+
+
+def test_silence_is_no_evidence_here_either():
+    card = changed(CARDS["vindr-cxr"], "finding", absence=Absence.SILENT, stated=None)
+    stated = CARDS["nih-chestxray14"].fields["finding"].stated
+    card = changed(card, "finding", stated=stated, whole=False)
+    assert expected(card)[Task.ABNORMALITY_DIAGNOSIS].nothing[0][1].startswith("no-distractor")
+    assert expected(CARDS["vindr-cxr"])[Task.ABNORMALITY_DIAGNOSIS].items > 0
+
+
+def test_a_source_of_one_modality_waits_for_others():
+    assert expected(BUSI)[Task.MODALITY_RECOGNITION].items == 0
+    assert expected(BUSI)[Task.MODALITY_RECOGNITION].shared == 780
+    names = ("busi", "jsrt", "acdc", "covid-ct")
+    given = together({name: expected(CARDS[name]) for name in names})
+    # 247 sets of four, then of three, in which 53 pictures of MRI set the number.
+    items = [given[name, Task.MODALITY_RECOGNITION] for name in names]
+    assert items[1:3] == [247, 300]
+    assert 300 <= items[3] <= items[0] < 780  # what is left pairs up, up to a fifth
+
+
+def test_two_frames_side_by_side_are_two_options():
+    found = expected(CARDS["acdc"])[Task.IMAGING_PROTOCOLS_RECOGNITION]
+    assert (found.items, found.two) == (0, 150)
+
+
+@pytest.mark.parametrize(("more", "two", "kept"), [(0, 90, 0), (40, 90, 10), (40, 3, 3)])
+def test_a_fifth_of_a_task_has_two_options(more, two, kept):
+    assert within_share(more, two) == kept
+
+
+@pytest.mark.parametrize("name", sorted(CARDS))
+def test_counts_of_a_card_lead_to_items_or_to_a_reason(name):
+    """A count of what no rule asks for would never be noticed."""
+    card = CARDS[name]
+    asked = {field for it in expected(card).values() for field, _ in it.nothing}
+    plain = expected(replace(card, counts=()))
+    asked |= {field for it in plain.values() for field in it.unknown}
+    assert {count.field for count in card.counts} <= asked
+
+
+def test_the_adapter_counts_what_its_fixture_holds(tmp_path):
+    SOURCES["busi"].build_fixture(tmp_path, "original")
+    found = count_answers(SOURCES["busi"], tmp_path)
+    files = {it: len(list(tmp_path.glob(f"{it}/{it} (*).png"))) for it in ("benign", "normal")}
+    asked = found["diagnosis", "clean"]
+    assert 0 < asked["NORMAL"] <= files["normal"]
+    assert 0 < asked["BENIGN"] <= files["benign"] - 1  # the mask is no picture
+    text = as_toml(found, "the fixture")
+    assert f'"NORMAL" = {asked["NORMAL"]}' in text
+
+
+def test_every_source_says_what_it_gives():
+    yields = yields_of(list(CARDS.values()))
+    assert set(yields.items) == set(CARDS)
+    assert all(yields.items.values())
