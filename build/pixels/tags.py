@@ -7,7 +7,8 @@ layout has one reading when, in pixels of the picture,
 2. each tag lies in the picture, touches its own frame along an edge, and covers no box, no frame
    and no other tag;
 3. each tag keeps its own width free from every other frame: the nearest frame is its own, which
-   it touches, by a margin of one tag.
+   it touches, by a margin of one tag;
+4. and from every other tag: two plates side by side would read as one number.
 
 ``place_tags`` finds such a layout or says that there is none.
 """
@@ -83,7 +84,7 @@ def _choose(free: Sequence[Sequence[Box]], chosen: tuple[Box, ...]) -> tuple[Box
     if len(chosen) == len(free):
         return chosen
     for tag in free[len(chosen)]:
-        if not any(overlap(tag, other) for other in chosen):
+        if not any(overlap(_grown(tag, tag[2] - tag[0]), other) for other in chosen):
             found = _choose(free, (*chosen, tag))
             if found:
                 return found

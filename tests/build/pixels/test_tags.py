@@ -33,7 +33,7 @@ def ambiguous(boxes, tags, shape):
         for m, frame in enumerate(frames):
             if m != n and _overlap(tag, frame, width):
                 yield f"tag {n} is near frame {m}"
-            if m < n and (_overlap(own, frame) or _overlap(tag, tags[m])):
+            if m < n and (_overlap(own, frame) or _overlap(tag, tags[m], width)):
                 yield f"{m} and {n} overlap"
 
 

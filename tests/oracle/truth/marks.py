@@ -108,67 +108,6 @@ def box_faults(tables, marks, sample, boxes, window):
             yield f"box {number} overlaps another"
 
 
-def drawn_faults(marked, boxes):
-    """What is wrong with the frames of boxes in a PNG."""
-    pixels = _pixels(marked)
-    red = (pixels == RED).all(axis=2)
-    for number, (x0, y0, x1, y1) in enumerate(boxes, 1):
-        ring = np.zeros(red.shape, bool)
-        ring[max(y0 - 1, 0) : y1 + 1, max(x0 - 1, 0) : x1 + 1] = True
-        ring[y0:y1, x0:x1] = False
-        if red[ring].mean() < 0.9:  # a tag may lie across a frame
-            yield f"no frame is drawn around box {number}"
-
-
-def reading_faults(marked, boxes):
-    """Whether a number could be read of another box than its own, from the pixels alone.
-
-    A tag is what is red beyond the frames, or white within that. It must touch one frame alone
-    and keep its own width from all others; there must be as many tags as boxes, and no box may
-    hold red but what was in the picture before.
-    """
-    pixels = _pixels(marked)
-    line = max(1, round(max(pixels.shape[:2]) / 256))
-    dot = max(1, round(max(pixels.shape[:2]) / 240))
-    width, height = 7 * dot, 9 * dot
-    frames = [
-        (max(x0 - line, 0), max(y0 - line, 0), x1 + line, y1 + line) for x0, y0, x1, y1 in boxes
-    ]
-    red = (pixels == RED).all(axis=2)
-    white = (pixels == 255).all(axis=2)
-    for number, frame in enumerate(frames, 1):
-        own = [
-            place
-            for place in _round_about(frame, width, height)
-            if _is_plate(red, white, place, width, height, dot)
-            and not any(_overlap(place, it) for it in frames)
-        ]
-        if not own:
-            yield f"no tag stands at box {number}"
-        for x0, y0, x1, y1 in own:
-            wide = (x0 - width, y0 - width, x1 + width, y1 + width)
-            if any(_overlap(wide, it) for it in frames if it is not frame):
-                yield f"a tag at box {number} is near another box"
-
-
-def _round_about(frame, width, height):
-    x0, y0, x1, y1 = frame
-    for x in range(x0 - width + 1, x1):
-        yield from ((x, y, x + width, y + height) for y in (y0 - height, y1))
-    for y in range(y0 - height + 1, y1):
-        yield from ((x, y, x + width, y + height) for x in (x0 - width, x1))
-
-
-def _is_plate(red, white, place, width, height, dot):
-    x0, y0, x1, y1 = place
-    if x0 < 0 or y0 < 0 or x1 > red.shape[1] or y1 > red.shape[0]:
-        return False
-    plate, dots = red[y0:y1, x0:x1], white[y0:y1, x0:x1]
-    rim = np.ones(plate.shape, bool)
-    rim[dot:-dot, dot:-dot] = False
-    return bool(plate[rim].all() and (plate | dots).all() and dots.any())
-
-
 def side_faults(concept, mask, anatomy, modality):
     """Whether a part of one side lies on the other side of a chest film."""
     side = SIDED.get(concept.split()[0])

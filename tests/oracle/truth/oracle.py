@@ -7,6 +7,7 @@ from itertools import combinations
 
 from truth import marks as drawn
 from truth.facts import Witness, is_exhaustive
+from truth.numbers import pixels_of, reading_faults
 from truth.tables import ONE_LABEL_A_PIXEL, read_tables
 from truth.verdict import judge, judge_part
 
@@ -297,8 +298,7 @@ class Oracle:
                 yield "key", f"against {item.concept!r}: {it}"
         faults = [
             *drawn.box_faults(self.tables, marks, sample, boxes, self.windows[sample.id]),
-            *drawn.reading_faults(self._root / sample.image, boxes),
-            *drawn.drawn_faults(self._root / sample.image, boxes),
+            *reading_faults(pixels_of(self._root / sample.image), boxes),
         ]
         yield from (("box", fault) for fault in faults)
         yield from (("side", it) for it in self._sides(marks, sample))
