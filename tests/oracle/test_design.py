@@ -1,0 +1,135 @@
+"""Keys that tell nothing, silence that proves nothing, and facts that a picture can show."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from truth.design import ENOUGH, never_and_always, single_keys
+from truth.facts import Said
+from truth.silence import MINED, NORMAL, card_faults, read_card, silence_faults
+
+from medrcube.records import Grade, Scope, State
+from medrcube.sources.registry import find_sources
+
+pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+VARIANTS = ("demo", "hard", "easy")
+
+
+@pytest.fixture(scope="module")
+def cards():
+    """The text of every card, by the id of its source."""
+    return {name: read_card(source.folder) for name, source in find_sources().items()}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_nothing_is_asked_that_the_picture_cannot_show(demo, cards, variant):
+    asked = Counter()
+    for item in demo[variant].items:
+        fields = {field["name"]: field for field in cards[item.source]["field"]}
+        if item.field:
+            asked[fields[item.field]["visible"], item.visible] += 1
+        else:
+            assert item.visible == "yes"
+    assert set(asked) == {("yes", "yes"), ("partly", "partly")}
+
+
+def test_whoever_trusts_silence_or_a_zero_says_why(cards):
+    assert [fault for card in cards.values() for fault in card_faults(card)] == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_option_rests_on_silence_or_on_a_mined_normal(demo, cards, variant):
+    found = [fault for item in demo[variant].items for fault in silence(demo, variant, item, cards)]
+    assert not found, f"{len(found)}:\n" + "\n".join(found[:20])
+
+
+def silence(demo, variant, item, cards, card=None):
+    """Faults of silence of an item on a whole picture."""
+    oracle = demo[variant].oracle
+    sample = oracle.samples[item.sample]
+    if sample.artefact != "clean":
+        return []
+    card = card or cards[item.source]
+    faults = silence_faults(oracle.tables, oracle.picture(sample), item, card)
+    return [f"{item.source} {sample.case} {item.concept}: {fault}" for fault in faults]
+
+
+def test_a_reason_that_is_taken_away_is_missed(cards):
+    for card in cards.values():
+        for place, field in enumerate(card["field"]):
+            for key in {"absence", "stated"} & set(field.get("reasons", {})):
+                less = {name: it for name, it in field["reasons"].items() if name != key}
+                fields = [*card["field"]]
+                fields[place] = {**field, "reasons": less}
+                (fault,) = card_faults({**card, "field": fields})
+                assert f"{field['name']}: {key}" in fault
+
+
+def test_an_option_whose_proof_loses_its_reason_is_found(demo, cards):
+    """Of the findings of sources that deny by a list or a zero, without the reasons of the card."""
+    found = 0
+    for item in demo["demo"].items:
+        bare = [{**field, "reasons": {}} for field in cards[item.source]["field"]]
+        faults = silence(demo, "demo", item, cards, {**cards[item.source], "field": bare})
+        found += any("rests on silence" in fault for fault in faults)
+    assert found > 10
+
+
+def test_an_option_that_rests_on_a_mined_normal_is_found(demo, cards):
+    built = demo["demo"]
+    item = next(it for it in built.items if (it.source, it.field) == ("mimic-cxr-jpg", "finding"))
+    assert not silence(demo, "demo", item, cards)
+    tables, card = built.oracle.tables, cards["mimic-cxr-jpg"]
+    picture = built.oracle.picture(built.oracle.samples[item.sample])
+    mined = Said(NORMAL, State.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
+    only = replace(picture, said=(mined,))
+    assert any("rests on a mined" in it for it in silence_faults(tables, only, item, card))
+    # The same words of somebody who looked at the film are a proof.
+    read = replace(item, source="shenzhen-tb")
+    assert not list(silence_faults(tables, only, read, card))
+
+
+def test_mined_sources_are_sources():
+    assert set(MINED) <= set(find_sources())
+
+
+def many(demo, task):
+    """The largest lot of items of one source and task, on one set of options."""
+    lots = {}
+    for item in demo["demo"].items:
+        if item.task == task:
+            texts = frozenset(option.text for option in item.options)
+            lots.setdefault((item.source, texts), []).append(item)
+    return max(lots.values(), key=len)
+
+
+def test_a_key_that_is_always_the_same_is_found(demo):
+    lot = many(demo, "Severity Grading")
+    same = [it for it in lot if it.concept == lot[0].concept]
+    (item,) = single_keys(same)
+    assert "is the key of all" in item
+    enough = (same * ENOUGH)[:ENOUGH]
+    words = {
+        word for fault in never_and_always(enough) for word in ("always", "never") if word in fault
+    }
+    assert words == {"always", "never"}
+    assert not list(never_and_always(enough[:-1]))
+
+
+def test_an_option_that_is_never_the_key_is_found(demo):
+    lot = many(demo, "Severity Grading")
+    without = [it for it in lot if it.concept != lot[0].concept]
+    enough = (without * ENOUGH)[: max(ENOUGH, len(without))]
+    text = lot[0].options[lot[0].key].text.casefold()
+    assert any(f"{text!r} is never the key" in fault for fault in never_and_always(enough))
+
+
+def test_what_a_picture_cannot_show_would_be_found(demo, cards):
+    hidden = {
+        (name, field["name"])
+        for name, card in cards.items()
+        for field in card["field"]
+        if field["visible"] == "no"
+    }
+    assert len(hidden) > 5
+    assert not {(it.source, it.field) for it in demo["demo"].items} & hidden

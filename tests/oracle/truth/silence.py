@@ -1,0 +1,104 @@
+"""Silence is never evidence: what a wrong option may rest on when nobody denied it.
+
+Read from the text of each card, so that nothing the package makes of it is believed.
+"""
+
+import tomllib
+
+from truth.facts import Said, is_exhaustive
+
+from medrcube.records import FactKind, State
+
+NORMAL = "No Finding"
+MINED = {
+    "chexpert": "train.csv",
+    "mimic-cxr-jpg": "",
+    "nih-chestxray14": "",
+    "padchest": "",
+}
+"""Sources whose labels of findings and diseases were read from reports -> the table it is true of.
+
+CheXpert: arXiv 1901.07031 (its other tables are of radiologists); MIMIC-CXR-JPG: arXiv 1901.07042;
+ChestX-ray14: doi 10.1109/CVPR.2017.369; PadChest: arXiv 1901.07441.
+"""
+MEDICAL = {FactKind.FINDING, FactKind.DISEASE}
+TRUSTED = {"A", "B"}
+
+
+def read_card(folder):
+    """A card as TOML, nothing more."""
+    return tomllib.loads((folder / "card.toml").read_text("utf-8"))
+
+
+def card_faults(card):
+    """Fields that trust silence, or a zero, without saying why and where that stands."""
+    for field in card.get("field", ()):
+        given = [("absence", field.get("absence") in {"reader", "implied"})]
+        given.append(("stated", "stated" in field))
+        for key, wanted in given:
+            reason = field.get("reasons", {}).get(key, {})
+            if wanted and not all(reason.get(part, "").strip() for part in ("reason", "evidence")):
+                yield f"{card['id']} {field['name']}: {key} = {field[key]!r} without a reason"
+
+
+def silence_faults(tables, picture, item, card):
+    """Wrong options of an item on a whole picture that rest on what nobody said.
+
+    Args:
+        tables: what follows from what.
+        picture: what the source says of it.
+        item: the item.
+        card: TOML of its source.
+    """
+    fields = {field["name"]: field for field in card["field"]}
+    if item.field not in fields or picture.card.fields[item.field].kind not in MEDICAL:
+        return
+    for number, option in enumerate(item.options):
+        if number == item.key or _denied(tables, picture, fields, option.concept):
+            continue
+        proofs = [
+            it
+            for it in picture.having(State.PRESENT)
+            if _excludes(tables, picture, it, option.concept)
+        ]
+        if proofs and all(_is_mined_normal(picture, item.source, it) for it in proofs):
+            yield f"{option.text!r} rests on a mined {NORMAL!r} ({proofs[0].place})"
+        elif not proofs and not _is_read(tables, picture, fields, option.concept):
+            yield f"{option.text!r} rests on silence"
+
+
+def _denied(tables, picture, fields, concept):
+    """Whether the option is stated as absent, by somebody whom the card trusts with reasons."""
+    for it in picture.having(State.ABSENT):
+        if it.field and tables.same(it.concept, concept):
+            field = fields[it.field]
+            if field.get("stated", "C") in TRUSTED and "stated" in field.get("reasons", {}):
+                return True
+    return False
+
+
+def _excludes(tables, picture, truth: Said, concept):
+    """Whether something true excludes the option, in a group that holds for this source."""
+    named = {it.group for it in picture.card.fields.values() if it.group}
+    for higher in tables.above(truth.concept):
+        for mine in tables.above(concept):
+            groups = tables.groups_between(higher, mine)
+            if any(it in named or it not in tables.cliques for it in groups):
+                return True
+    return False
+
+
+def _is_mined_normal(picture, source, truth):
+    """Whether a statement is a "No Finding" that somebody read from the words of a report."""
+    table = MINED.get(source)
+    return table is not None and truth.concept == NORMAL and truth.place.startswith(table)
+
+
+def _is_read(tables, picture, fields, concept):
+    """Whether a field could name the option, does not, and says why that means absence."""
+    for name, field in picture.card.fields.items():
+        reason = fields[name].get("reasons", {}).get("absence")
+        could = any(tables.same(concept, it) for it in field.concepts())
+        if could and is_exhaustive(field) and reason:
+            return True
+    return False
