@@ -93,6 +93,27 @@ def asked(built):
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["demo", "hard", "easy"])
+@pytest.mark.parametrize(
+    ("source", "table", "read", "faults"),
+    [
+        (
+            "pocus-lung",
+            "data/dataset_metadata.csv",
+            words.lung_ultrasound,
+            words.sign_faults,
+        ),
+        ("covid-chestxray", "metadata.csv", words.chest_films, words.film_faults),
+    ],
+)
+def test_no_option_of_the_demo_is_refuted_by_its_row(demo, variant, source, table, read, faults):
+    _, root, _ = demo[variant].oracle._sources[source]
+    rows = {row.name: row for row in read(root / table)}
+    mine = [(case, item) for case, item in asked(demo[variant]) if item.source == source]
+    assert [fault for case, item in mine for fault in faults(item, rows[case])] == []
+
+
 def sign_faults(built, rows):
     items = asked(built)
     assert len({case for case, _ in items}) > 50

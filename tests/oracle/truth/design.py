@@ -4,12 +4,15 @@ A reader who knows the source and the task of an item must not know from these w
 always right.
 """
 
+import re
 from collections import Counter, defaultdict
 
 ENOUGH = 10
 """Of fewer items nobody can tell that an option is never right."""
 MODALITY, PART = "Modality Recognition", "Organ Recognition"
 ALL = "all sources"
+NUMBER = re.compile(r"(box|frame) \d")
+"""Numbers are drawn by lot anew for each picture: a few may be alike and tell nothing."""
 
 
 def never_and_always(items, lone=()):
@@ -40,13 +43,16 @@ def never_and_always(items, lone=()):
 
 
 def single_keys(items, lone=()):
-    """Tasks of a source in which every item has one and the same key; ``lone`` as above."""
+    """Tasks of a source in which every item has one and the same key; ``lone`` as above.
+
+    The number of a box or frame counts from ten items on.
+    """
     keys = defaultdict(Counter)
     for item in items:
         keys[_place(item, lone)][_key(item)] += 1
     for place, found in keys.items():
-        if len(found) == 1:
-            ((text, count),) = found.items()
+        text, count = found.most_common(1)[0]
+        if len(found) == 1 and (count >= ENOUGH or not NUMBER.fullmatch(text)):
             yield f"{' '.join(place)}: {text!r} is the key of all {count} items"
 
 

@@ -1,6 +1,7 @@
-"""Silence is never evidence: what a wrong option may rest on when nobody denied it.
+"""What a card says of its fields: what silence proves, and what a reader of a picture can know.
 
-Read from the text of each card, so that nothing the package makes of it is believed.
+Silence is never evidence by itself. Read from the text of each card, so that nothing the package
+makes of it is believed.
 """
 
 import tomllib
@@ -39,6 +40,16 @@ def card_faults(card):
             reason = field.get("reasons", {}).get(key, {})
             if wanted and not all(reason.get(part, "").strip() for part in ("reason", "evidence")):
                 yield f"{card['id']} {field['name']}: {key} = {field[key]!r} without a reason"
+
+
+def sight_faults(item, card):
+    """Whether an item asks what its picture cannot show, or hides that it shows it in part."""
+    fields = {field["name"]: field for field in card["field"]}
+    visible = fields[item.field]["visible"] if item.field else "yes"
+    if visible == "no":
+        yield f"{item.source} {item.field}: a reader of the picture could not know it"
+    elif item.visible != visible:
+        yield f"{item.source} {item.field}: visible {visible!r}, marked {item.visible!r}"
 
 
 def silence_faults(tables, picture, item, card):
