@@ -71,7 +71,9 @@ def _try_out(source: Source, folder: Path) -> _Trial:
         source.build_fixture(raw[layout.name], layout.name)
         workspaces[layout.name] = Workspace(
             root=folder / "build" / layout.name,
-            settings=BuildSettings(evidence=Grade.C, items_per_cell=0, quarantine_gate=1.0),
+            settings=BuildSettings(
+                evidence=Grade.C, items_per_cell=0, quarantine_gate=1.0, even_keys=False
+            ),
             sources={source.id: raw[layout.name]},
         )
         build(workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True))

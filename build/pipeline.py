@@ -30,8 +30,7 @@ from medrcube.build.gathering import Stages, Workshop, gather, remember
 from medrcube.build.overlap import shared_images
 from medrcube.build.profile.report import ProfileReport, report_on
 from medrcube.build.profile.targets import OFF, Profile, ProfileError, load_profile, require_sources
-from medrcube.build.questions.balance import balance
-from medrcube.build.questions.compose import Composed, compose, place_keys
+from medrcube.build.questions.compose import Composed, compose
 from medrcube.build.questions.derive import Query
 from medrcube.build.questions.items import Item, items_to_frame
 from medrcube.build.questions.own_templates import wordings_of
@@ -325,12 +324,11 @@ def _compose(
         difficulty=None if settings.difficulty is Wanted.MIXED else Difficulty(settings.difficulty),
         words=own_words(cards),
         wordings=wordings,
+        two_option_share=settings.two_option_share,
+        even_keys=settings.even_keys,
     )
-    balanced = balance(composed.items, settings.seed)
-    items = place_keys(balanced.items, settings.seed)
-    report = proposed.report.counted(items) if proposed.report is not None else None
-    dropped = dict(sorted((composed.dropped + balanced.dropped + off).items()))
-    return replace(composed, items=items), dropped, report
+    report = proposed.report.counted(composed.items) if proposed.report is not None else None
+    return composed, dict(sorted((composed.dropped + off).items())), report
 
 
 @contextmanager

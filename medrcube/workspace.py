@@ -32,6 +32,9 @@ least_visible = "partly" # how far a reader of the picture must be able to know 
                          # partly, or no for what only a laboratory or the chart tells
 difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed takes any
 items_per_cell = 100     # at most so many items for each source and task; 0 means all
+two_option_share = 0.2   # most items of a task that may have only two options, as a share
+even_keys = true         # ask only what leaves no option always or never right; false asks all
+                         # that a source allows, to look at it: such a build is not released
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
 # switched_on = []       # sources that the profile switches off and you want
 # templates = "questions"  # folder of your own question templates, in place of some of ours
@@ -69,6 +72,8 @@ class BuildSettings:
     least_visible: Visible = Visible.PARTLY
     difficulty: Wanted = Wanted.MIXED
     items_per_cell: int = 100
+    two_option_share: float = 0.2
+    even_keys: bool = True
     profile: str = ""
     switched_on: tuple[str, ...] = ()
     quarantine_gate: float = 0.05
@@ -231,6 +236,8 @@ def _settings(table: TomlTable, root: Path) -> BuildSettings:
         least_visible=table.choice("least_visible", Visible, default=default.least_visible),
         difficulty=table.choice("difficulty", Wanted, default=default.difficulty),
         items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
+        two_option_share=table.number("two_option_share", default=default.two_option_share),
+        even_keys=table.flag("even_keys", default=default.even_keys),
         profile=str((root / profile).resolve()) if profile.endswith(".toml") else profile,
         switched_on=table.texts("switched_on", default=default.switched_on),
         quarantine_gate=table.number("quarantine_gate", default=default.quarantine_gate),
@@ -238,6 +245,8 @@ def _settings(table: TomlTable, root: Path) -> BuildSettings:
     )
     if not 2 <= settings.options <= 4:
         table.fail("options", "2, 3 or 4", settings.options)
+    if not 0 <= settings.two_option_share <= 1:
+        table.fail("two_option_share", "a share between 0 and 1", settings.two_option_share)
     if not 0 <= settings.quarantine_gate <= 1:
         table.fail("quarantine_gate", "a share between 0 and 1", settings.quarantine_gate)
     return settings

@@ -1,8 +1,9 @@
 """Numbers over a whole batch: what it holds, what would give answers away, what stops a release.
 
-Only what makes an item wrong is a failure: a picture that is missing, a key that is none, a wrong
-option without evidence. Batch rules and warnings of item writing are stated with their figures
-and left to people, since a batch may be small or its sources uneven by nature.
+What makes an item wrong is a failure: a picture that is missing, a key that is none, a wrong option
+without evidence. So is a batch rule of the level error. Other batch rules and warnings of item
+writing are stated with their figures and left to people, since a batch may be small or its sources
+uneven by nature.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def audit(
         hold; and ``failures``: sentences that each stop a release.
     """
     pictures = {sample.id: sample for sample in samples}
-    failures = _failures(items, pictures)
+    rules = batch_rules(items, samples)
+    failures = [*_failures(items, pictures), *_broken(rules)]
     return {
         "pictures": len(samples),
         "items": len(items),
@@ -56,7 +58,7 @@ def audit(
             option.grade for item in items for option in item.options if option.grade
         ),
         "item_rules": item_rules(items),
-        "batch_rules": batch_rules(items, samples),
+        "batch_rules": rules,
         "source_leakage": source_leakage(_readable(items), samples),
         "patients": len({(s.source, s.patient) for s in samples if s.patient}),
         "absent": dict(sorted(absent.items())),
@@ -97,7 +99,7 @@ def describe_rules(audit: Mapping[str, Any]) -> list[str]:
     held = sum(rule["holds"] is not False for rule in rules.values())
     lines.append(f"batch rules: {held} of {len(rules)} hold")
     lines += [
-        f"WARNING {name}: {rule['message']}"
+        f"{rule['level'].upper()} {name}: {rule['message']}"
         for name, rule in rules.items()
         if rule["holds"] is False
     ]
@@ -159,6 +161,15 @@ def _failures(items: Sequence[Item], pictures: Mapping[str, Sample]) -> list[str
     repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
     failures += [f"item {name}: the id stands more than once" for name in sorted(repeated)]
     return failures
+
+
+def _broken(rules: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Batch rules that stop a release."""
+    return [
+        f"batch rule {name}: {rule['message']}"
+        for name, rule in rules.items()
+        if rule["level"] == ERROR and rule["holds"] is False
+    ]
 
 
 def _faults(item: Item, pictures: Mapping[str, Sample]) -> Iterable[str]:

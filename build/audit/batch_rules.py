@@ -1,16 +1,17 @@
 """Rules over a whole batch of items: what would give answers away without the pictures.
 
 Each rule plays a reader who has a trick and states its score beside chance (mean of 1 / options)
-and a standard error, so that a small batch does not fail by bad luck. No rule here makes an item
-wrong: one that does not hold is a warning, shown and kept in ``audit.json``, and stops nothing.
+and a standard error, so that a small batch does not fail by bad luck. A rule of the level error
+stops a release when it does not hold; a warning is shown and kept in ``audit.json``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from medrcube.build.audit.box_geometry import box_geometry
+from medrcube.build.audit.key_words import WORD_P, key_words
 from medrcube.build.audit.leaks import options_only, text_only
 from medrcube.build.audit.tricks import (
     POSITION_P,
@@ -20,7 +21,9 @@ from medrcube.build.audit.tricks import (
     label_prior,
     longest_option,
     most_frequent_label,
+    other_keys,
 )
+from medrcube.build.questions.evenness import LEARNABLE, uneven
 from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 from medrcube.ontologies.lint import ERROR, WARNING, Level
@@ -68,6 +71,17 @@ def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row
     )
 
 
+def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
+    """A row for every option that is always or never the key, or one that says there is none."""
+    found = uneven(items)
+    if not found:
+        return [{"n": len(items), "uneven": 0, "threshold": 0, "within": True}] if items else []
+    return [
+        {**asdict(it), "n": it.shown, "uneven": it.shown, "threshold": 0, "within": False}
+        for it in found
+    ]
+
+
 def _verdict(rule: BatchRule, rows: list[Row]) -> Row:
     judged = [row for row in rows if row["within"] is not None]
     if not judged:
@@ -92,7 +106,9 @@ def _verdict(rule: BatchRule, rows: list[Row]) -> Row:
 
 def _figure(row: Row) -> float:
     """The one figure of a row that its threshold is for."""
-    return float(next(row[name] for name in ("accuracy", "p", "out_of_order") if name in row))
+    return float(
+        next(row[name] for name in ("accuracy", "p", "out_of_order", "uneven") if name in row)
+    )
 
 
 def _badness(row: Row) -> float:
@@ -107,9 +123,22 @@ def _badness(row: Row) -> float:
 
 def _describe(row: Row) -> str:
     if "accuracy" in row:
+        trick = f" naming the {row['trick']} used" if "trick" in row else ""
         return (
-            f"{row['task']}: {row['accuracy']:.1%} against a chance of {row['chance']:.1%} "
+            f"{row['task']}{trick}: {row['accuracy']:.1%} against a chance of {row['chance']:.1%} "
             f"(standard error {row['se']:.1%}, {row['n']:,} items)"
+        )
+    if "place" in row:
+        often = "never the key" if not row["key"] else "always the key"
+        beside = f" among {', '.join(row['options'])}" if row["options"] else ""
+        return (
+            f"{row['place']}, {row['task']}: {row['concept']!r} is {often} of {row['shown']:,} "
+            f"items that show it{beside}"
+        )
+    if "word" in row:
+        return (
+            f"{row['task']}: {row['word']!r} is in {row['key']:,} keys, due in {row['due']:.1f} "
+            f"(p {row['p']:.1g})"
         )
     if "label" in row:
         return (
@@ -122,6 +151,18 @@ def _describe(row: Row) -> str:
 
 
 BATCH_RULES = (
+    BatchRule(
+        id="even-keys",
+        asks=(
+            f"No option is always or never the key of {LEARNABLE} items or more of a source and "
+            "task, with one set of options or in all; no task of a source has a single key. "
+            "Modality, and an organ or structure that is the only one of its source, are compared "
+            "over all sources."
+        ),
+        remedy="Build with `even_keys = true`, and add a source or cases with other answers.",
+        measure=_even_keys,
+        level=ERROR,
+    ),
     BatchRule(
         id="key-position",
         asks=f"Keys are spread evenly over the positions (chi-square p > {POSITION_P}).",
@@ -153,6 +194,18 @@ BATCH_RULES = (
         measure=lambda items, _samples: label_prior(items),
     ),
     BatchRule(
+        id="key-words",
+        asks=f"No word of the options marks the key or a distractor (p > {WORD_P} in a task).",
+        remedy="Name the options of these items in one style; see label-prior for whole labels.",
+        measure=lambda items, _samples: key_words(items),
+    ),
+    BatchRule(
+        id="other-keys",
+        asks="Who holds the other keys of a set of options scores no more than chance (2 SE).",
+        remedy="Keep a block in one fold, and do not train on a part; more cases make it less.",
+        measure=other_keys,
+    ),
+    BatchRule(
         id="option-order",
         asks="Numbers stand upwards and grades in the order of their scale, in every item.",
         remedy="Sort the options of these items; their rows in items.parquet carry `order`.",
@@ -160,13 +213,13 @@ BATCH_RULES = (
     ),
     BatchRule(
         id="options-only",
-        asks="A model that sees only the options scores at most chance + 2 SE, in every task.",
-        remedy="See label-prior and longest-option for the likely cause; balance the draw.",
+        asks="A model that sees only the options scores chance (- 4 SE, + 2 SE), in every task.",
+        remedy="See label-prior, key-words and longest-option for the likely cause.",
         measure=options_only,
     ),
     BatchRule(
         id="text-only",
-        asks="A model that sees the question and not the picture scores at most chance + 2 SE.",
+        asks="A model that sees the question and not the picture scores chance (- 4 SE, + 2 SE).",
         remedy="Draw items so that a wording goes with every label, or take the words out of it.",
         measure=text_only,
     ),

@@ -85,22 +85,39 @@ def folds(groups: Iterable[str], count: int) -> dict[str, int]:
 
 
 def cross_validate(
-    questions: Sequence[Question], groups: Sequence[str], *, count: int = 5
+    questions: Sequence[Question],
+    groups: Sequence[str],
+    *,
+    blocks: Sequence[str] | None = None,
+    count: int = 5,
 ) -> list[float] | None:
-    """Hit of every question by a model that was fitted without its whole group.
+    """Hit of every question by a model that was fitted without its block and its whole group.
 
-    ``None`` when all questions are of one group, so that nothing can be held out.
+    Args:
+        questions: the questions.
+        groups: one for each question, such as its patient.
+        blocks: questions that tell of each other's keys, which share a fold; the groups where
+            nothing is given.
+        count: most folds.
+
+    Returns:
+        One hit for each question, or ``None`` when all are of one group, so that nothing can be
+        held out.
     """
-    placed = folds(groups, count)
-    used = sorted(set(placed.values()))
-    if len(used) < 2:
-        return None
+    together = groups if blocks is None else blocks
+    placed = folds(together, count)
+    numbers = [placed[block] for block in together]
     hits = [0.0] * len(questions)
-    numbers = [placed[group] for group in groups]
-    for fold in used:
-        model = ChoiceModel(
-            [q for q, number in zip(questions, numbers, strict=True) if number != fold]
-        )
+    for fold in sorted(set(numbers)):
+        held = {group for group, number in zip(groups, numbers, strict=True) if number == fold}
+        known = [
+            question
+            for question, group, number in zip(questions, groups, numbers, strict=True)
+            if number != fold and group not in held
+        ]
+        if not known:
+            return None
+        model = ChoiceModel(known)
         for index, number in enumerate(numbers):
             if number == fold:
                 hits[index] = model.hit(questions[index])

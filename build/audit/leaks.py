@@ -2,8 +2,9 @@
 
 A model that sees only the options beats chance in 11 of 12 published pairs of data set and model
 (arXiv 2402.12483), so each rule here plays such a reader and states its score, the chance of its
-batch (mean of 1 / options), and a standard error. No rule here makes an item wrong, so a rule
-that does not hold is a warning: it is shown and kept in ``audit.json``, and stops nothing.
+batch (mean of 1 / options), and a standard error. Far below chance is no better than above it: who
+turns such a reader round has a trick. No rule here makes an item wrong, so a rule that does not
+hold is a warning: it is shown and kept in ``audit.json``, and stops nothing.
 """
 
 from __future__ import annotations
@@ -19,20 +20,26 @@ from medrcube.build.samples import Sample
 
 ALL = "all tasks"
 
+MANY_GROUPS = 30
+"""Patients from which a score far below chance is judged: of few, those held out have just the
+answers that the others lack."""
+
 
 def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
     """Score of a reader of the options alone, for each task and for all of them.
 
     The reader is a conditional logit (``choice_model``) over what ``leak_features`` lists. It is
-    fitted in five folds, and a patient, a case and equal pictures stay in one fold.
+    fitted in five folds that keep items of one set of options together (``Item.block``), without
+    the patients, cases and equal pictures of the fold it answers.
 
     Returns:
         Rows with ``task``, ``n`` items, ``groups`` (patients), ``accuracy``, ``chance``, ``se``,
-        ``threshold`` (chance + 2 se) and ``within``, whether accuracy is at most that. The
-        standard error is the larger of that of independent items and that of whole groups, since
+        ``least`` (chance - 4 se, or 0 with few groups), ``threshold`` (chance + 2 se) and
+        ``within``, whether accuracy lies between them. The standard error is the larger of that
+        of independent items and that of whole groups, since
         items of a patient stand and fall together. All but the counts and chance are ``None``
         where all items are of one group.
-        Who balances a batch aims at chance; the bound only says what luck may do.
+        Who draws a batch aims at chance; the bounds only say what luck may do.
     """
     return _scores(items, samples, option_features)
 
@@ -80,14 +87,16 @@ def score(answers: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
         sums[group] = sums.get(group, 0.0) + hit - expected - (accuracy - chance)
     spread = sum(total**2 for total in sums.values()) * len(sums) / max(len(sums) - 1, 1)
     se = max(alone, math.sqrt(spread) / n)
+    least = chance - 4 * se if len(sums) >= MANY_GROUPS else 0.0
     return {
         "n": n,
         "groups": len(sums),
         "accuracy": accuracy,
         "chance": chance,
         "se": se,
+        "least": least,
         "threshold": chance + 2 * se,
-        "within": accuracy <= chance + 2 * se,
+        "within": least <= accuracy <= chance + 2 * se,
     }
 
 
@@ -109,7 +118,8 @@ def _scores(
             for item, options in zip(members, features(members), strict=True)
         ]
         own = [groups[item.id] for item in members]
-        hits = cross_validate(questions, own)
+        blocks = [item.block or groups[item.id] for item in members]
+        hits = cross_validate(questions, own, blocks=blocks)
         chances = [1 / len(item.options) for item in members]
         if hits is None:
             rows.append(_unmeasured(task, chances))
@@ -123,4 +133,4 @@ def _scores(
 
 def _unmeasured(task: str, chances: Sequence[float]) -> dict[str, Any]:
     known = {"task": task, "n": len(chances), "groups": 1, "chance": sum(chances) / len(chances)}
-    return known | dict.fromkeys(("accuracy", "se", "threshold", "within"))
+    return known | dict.fromkeys(("accuracy", "se", "least", "threshold", "within"))

@@ -149,6 +149,34 @@ def most_frequent_label(items: Iterable[Item], samples: Iterable[Sample]) -> lis
     return _trick_rows(chosen, groups, both_sides=False)
 
 
+def other_keys(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+    """Score of naming the option that is least, or most, often the key of the other items.
+
+    Items are compared that have the same question and the same options. This reader must hold the
+    other keys: somebody who trains on a part of the batch, or has learnt it by heart. ``trick``
+    says which of the two a row is of.
+    """
+    labelled = [item for item in items if item.options[item.key].concept]
+    groups = groups_of(labelled, samples)
+    keyed = Counter((_text(item), _key_label(item)) for item in labelled)
+    rows = []
+    for trick, sign in (("least", -1), ("most", 1)):
+        chosen: dict[Item, list[int]] = {}
+        for item in labelled:
+            text = _text(item)
+            others = [
+                sign * (keyed[text, option.concept] - (place == item.key))
+                for place, option in enumerate(item.options)
+            ]
+            chosen[item] = [place for place, n in enumerate(others) if n == max(others)]
+        rows += [{"trick": trick, **row} for row in _trick_rows(chosen, groups, both_sides=False)]
+    return rows
+
+
+def _text(item: Item) -> tuple[str, ...]:
+    return (item.question, *sorted(option.concept for option in item.options))
+
+
 def _key_label(item: Item) -> str:
     return item.options[item.key].concept
 

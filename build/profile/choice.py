@@ -1,8 +1,9 @@
 """From a profile to items: plan the cells, choose the questions, make them, mend what was lost.
 
-Plans are made before blocks are, and blocks and ``balance`` stay the judges: a question may fail
-the rules of item writing, and one that gives its answer away by its options is left out. What was
-lost in that way is planned again, a few times, with what did not hold taken as not there.
+Plans are made before options are, and the rules on items and on whole batches stay the judges: a
+question may fail the rules of item writing, and keys are drawn by lot, so that more is asked than
+planned and trimmed to the plan. What was lost is planned again, a few times, with what did not hold
+taken as not there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from medrcube.build.profile.fit import Key, Stock, fit
@@ -17,7 +19,8 @@ from medrcube.build.profile.targets import Profile
 from medrcube.build.questions.items import Item
 from medrcube.build.questions.ready import Ready
 from medrcube.build.questions.sampling import QUOTA, Lot, lot_of, patient_of, select_cells
-from medrcube.taxonomy import Voxel
+from medrcube.ontologies.distractors import tie
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 ROUNDS = 4
 """Plans in all; most of what the first one loses is made good by the second."""
@@ -30,14 +33,28 @@ class Made:
     """What became of the questions that were asked.
 
     Attributes:
-        written: items as they were composed.
-        kept: those that ``balance`` leaves.
-        dropped: ``task: reason`` -> number of questions that are not among the kept.
+        written: items as they were composed and trimmed to the plan.
+        kept: those that the rules on a batch leave.
+        failed: questions that no wording makes an item of.
+        lost: ``task: reason`` -> number of questions that failed.
+        dropped: the same for the other questions that are not among the kept.
     """
 
     written: Sequence[Item]
     kept: Sequence[Item]
+    failed: frozenset[str]
+    lost: Counter[str]
     dropped: Counter[str]
+
+
+Trim = Callable[[Sequence[Item]], Sequence[Item]]
+"""Leaves out what is beyond a plan or quota."""
+
+Make = Callable[[Sequence[Ready], Trim], Made]
+"""Turns chosen questions into items, trimmed before the rules on a batch are applied."""
+
+SPARE = 2
+"""Questions asked for each that is planned; see ``build.questions.draws``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +78,7 @@ class Plan:
     answered: tuple[Ready, ...]
 
 
-def build_toward(
-    profile: Profile, ready: Sequence[Ready], make: Callable[[Sequence[Ready]], Made]
-) -> Plan:
+def build_toward(profile: Profile, ready: Sequence[Ready], make: Make) -> Plan:
     """Make items of the questions that come nearest to a profile.
 
     No margin is ever overshot, so the plan with most items is the nearest. The same set of
@@ -72,7 +87,7 @@ def build_toward(
     Args:
         profile: the margins.
         ready: everything that may be asked.
-        make: turns chosen questions into balanced items.
+        make: turns chosen questions into items.
     """
     rounds = list(_rounds(profile, ready, make))
     best = max(rounds, key=lambda one: len(one.kept))
@@ -132,41 +147,58 @@ class _Round:
     left: Sequence[Ready]
 
 
-def _rounds(
-    profile: Profile, ready: Sequence[Ready], make: Callable[[Sequence[Ready]], Made]
-) -> Iterator[_Round]:
-    lost: Counter[str] = Counter()
+def _rounds(profile: Profile, ready: Sequence[Ready], make: Make) -> Iterator[_Round]:
+    failed: Counter[str] = Counter()
+    wide = profile.times(SPARE)
     for _ in range(ROUNDS):
         stock = stock_of(ready, profile.per_patient)
         table = fit(profile, stock)
-        asked = select_cells(ready, table.cells, table.lots, per_patient=profile.per_patient)
-        made = make(asked)
-        lost = lost + made.dropped
+        more = fit(wide, stock)
+        asked = select_cells(ready, more.cells, more.lots, per_patient=profile.per_patient)
+        made = make(asked, partial(_trim, profile))
+        failed = failed + made.lost
         kept = set(map(_asks, made.kept))
         answered = [one for one in asked if _asked(one) in kept]
-        ready = _without_lost(ready, asked, made)
+        left = _without_lost(ready, asked, made)
         yield _Round(
             stock=stock,
             planned=table.cells,
             kept=made.kept,
             answered=answered,
-            lost=lost,
-            left=ready,
+            lost=failed + made.dropped,
+            left=left,
         )
-        if len(answered) == len(asked):
+        if len(left) == len(ready):
             return
+        ready = left
+
+
+def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
+    """As many items of each cell as the profile plans out of those that there are, by lot."""
+    cells = Counter(map(_cell, items))
+    stock = Stock(cells=cells, lots={Lot(cell): count for cell, count in cells.items()})
+    room = dict(fit(profile, stock).cells)
+    kept = []
+    for item in sorted(items, key=lambda item: tie("trim", *_asks(item))):
+        if room.get(_cell(item), 0) > 0:
+            room[_cell(item)] -= 1
+            kept.append(item)
+    return kept
+
+
+def _cell(item: Item) -> Voxel:
+    return Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task))
 
 
 def _without_lost(ready: Sequence[Ready], asked: Sequence[Ready], made: Made) -> Sequence[Ready]:
-    """Leave out what failed, and of every lot that ``balance`` cut all that it did not keep."""
+    """Leave out what failed, and of every lot that the rules cut all that they did not keep."""
     written, kept = set(map(_asks, made.written)), set(map(_asks, made.kept))
     surplus = written - kept
-    failed = {one.identity for one in asked if _asked(one) not in written}
     cut = {lot_of(one) for one in asked if _asked(one) in surplus}
     return [
         one
         for one in ready
-        if one.identity not in failed and (lot_of(one) not in cut or _asked(one) in kept)
+        if one.identity not in made.failed and (lot_of(one) not in cut or _asked(one) in kept)
     ]
 
 

@@ -80,6 +80,14 @@ class Profile:
         """Whether no margin says that the cell stays empty."""
         return all(self.margins[axis].get(value) for axis, value in self.bounds(cell))
 
+    def times(self, factor: int) -> Profile:
+        """The same mix with so many times the items."""
+        margins = {
+            axis: {value: count * factor for value, count in margin.items()}
+            for axis, margin in self.margins.items()
+        }
+        return replace(self, total=self.total * factor, margins=margins)
+
     def switch_on(self, sources: Iterable[str]) -> Profile:
         """The same profile with some of the sources that it switches off.
 

@@ -217,8 +217,8 @@ def shelves(
     options: int,
     seed: int,
     wanted: Difficulty | None = None,
-) -> Iterator[Shelf]:
-    """One shelf for each exclusive group, and for the label tables of each task, by what is shown.
+) -> Iterator[tuple[str, Shelf]]:
+    """By name one shelf for each exclusive group, and for the label tables of each task.
 
     Questions whose words tell of their pictures apart ("mammogram", "CT image") share no shelf:
     some of their options would never be right beside these words.
@@ -228,4 +228,4 @@ def shelves(
         if one.against is not None:
             found.setdefault(one.shelf, []).append(one)
     for name, members in sorted(found.items()):
-        yield Shelf(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted)
+        yield name, Shelf(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted)

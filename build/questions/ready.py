@@ -7,8 +7,8 @@ once for a key and the facts around it holds for every query with the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from medrcube.build.questions.company import Company
 from medrcube.build.questions.derive import Query
@@ -18,6 +18,7 @@ from medrcube.ontologies.distractors import CandidateSource, Pool, allowed, tie
 from medrcube.ontologies.safety import Ground, Mark, Request, Rules, judge_key
 from medrcube.ontologies.words import normalise
 from medrcube.records import Visible
+from medrcube.taxonomy import Task
 
 NOT_VISIBLE = "not-visible"
 """Reason of a question that the picture shown cannot answer well enough."""
@@ -52,6 +53,8 @@ class Ready:
         lot: its place in the batch, drawn by lot.
         answer: the key by name, in one spelling; for numbers the concept and the number.
         against: what may stand against it; ``None`` where the options are numbers.
+        within: the source whose questions alone lend it their answers as options; empty where
+            the source has one answer by its nature (see ``constant``), and for numbers.
     """
 
     query: Query
@@ -59,13 +62,14 @@ class Ready:
     lot: str
     answer: str
     against: Against | None
+    within: str = ""
 
     @property
     def shelf(self) -> str:
-        """Where it stands with those whose words and kind of options tell it from none of them."""
+        """Where it stands with those whose words, source and options tell it from none of them."""
         query = self.query
-        told = context(query)
-        return f"{query.task.value}|{query.group or ''}" + (f"|{told}" if told else "")
+        parts = (query.task.value, query.group or "", context(query), self.within)
+        return "|".join(parts).rstrip("|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,39 @@ def prepare(
         if found is not None:
             answer = judge.name(query.key)
         ready.append(Ready(query=query, identity=identity, lot=lot, answer=answer, against=found))
-    return Prepared(ready=tuple(ready), dropped=dropped)
+    return Prepared(ready=_within_sources(ready), dropped=dropped)
+
+
+def constant(task: str, answers: Collection[str]) -> bool:
+    """Whether a source has one answer to a task by its nature, so that sources are compared.
+
+    A data set is of one modality, or of a few that its pictures are parted by, and mostly of one
+    organ or one marked structure. For any other task a single answer is a gap of the source.
+
+    Args:
+        task: the task.
+        answers: answers of one source to it, among the same options.
+    """
+    return task == Task.MODALITY_RECOGNITION or (
+        task == Task.ORGAN_RECOGNITION and len(answers) == 1
+    )
+
+
+def _within_sources(ready: Sequence[Ready]) -> tuple[Ready, ...]:
+    """Bind questions to the answers of their source, but where it has one by its nature."""
+    answers: dict[tuple[str, ...], set[str]] = {}
+
+    def kind(one: Ready) -> tuple[str, ...]:
+        return (one.query.sample.source, one.query.task, one.query.group or "")
+
+    for one in ready:
+        answers.setdefault(kind(one), set()).add(one.answer)
+    return tuple(
+        one
+        if one.against is None or constant(one.query.task, answers[kind(one)])
+        else replace(one, within=one.query.sample.source)
+        for one in ready
+    )
 
 
 def request_of(query: Query, apart: Mapping[str, float] | None = None) -> Request:

@@ -86,7 +86,7 @@ def built(tmp_path_factory, fixture_tree, state_before):
 
 
 def _build(root, source_id, raw, engine=ONE):
-    settings = BuildSettings(evidence=Grade.C, items_per_cell=0)
+    settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
     workspace = Workspace(root=root, settings=settings, sources={source_id: raw})
     (root / "cache").mkdir()
     (root / "cache" / "patient.key").write_bytes(b"k" * 32)

@@ -69,7 +69,17 @@ def item(number=0, *, key=0, texts=("edema", "nodule"), **changes):
 
 
 def failures(*items):
-    return audit([sample(n) for n in range(9)], items, [], {})["failures"]
+    """What is wrong with items one by one."""
+    found = audit([sample(n) for n in range(9)], items, [], {})["failures"]
+    return [failure for failure in found if not failure.startswith("batch rule ")]
+
+
+def leaky(count=40):
+    """Each answer is right as often, and always in the first place."""
+    return [
+        item(n, key=0, texts=("edema", "nodule") if n % 2 else ("nodule", "edema"))
+        for n in range(count)
+    ]
 
 
 def test_a_sound_batch_has_no_failure():
@@ -117,21 +127,27 @@ def test_every_rule_is_counted_also_those_that_no_item_bends():
 
 
 def test_a_leak_is_stated_and_stops_nothing():
-    leaky = [item(n, key=0) for n in range(40)]
-    found = audit([sample(n) for n in range(40)], leaky, [], {})
+    found = audit([sample(n) for n in range(40)], leaky(), [], {})
     assert found["batch_rules"]["key-position"]["holds"] is False
     assert found["failures"] == []
 
 
+def test_an_option_that_is_always_the_key_stops_a_release():
+    found = audit([sample(n) for n in range(9)], [item(n, key=0) for n in range(9)], [], {})
+    (failure,) = found["failures"]
+    assert failure.startswith("batch rule even-keys: toy, Abnormality Diagnosis: ")
+    assert any(line.startswith("ERROR even-keys: ") for line in describe_rules(found))
+
+
 def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_fail():
-    leaky = [item(n, key=0) for n in range(40)]
-    found = audit([sample(n) for n in range(40)], leaky, [], {})
+    found = audit([sample(n) for n in range(40)], leaky(), [], {})
     found["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
     lines = describe_rules(found)
     assert lines[0] == "item rules: no item made because of text-leak (3)"
     assert lines[1] == "item rules: for the reviewers, items that bend length (40)"
     assert lines[2].startswith("batch rules: ")
     failed = [name for name, rule in found["batch_rules"].items() if rule["holds"] is False]
+    assert "key-position" in failed
     assert [line.split(":")[0] for line in lines[3:]] == [f"WARNING {name}" for name in failed]
     assert f"{len(BATCH_RULES) - len(failed)} of {len(BATCH_RULES)} hold" in lines[2]
 

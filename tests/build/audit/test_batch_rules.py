@@ -1,13 +1,17 @@
 """Rules over a whole batch: each trick is found where it works and not where it does not."""
 
 import json
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
+from medrcube.build.audit.key_words import far_out, key_words
 from medrcube.build.audit.leaks import ALL
 from medrcube.build.audit.rules_page import rules_page
 from medrcube.build.audit.tricks import (
@@ -17,7 +21,9 @@ from medrcube.build.audit.tricks import (
     label_prior,
     longest_option,
     most_frequent_label,
+    other_keys,
 )
+from medrcube.build.questions.evenness import even, uneven
 from medrcube.build.questions.items import Item, Option
 from medrcube.build.samples import Sample
 
@@ -70,7 +76,7 @@ def test_a_fair_batch_keeps_every_rule():
     assert list(found) == [rule.id for rule in BATCH_RULES]
     measured = {name: rule for name, rule in found.items() if name != "box-geometry"}
     assert {name for name, rule in measured.items() if rule["holds"] is not True} == set()
-    assert {rule["level"] for rule in measured.values()} == {"warning"}
+    assert {name for name, rule in found.items() if rule["level"] == "error"} >= {"even-keys"}
     assert found["box-geometry"]["holds"] is None  # none of the items is about boxes
 
 
@@ -118,7 +124,7 @@ def test_a_broken_item_is_left_to_the_failures_of_the_audit():
 
 
 def test_a_handful_of_items_does_not_fail_by_bad_luck():
-    made = [item(n, ("edema", "hernia"), 0) for n in range(3)]
+    made = [item(n, ("edema", "hernia"), int(n == 1)) for n in range(3)]
     found = batch_rules(made, samples(3))
     assert not [name for name, rule in found.items() if rule["holds"] is False]
 
@@ -198,6 +204,114 @@ def test_the_most_frequent_label_is_learnt_from_other_patients():
 def test_a_label_that_is_a_key_once_tells_nothing_about_itself():
     unlike = [item(n, [f"{name} {n}" for name in FOUR], n % 4) for n in range(40)]
     assert by_task(most_frequent_label(unlike, samples(40)))[ALL]["accuracy"] == 0.25
+
+
+@pytest.mark.parametrize("options", [2, 3, 4])
+def test_a_word_in_a_fifth_of_the_keys_is_seen_from_100_items_on(options):
+    for seed in range(5):
+        lots = random.Random(seed)
+        made = [item(n, lots.sample(FOUR, options), n % options) for n in range(100)]
+        marked = []
+        for it in made:
+            texts = list(it.options)
+            if int(it.id[1:]) < 20:
+                texts[it.key] = replace(texts[it.key], text=f"{texts[it.key].text} confirmed")
+            marked.append(replace(it, options=tuple(texts)))
+        (before,), (row,) = key_words(made), key_words(marked)
+        assert before["smallest_cue"] <= 20
+        assert (row["word"], row["key"], row["within"]) == ("confirmed", 20, False)
+
+
+@pytest.mark.parametrize("options", [2, 4])
+def test_the_smallest_mark_that_is_seen_is_stated(options):
+    made = [item(n, FOUR[:options], n % options) for n in range(200)]
+    smallest = key_words(made)[0]["smallest_cue"]
+    for count, within in ((smallest, False), (smallest - 1, True)):
+        marked = []
+        for it in made:
+            texts = list(it.options)
+            if int(it.id[1:]) < count:
+                texts[it.key] = replace(texts[it.key], text=f"{texts[it.key].text} confirmed")
+            marked.append(replace(it, options=tuple(texts)))
+        assert key_words(marked)[0]["within"] is within
+
+
+def test_a_word_that_distractors_alone_have_is_seen():
+    made = [item(n, FOUR, 1 + n % 3) for n in range(100)]
+    (row,) = key_words(made)
+    assert (row["word"], row["key"], row["due"], row["within"]) == ("edema", 0, 25.0, False)
+
+
+@given(st.integers(1, 60), st.data())
+def test_how_far_out_a_count_is_bounds_the_binomial_tail(items, data):
+    keyed = data.draw(st.integers(0, items))
+    chance = data.draw(st.sampled_from([1 / 2, 1 / 3, 1 / 4]))
+    tail = sum(
+        math.comb(items, k) * chance**k * (1 - chance) ** (items - k)
+        for k in (range(keyed, items + 1) if keyed > items * chance else range(keyed + 1))
+    )
+    assert far_out(keyed, items * chance, items) >= tail * (1 - 1e-9)
+
+
+def test_who_holds_the_other_keys_of_a_block_names_the_last():
+    """Each option is the key once: the least used one is always right, the most used never."""
+    made = [item(n, FOUR, n % 4) for n in range(40)]
+    rows = {(row["trick"], row["task"]): row for row in other_keys(made, samples(40))}
+    assert rows["least", ALL]["accuracy"] == 1
+    assert not rows["least", ALL]["within"]
+    assert rows["most", ALL]["accuracy"] == 0
+    assert {row["within"] for row in other_keys(fair(3), samples(3))} == {True}
+
+
+def even_batch(count, **changes):
+    return [item(n, FOUR, n % 4, **changes) for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("made", "concept", "key", "shown"),
+    [
+        pytest.param(
+            [item(n, FOUR, n % 3) for n in range(10)], "goiter", 0, 10, id="never-in-a-set"
+        ),
+        pytest.param(
+            [item(n, ("goiter", FOUR[n % 3]), n % 2) for n in range(20)]
+            + [item(90 + n, ("supine", FOUR[n % 4]), 0) for n in range(10)],
+            "supine",
+            10,
+            10,
+            id="always-in-all-sets",
+        ),
+        pytest.param([item(0)], "edema", 1, 1, id="single-key-of-a-source"),
+    ],
+)
+def test_an_option_that_is_always_or_never_the_key_is_an_error(made, concept, key, shown):
+    rule = batch_rules(made, samples(100))["even-keys"]
+    assert (rule["level"], rule["holds"]) == ("error", False)
+    assert (concept, key, shown) in {(r["concept"], r["key"], r["shown"]) for r in rule["rows"]}
+
+
+def test_nine_items_are_too_few_to_learn_from():
+    made = [item(n, FOUR, n % 3) for n in range(9)]
+    assert batch_rules(made, samples(9))["even-keys"]["holds"] is True
+
+
+def test_a_modality_is_compared_over_all_sources_and_a_view_is_not():
+    def of(task):
+        return [
+            item(n, ("CT", "MRI"), n % 2, task=task, source=("a", "b")[n % 2]) for n in range(40)
+        ]
+
+    assert uneven(of("Modality Recognition")) == []
+    assert {it.place for it in uneven(of("View Recognition"))} == {"a", "b"}
+    assert {it.place for it in uneven(of("Modality Recognition")[::2])} == {"all sources"}
+
+
+def test_what_is_uneven_is_left_out_until_nothing_is():
+    made = even_batch(40)
+    made += [item(100 + n, (*FOUR[:2], "mass"), n % 2) for n in range(10)]
+    kept = even(made)
+    assert uneven(kept) == []
+    assert [it.id for it in kept] == [it.id for it in made[:40]]
 
 
 def test_boxes_have_no_label_and_no_prior():

@@ -5,16 +5,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.questions.compose import compose, place_keys
+from medrcube.build.questions.compose import (
+    NOT_DRAWN,
+    ONE_ANSWER,
+    ONE_ANSWER_IN_ALL,
+    compose,
+    place_keys,
+)
 from medrcube.build.questions.derive import Query
 from medrcube.build.questions.items import Item, items_from_frame, items_to_frame
+from medrcube.build.questions.ready import prepare
 from medrcube.build.questions.wording import own_words
 from medrcube.build.samples import Sample, samples_from_frame, samples_to_frame
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.distractors import SOURCES
 from medrcube.ontologies.knowledge import Name, Silent
 from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.safety import Ground, Mark
+from medrcube.ontologies.safety import Ground, Mark, Rules
 from medrcube.ontologies.terms import TermError, Terms, load_terms
 from medrcube.records import Grade, Scope, Visible
 from medrcube.sources.registry import find_sources, get_source
@@ -79,6 +87,36 @@ def run(queries, **changes):
     return compose(queries, load_terms(), load_relations(), **changes)
 
 
+def company(*asked, copies=6):
+    """Questions, and for each safe option of theirs some that have it as their key.
+
+    A question stands alone nowhere: its options are the keys of others.
+    """
+    rules = Rules(terms=load_terms(), relations=load_relations(), evidence=Grade.C)
+    made, number = [], 1000
+    for one in asked:
+        ready = prepare([one], rules, SOURCES, 0, least_visible=Visible.NO).ready
+        labels = [it for found in ready for it in found.against.labels.values()]
+        for label in (one.key, *labels):
+            mark = one.ground.present[one.key]
+            others = {it: mark for it in (one.key, *labels) if it != label}
+            ground = replace(one.ground, present={label: mark}, absent={**others})
+            for _ in range(copies):
+                number += 1
+                picture = replace(one.sample, id=f"s{number}", case=f"c{number}")
+                other = replace(one, key=label, ground=ground, sample=picture)
+                if label == one.key:
+                    other = replace(one, sample=picture)
+                made.append(other)
+    return [*asked, *made]
+
+
+def among(asked, **changes):
+    """The first item with the key of a question that is asked in company."""
+    items = run(company(asked), **changes).items
+    return next(item for item in items if item.concept == asked.key)
+
+
 def findings(count=60):
     return [
         query(FINDINGS[n % len(FINDINGS)], n, absent=FINDINGS, pool=FINDINGS) for n in range(count)
@@ -93,7 +131,7 @@ def views(count=90):
 
 
 def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
-    (item,) = run([query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)]).items
+    item = among(query("Pneumothorax", absent=FINDINGS, pool=FINDINGS))
     right = item.options[item.key]
     wrong = [option for option in item.options if option is not right]
     assert (right.text, right.concept, right.strategy) == ("Pneumothorax", "Pneumothorax", "key")
@@ -118,21 +156,21 @@ def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
 def test_what_a_reader_could_not_know_is_counted_and_not_asked(least, seen, asked, marked):
     plain = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS, visible=seen)
     one = boxes(visible=seen) if marked else plain
-    made = run([one], **least)
-    assert [item.visible for item in made.items] == [seen.name.lower()] * asked
-    assert made.dropped == ({} if asked else {f"{one.task.value}: not-visible": 1})
+    made = run([one] if marked else company(one), **least)
+    assert {item.visible for item in made.items} == ({seen.name.lower()} if asked else set())
+    assert (made.dropped[f"{one.task.value}: not-visible"] > 0) is not asked
 
 
 def test_the_grade_of_an_item_is_that_of_its_weakest_option():
-    facts = query("Pneumothorax", absent=["Hernia"], pool=("Hernia", "Fracture"))
+    pool = ("Pneumothorax", "Hernia", "Fracture")
+    facts = query("Pneumothorax", absent=["Hernia"], pool=pool)
     weak = Mark(field="f", scope=Scope.IMAGE, grade=Grade.B)
     facts.ground.absent["Fracture"] = weak
-    (item,) = run([facts]).items
-    assert item.grade == "B"
+    assert among(facts).grade == "B"
 
 
 def test_a_small_group_makes_an_item_of_two_options():
-    (item,) = run([query("CC", task=Task.VIEW_RECOGNITION, group="mammography view")]).items
+    item = among(query("CC", task=Task.VIEW_RECOGNITION, group="mammography view"))
     assert len(item.options) == 2
 
 
@@ -159,8 +197,8 @@ def test_every_query_without_an_item_is_counted_with_its_reason(asked, reason):
 
 def test_silence_becomes_a_wrong_option_only_by_the_switch():
     asked = query("Hernia", pool=FINDINGS, absent=FINDINGS, grade=Grade.C)
-    (item,) = run([asked], evidence="C").items
-    assert item.grade == "C"
+    assert among(asked, evidence="C").grade == "C"
+    assert run([asked]).items == ()
 
 
 def test_an_unknown_group_is_an_error():
@@ -215,7 +253,8 @@ def test_a_mammogram_is_not_called_one_where_the_organ_is_asked():
         "breast", task=Task.ORGAN_RECOGNITION, group="organ", sample=picture, anatomy=Anatomy.BREAST
     )
     view = query("CC", task=Task.VIEW_RECOGNITION, group="mammography view", sample=picture)
-    questions = {item.task: item.question for item in run([organ, view]).items}
+    items = run(company(organ, view)).items
+    questions = {item.task: item.question for item in items}
     assert "this radiograph" in questions["Organ Recognition"]
     assert "this mammogram" in questions["View Recognition"]
 
@@ -231,7 +270,7 @@ def test_pictures_side_by_side_are_said_to_be_so():
         anatomy=Anatomy.HEART,
         modality=Modality.MRI,
     )
-    (item,) = run([asked]).items
+    item = among(asked)
     assert "these cardiac MR images shown side by side" in item.question
 
 
@@ -239,19 +278,73 @@ def shown(item):
     return frozenset(option.concept for option in item.options)
 
 
-def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
-    keys = ["AP"] * 20 + ["PA"] * 50 + ["LATERAL"] * 8
-    asked = [
+def chest_views(**counts):
+    keys = [key for key, count in counts.items() for _ in range(count)]
+    return [
         query(key, n, task=Task.VIEW_RECOGNITION, group="chest view") for n, key in enumerate(keys)
     ]
+
+
+def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
     found = {}
-    for item in run(asked).items:
+    for item in run(chest_views(AP=20, PA=50, LATERAL=8)).items:
         found.setdefault(shown(item), Counter())[item.concept] += 1
-    # 30 of PA find no partner and get all that is safe.
-    assert found == {
-        frozenset({"AP", "PA", "LATERAL"}): {"AP": 8, "PA": 8 + 30, "LATERAL": 8},
-        frozenset({"AP", "PA"}): {"AP": 12, "PA": 12},
-    }
+    assert set(found) == {frozenset({"AP", "PA", "LATERAL"}), frozenset({"AP", "PA"})}
+    assert all(set(keys) == names for names, keys in found.items())
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["most", "least"])
+def test_who_knows_the_other_keys_of_a_set_knows_no_more_than_by_chance(sign):
+    """Naming the option that is most, or least, often the key of the others."""
+    hits, count = 0.0, 0
+    for seed in range(30):
+        items = run(chest_views(AP=60, PA=60, LATERAL=60), seed=seed, per_cell=30).items
+        keys = Counter(item.concept for item in items)
+        for item in items:
+            others = {it: sign * (keys[it] - (it == item.concept)) for it in shown(item)}
+            named = [it for it in others if others[it] == max(others.values())]
+            hits += (item.concept in named) / len(named)
+            count += 1
+    assert count == 30 * 30
+    assert hits / count == pytest.approx(1 / 3, abs=0.06)
+
+
+def test_a_label_that_is_no_key_of_the_source_is_no_option():
+    items = run(chest_views(AP=30, PA=30)).items
+    assert {shown(item) for item in items} == {frozenset({"AP", "PA"})}
+
+
+def test_a_source_with_one_answer_is_not_asked_and_counted():
+    made = run(chest_views(AP=30))
+    assert made.items == ()
+    assert made.dropped == {f"View Recognition: {ONE_ANSWER}": 30}
+
+
+def test_a_modality_is_compared_over_the_sources():
+    def scans(source, modality, start):
+        return [
+            replace(
+                query(modality, n, task=Task.MODALITY_RECOGNITION, group="modality"),
+                sample=sample(n, source=source, modality=modality),
+            )
+            for n in range(start, start + 20)
+        ]
+
+    made = run([*scans("one", "CT", 0), *scans("other", "MRI", 20)])
+    assert {item.source for item in made.items} == {"one", "other"}
+    assert {shown(item) for item in made.items} == {frozenset({"CT", "MRI"})}
+    alone = run(scans("one", "CT", 0))
+    assert alone.dropped == {f"Modality Recognition: {ONE_ANSWER_IN_ALL}": 20}
+
+
+def test_items_of_a_set_carry_one_block_and_boxes_none():
+    items = run([*findings(), *views(), boxes(999)]).items
+    blocks = {}
+    for item in items:
+        blocks.setdefault(item.block, set()).add(shown(item))
+    assert blocks.pop("") == {frozenset({""})}
+    assert all(len(sets) == 1 for sets in blocks.values())
+    assert len(blocks) >= 2
 
 
 def planes(key, count, *, start, **changes):
@@ -272,17 +365,15 @@ def test_questions_of_a_block_read_the_same():
     asked += planes("coronal", 20, start=60, modality="CT")
     keys = {}
     for item in run(asked).items:
-        keys.setdefault((item.question, shown(item)), Counter())[item.concept] += 1
-    assert len({question for question, _ in keys}) == 6  # two kinds of pictures, three wordings
-    assert all(found["axial"] == found["coronal"] for found in keys.values())
+        keys.setdefault(item.question, Counter())[item.concept] += 1
+    assert len(keys) == 6  # two kinds of pictures, three wordings
+    assert all(set(found) == {"axial", "coronal"} for found in keys.values())
 
 
 def test_pictures_that_the_words_tell_apart_share_no_block():
     asked = planes("axial", 20, start=0, modality="MRI")
     asked += planes("coronal", 20, start=20, modality="CT")
-    items = run(asked).items
-    assert {len(item.options) for item in items} == {3}  # and no pair of the two
-    assert len({item.question for item in items}) == 2  # alone they vary by nothing
+    assert run(asked).items == ()
 
 
 def test_labels_of_a_block_are_wrong_in_each_of_its_questions():
@@ -293,9 +384,8 @@ def test_labels_of_a_block_are_wrong_in_each_of_its_questions():
         query("osteopenia", 3, absent=("Pneumothorax",), pool=FINDINGS),
     ]
     items = {item.concept: shown(item) for item in run(asked).items}
-    assert "osteopenia" not in items["Pneumothorax"]
-    assert "Hernia" not in items["osteopenia"]
-    assert items["Pneumothorax"] in ({"Pneumothorax", "Hernia"}, {"Pneumothorax"})
+    assert set(items) == {"Hernia", "Pneumothorax"}
+    assert set(items.values()) == {frozenset(items)}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -317,51 +407,55 @@ def test_labels_that_look_alike_are_no_wrong_options_together():
         assert not {"Consolidation", "Infiltration"} <= shown(item) - {item.concept}
 
 
-def test_positions_on_a_scale_are_even_by_the_grades_that_are_shown():
-    keys = ["BI-RADS 2"] * 12 + ["BI-RADS 3"] * 9 + ["BI-RADS 4"] * 12 + ["BI-RADS 5"] * 12
+def test_positions_on_a_scale_are_those_of_the_drawn_keys():
+    keys = ["BI-RADS 2", "BI-RADS 3", "BI-RADS 4", "BI-RADS 5"] * 100
     asked = [
         query(key, n, task=Task.SEVERITY_GRADING, group="BI-RADS") for n, key in enumerate(keys)
     ]
-    items = [item for item in run(asked).items if len(item.options) == 4]
-    positions = Counter(item.key for item in items)
-    assert len(items) == 36
-    assert set(positions.values()) == {9}
+    positions = Counter(item.key for item in run(asked, per_cell=200).items)
+    assert sorted(positions) == [0, 1, 2, 3]
+    assert all(count == pytest.approx(50, abs=4 * 6.1) for count in positions.values())
 
 
 def test_the_longest_option_is_the_key_as_often_as_chance():
-    asked = findings(120)
-    hits, chance = 0, 0.0
+    asked = findings(600)
+    hits, chance, spread = 0, 0.0, 0.0
     for item in run(asked).items:
         sizes = [len(option.text) for option in item.options]
         if sizes.count(max(sizes)) == 1:
             hits += sizes.index(max(sizes)) == item.key
             chance += 1 / len(sizes)
-    assert hits == pytest.approx(chance, abs=1)
+            spread += (1 - 1 / len(sizes)) / len(sizes)
+    assert hits == pytest.approx(chance, abs=3 * spread**0.5)
 
 
 def test_each_label_is_a_distractor_as_often_as_its_share_of_keys_asks():
     keys, wrong = Counter(), Counter()
-    for item in run(findings(120)).items:
+    for item in run(findings(600)).items:
         assert len(item.options) == 4
         keys[item.concept] += 1
         wrong.update(shown(item) - {item.concept})
-    assert wrong == {label: 3 * count for label, count in keys.items()}
+    for label, count in keys.items():
+        assert wrong[label] / (wrong[label] + count) == pytest.approx(3 / 4, abs=0.07)
 
 
 def test_questions_beyond_the_quota_are_counted():
     made = run(findings(60), per_cell=12)
-    assert Counter(item.concept for item in made.items) == dict.fromkeys(FINDINGS, 2)
-    assert made.dropped == {"Abnormality Diagnosis: quota": 48}
+    assert len(made.items) == 12
+    assert set(made.dropped) == {
+        "Abnormality Diagnosis: quota",
+        f"Abnormality Diagnosis: {NOT_DRAWN}",
+    }
+    assert made.dropped.total() == 48
 
 
-def test_a_question_that_breaks_a_rule_leaves_the_others_of_its_block_in_balance():
+def test_a_question_that_breaks_a_rule_leaves_the_others_of_its_block():
     table = load_terms()
     named = {**table, "Hernia": replace(table["Hernia"], name="hernia of the chest")}
     terms = Terms(named.values())
     made = compose(findings(60), terms, load_relations())
-    assert made.dropped == {"Abnormality Diagnosis: lint word-repeats": 10}
-    keys = Counter(item.concept for item in made.items)
-    assert keys == dict.fromkeys(set(FINDINGS) - {"Hernia"}, 10)
+    assert made.dropped["Abnormality Diagnosis: lint word-repeats"] == 10
+    assert {item.concept for item in made.items} == set(FINDINGS) - {"Hernia"}
     wrong = Counter(label for item in made.items for label in shown(item) - {item.concept})
     assert "Hernia" not in wrong
 
@@ -384,21 +478,23 @@ def test_what_the_source_shows_beside_the_key_is_the_harder_option():
     """Pneumothorax comes with every second hernia; where it is read as absent it is preferred."""
     pool = ("Hernia", "Pneumothorax", "Fracture", "scoliosis", "osteopenia")
     alone = [query("Hernia", n, absent=pool, pool=pool) for n in range(30)]
+    others = [query(key, 100 + n, absent=pool, pool=pool) for n, key in enumerate(pool[1:] * 30)]
     both = []
     for n in range(30, 60):
         asked = query("Hernia", n, absent=[it for it in pool if it != "Pneumothorax"], pool=pool)
         there = {**asked.ground.present, "Pneumothorax": asked.ground.present["Hernia"]}
         both.append(replace(asked, ground=replace(asked.ground, present=there)))
-    items = run(alone + both, options=2, difficulty=Difficulty.HARD).items
+    items = run(alone + both + others, options=2, difficulty=Difficulty.HARD).items
     asked = [item for item in items if int(item.sample[1:]) < 30]
-    assert len(asked) == 30
-    assert {label for item in asked for label in shown(item)} == {"Hernia", "Pneumothorax"}
-    assert {item.difficulty for item in asked} == {"hard"}
+    assert len(asked) > 10
+    hard = [item for item in asked if shown(item) == {"Hernia", "Pneumothorax"}]
+    assert {item.difficulty for item in hard} == {"hard"}
+    assert len(hard) > 0.6 * len(asked)
 
 
 def test_an_option_records_how_alike_and_how_hard_it_is():
     asked = query("BI-RADS 3", task=Task.SEVERITY_GRADING, group="BI-RADS")
-    (item,) = run([asked]).items
+    item = among(asked)
     by = {option.concept: option for option in item.options}
     assert by["BI-RADS 3"].similarity is None
     for option in item.options:
@@ -410,7 +506,7 @@ def test_an_option_records_how_alike_and_how_hard_it_is():
 
 def test_the_word_of_the_data_set_is_kept():
     words = {"toy": {"Pneumothorax": "Finding Labels: PTX"}}
-    (item,) = run([query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)], words=words).items
+    item = among(query("Pneumothorax", absent=FINDINGS, pool=FINDINGS), words=words)
     kept = {option.concept: option.word for option in item.options}
     assert kept.pop("Pneumothorax") == "Finding Labels: PTX"
     assert set(kept.values()) == {""}
@@ -437,10 +533,8 @@ class Names(Silent):
 
 
 def texts(names, **changes):
-    (item,) = run(
-        [query("Pneumothorax", absent=FINDINGS[:3], pool=FINDINGS, **changes)],
-        knowledge=Names(names),
-    ).items
+    asked = query("Pneumothorax", absent=FINDINGS[:3], pool=FINDINGS, **changes)
+    item = among(asked, knowledge=Names(names))
     return {option.concept: option for option in item.options}
 
 
@@ -497,8 +591,7 @@ class Depths(Silent):
 
 def test_options_that_are_much_wider_than_the_key_are_told_to_the_reviewer():
     asked = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)
-    (deep,) = run([asked], knowledge=Depths()).items
-    (level,) = run([asked]).items
+    deep, level = among(asked, knowledge=Depths()), among(asked)
     assert set(deep.warnings) - set(level.warnings) == {"content-depth"}
 
 
@@ -511,7 +604,7 @@ def test_capitals_of_abbreviations_stay():
         modality=Modality.MRI,
         anatomy=Anatomy.BRAIN,
     )
-    (item,) = run([asked], options=12).items
+    item = among(asked, options=12)
     texts = {option.concept: option.text for option in item.options}
     assert {text[0].isupper() for text in texts.values()} == {True}
     assert texts["T1"] == "T1-weighted imaging"
@@ -519,9 +612,11 @@ def test_capitals_of_abbreviations_stay():
 
 def test_key_positions_are_even():
     found = Counter(item.key for item in run(findings(), seed=3).items)
-    assert sorted(found.values()) == [15, 15, 15, 15]
+    assert len(found) == 4
+    assert max(found.values()) - min(found.values()) <= 1
     found = Counter(item.key for item in run(views(), seed=3).items)
-    assert sorted(found.values()) == [30, 30, 30]
+    assert len(found) == 3
+    assert max(found.values()) - min(found.values()) <= 1
 
 
 def test_the_order_and_number_of_queries_of_one_kind_do_not_matter():
@@ -533,15 +628,14 @@ def test_the_order_and_number_of_queries_of_one_kind_do_not_matter():
 
 def test_another_seed_makes_other_items_of_the_same_facts():
     one, other = run(findings(), seed=1).items, run(findings(), seed=2).items
-    assert {item.sample for item in one} == {item.sample for item in other}
     assert {item.id for item in one} != {item.id for item in other}
 
 
 def test_the_id_says_what_is_asked_and_not_where_the_key_stands():
-    items = run(findings(8)).items
+    items = run(findings()).items
     moved = place_keys(items[:5], seed=9)
     assert {item.id for item in moved} == {item.id for item in items[:5]}
-    assert len({item.id for item in items}) == 8
+    assert len({item.id for item in items}) == len(items) > 30
 
 
 @settings(deadline=None, max_examples=40)
@@ -553,7 +647,7 @@ def test_the_id_says_what_is_asked_and_not_where_the_key_stands():
 def test_the_key_is_exactly_one_of_distinct_options(keys, seed, options):
     asked = [query(key, n, absent=FINDINGS, pool=FINDINGS) for n, key in enumerate(keys)]
     made = run(asked, seed=seed, options=options)
-    assert len(made.items) == len(keys)
+    assert len(made.items) + made.dropped.total() == len(keys)
     for item in made.items:
         texts = [option.text for option in item.options]
         assert 2 <= len(texts) == len(set(texts)) <= options

@@ -39,7 +39,8 @@ def bench(tmp_path, run, endpoint, compiled, concept, monkeypatch):
     )
 
     def write(*, evidence="C", llm=True, index=index.path):
-        text = f'[build]\nevidence = "{evidence}"\n[sources]\nmontgomery-tb = "{raw}"\n'
+        text = f'[build]\neven_keys = false\nevidence = "{evidence}"\n'
+        text += f'[sources]\nmontgomery-tb = "{raw}"\n'
         text += f'[ontologies]\nindex = "{index}"\n' if index else ""
         text += (
             f'[llm]\nmodel = "m"\nbase_url = "{endpoint.url}"\napi_key_env = "TEST_KEY"\n'

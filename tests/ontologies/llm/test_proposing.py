@@ -93,6 +93,7 @@ def run(rules, endpoint, tmp_path):
             evidence=evidence,
             sources=proposed.sources,
             knowledge=used.knowledge,
+            even_keys=False,
         )
         return proposed, composed
 

@@ -2,7 +2,6 @@
 
 import functools
 import shutil
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +10,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build import pipeline
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.questions.balance import Balanced
 from medrcube.build.questions.ground import ground_of
 from medrcube.build.questions.items import items_from_frame
 from medrcube.build.samples import samples_from_frame
@@ -227,16 +224,12 @@ def _scan_tree(source_id, layout, root):
 
 
 def _build_tree(source_id, raw, folder):
-    settings = BuildSettings(evidence=Grade.C, items_per_cell=0)
+    # A trap is about what one case may be asked; which questions a batch keeps is no fact of it.
+    settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
     workspace = Workspace(root=folder, settings=settings, sources={source_id: raw})
     workspace.cache.parent.mkdir()
     (workspace.cache.parent / "patient.key").write_bytes(KEY)
-    # A trap is about what one case may be asked; which questions a batch keeps is no fact of it.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            pipeline, "balance", lambda items, _: Balanced(items=items, dropped=Counter())
-        )
-        build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
+    build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
     return Built(
         root=folder,
         samples=samples_from_frame(pd.read_parquet(workspace.samples)),

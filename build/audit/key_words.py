@@ -1,0 +1,87 @@
+"""Words that mark the key, and the smallest such mark that would have been seen.
+
+A word is counted in the items that show it in some options and not in all. Drawn fairly, the key
+has it as often as the options do. How unlikely a count is is bounded by Hoeffding (1963,
+doi:10.1080/01621459.1963.10500830, theorem 1), which holds for items of unlike chances and for any
+number of them; it is shared out over the words of a task (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from medrcube.build.questions.items import Item
+from medrcube.ontologies.words import tokens
+
+WORD_P = 0.01
+"""Chance that any word of a task lies out by luck."""
+
+Row = dict[str, Any]
+
+
+def key_words(items: Iterable[Item]) -> list[Row]:
+    """For each task the word that keys have most out of proportion; numbered boxes have none.
+
+    Returns:
+        Rows with ``task``, ``n`` items, ``words`` that were counted, the farthest ``word``, how
+        often it is in the ``key`` and in the key was ``due``, ``p``, ``threshold``, ``within``; and
+        ``smallest_cue``, the number of keys in which a word that is in no other option would have
+        been seen, with ``smallest_share``, that number by ``n``.
+    """
+    tasks: dict[str, list[Item]] = {}
+    for item in items:
+        if item.options[item.key].concept:
+            tasks.setdefault(item.task, []).append(item)
+    return [_row(task, members) for task, members in sorted(tasks.items())]
+
+
+def far_out(keyed: int, due: float, items: int) -> float:
+    """A bound on the chance that so many keys, or so few, have a word.
+
+    Args:
+        keyed: items whose key has it.
+        due: number that would have it in a fair draw, on average.
+        items: items that show it.
+    """
+    share, chance = keyed / items, due / items
+    entropy = 0.0
+    if share:
+        entropy += share * math.log(share / chance)
+    if share < 1:
+        entropy += (1 - share) * math.log((1 - share) / (1 - chance))
+    return min(1.0, 2 * math.exp(-items * entropy))
+
+
+def _row(task: str, items: list[Item]) -> Row:
+    counts: dict[str, tuple[int, float, int]] = {}
+    for item in items:
+        own = [set(tokens(option.text)) for option in item.options]
+        for word in set().union(*own):
+            share = sum(word in words for words in own) / len(own)
+            if share < 1:
+                keyed, due, shown = counts.get(word, (0, 0.0, 0))
+                counts[word] = (keyed + (word in own[item.key]), due + share, shown + 1)
+    chance = sum(1 / len(item.options) for item in items) / len(items)
+    smallest = math.ceil(math.log(WORD_P / (2 * (len(counts) + 1))) / math.log(chance))
+    power = {"smallest_cue": smallest, "smallest_share": smallest / len(items)}
+    found = [(far_out(*count), word) for word, count in counts.items()]
+    if not found:
+        empty = dict.fromkeys(("word", "key", "due", "p", "within"))
+        return {"task": task, "n": len(items), "words": 0, **empty, "threshold": WORD_P, **power}
+    p, word = min(found)
+    keyed, due, _ = counts[word]
+    p = min(1.0, p * len(counts))
+    return {
+        "task": task,
+        "n": len(items),
+        "words": len(counts),
+        "word": word,
+        "key": keyed,
+        "due": due,
+        "p": p,
+        "threshold": WORD_P,
+        "within": p > WORD_P,
+        **power,
+    }
