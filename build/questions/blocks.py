@@ -1,10 +1,10 @@
 """Blocks: sets of options that are shown once with each of their members as the key.
 
-A block of n questions shows the same n options, each of them right in one question. Within a
-block nothing that is a function of the options tells the key: no label prior, no longest option,
-no place on a scale, no rule that a reader might learn. That is what no balance of single labels
-can promise (models answer from options alone, arXiv 2402.12483), so as many questions of a batch
-as possible are asked in blocks; smaller blocks follow where no larger one can be made.
+A block of n questions shows the same n options, each of them right in one question: none of them is
+an option that is never the key, and each is safe in every question of the set. Which of them is
+right where is then drawn by lot (``draws``), since of a block the last key is known by the others.
+As many questions as possible are planned in large blocks; smaller ones follow where no larger one
+can be made.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Shelf:
         rules: tables, for what may stand beside what.
         options: most options of a block.
         seed: breaks ties.
-        wanted: difficulty that is preferred; none takes labels as balance asks.
+        wanted: difficulty that is preferred; none takes the labels that wait most.
     """
 
     def __init__(

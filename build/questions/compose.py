@@ -96,7 +96,7 @@ def compose(
         knowledge: what the user's ontologies say; nothing without an index.
         per_cell: most items of each source and task; ``None`` for all.
         profile: what to aim at in place of ``per_cell``; its plan is even over the keys.
-        difficulty: of the wrong options to prefer; ``None`` takes them as balance asks.
+        difficulty: of the wrong options to prefer; ``None`` takes what waits most.
         words: source -> concept -> the data set's own word, kept with every option.
         wordings: question templates; the package's own by default.
         two_option_share: largest share of a task that may be items of two options.
