@@ -35,10 +35,11 @@ def by_task(items):
 
 
 def frequent(members):
-    """The option that is most often right in this task, where it is offered."""
+    """The option that is most often right in the other items of this task."""
     right = Counter(item.options[item.key].text for item in members)
     return lambda item: max(
-        range(len(item.options)), key=lambda place: right[item.options[place].text]
+        range(len(item.options)),
+        key=lambda place: right[item.options[place].text] - (place == item.key),
     )
 
 

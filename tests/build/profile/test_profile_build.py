@@ -133,7 +133,6 @@ def test_the_profile_decides_over_the_number_of_options(run, profile):
     _, audit = run(two_option_share=1.0)
     # Boxes are as many as were drawn; what is chosen from concepts has two.
     assert audit["by_options"]["2"] >= 3
-    assert "3" not in {k for k in audit["by_options"] if k not in ("2", "4")}
 
 
 def test_switching_on_needs_a_profile(toy, quiet, workspace):
