@@ -7,7 +7,7 @@ from medrcube.demo import BASELINES, run_demo
 from medrcube.errors import MedrcubeError
 
 QUIET = Reporter(quiet=True)
-ONLY = ("busi", "vindr-cxr")
+ONLY = ("camus", "mmwhs", "vindr-mammo")
 
 
 def test_the_demo_builds_evaluates_and_reports_and_can_be_repeated(tmp_path):

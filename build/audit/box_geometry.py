@@ -25,6 +25,8 @@ _BORDER = 1 / 16
 """Share of a side of the picture within which a box counts as at the border."""
 _LATTICES = (8, 10, 12, 16)
 """Steps of lattices to which boxes may be bound."""
+FEWEST = 20
+"""Items from which a score is judged: a rule of the level error must not fail by bad luck."""
 
 Row = dict[str, Any]
 
@@ -93,7 +95,8 @@ def _row(
         return known | dict.fromkeys(("accuracy", "se", "threshold", "within"))
     row = score(list(zip(hits, chances, own, strict=True)))
     most = row["chance"] + se * row["se"]
-    return {"task": name, **row, "threshold": most, "within": row["accuracy"] <= most}
+    within = row["accuracy"] <= most if row["n"] >= FEWEST else None
+    return {"task": name, **row, "threshold": most, "within": within}
 
 
 def _hit(values: Sequence[float], key: int, *, most: bool) -> float:

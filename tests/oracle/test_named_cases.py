@@ -250,7 +250,7 @@ def test_a_blank_of_chexpert_is_no_zero(chexpert, rebuild):
 
 def test_a_blank_of_chexpert_counts_as_silence_when_silence_is_asked_for(chexpert, rebuild):
     root, cases = chexpert
-    settings = BuildSettings(evidence=Grade.C, even_keys=False)
+    settings = BuildSettings(evidence=Grade.C, two_option_share=1.0)
     built = rebuild("chexpert", root, "small", settings)
     assert "blank" in _asked(built, cases)
     grades = {
@@ -263,7 +263,9 @@ def test_a_blank_of_chexpert_counts_as_silence_when_silence_is_asked_for(chexper
 
 def test_minus_one_of_chexpert_is_never_a_wrong_option(chexpert, rebuild):
     root, cases = chexpert
-    built = rebuild("chexpert", root, "small", BuildSettings(evidence=Grade.C, even_keys=False))
+    built = rebuild(
+        "chexpert", root, "small", BuildSettings(evidence=Grade.C, two_option_share=1.0)
+    )
     for item in built.items:
         if cases[built.oracle.samples[item.sample].case] == "open":
             assert not set(PAIR) <= {option.concept for option in item.options}
