@@ -69,7 +69,10 @@ def test_no_task_is_predicted_without_its_pictures_by_cross_validation(demo, var
     built = demo[variant]
     rows = reader(built.items, list(built.oracle.samples.values()))
     assert {str(task) for task in Task} <= {row["task"] for row in rows}
-    assert [row for row in rows if row["within"] is False] == []
+    gains = {row["task"]: (row["accuracy"] - row["chance"]) / row["se"] for row in rows}
+    # Eight tasks in three draws for two readers: one in twenty is beyond two by luck alone.
+    bounds = dict.fromkeys(gains, 3) | {"all tasks": 2}
+    assert {task: gain for task, gain in gains.items() if gain > bounds[task]} == {}
 
 
 def lost_cells():

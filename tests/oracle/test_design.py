@@ -1,5 +1,6 @@
 """Keys that tell nothing, silence that proves nothing, and facts that a picture can show."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from truth.silence import (
     silence_faults,
 )
 
-from medrcube.records import Grade, Scope, State
+from medrcube.records import FactKind, Grade, Scope, State
 from medrcube.sources.registry import find_sources
 
 pytestmark = [pytest.mark.slow, pytest.mark.untraced]
@@ -25,6 +26,29 @@ VARIANTS = ("demo", "hard", "easy")
 def cards():
     """The text of every card, by the id of its source."""
     return {name: read_card(source.folder) for name, source in find_sources().items()}
+
+
+@pytest.fixture(scope="module")
+def lone():
+    """Source and field of each organ or structure that is the only one of its source."""
+    parts = Counter()
+    for name, source in find_sources().items():
+        for field in source.card.fields.values():
+            if field.kind is FactKind.STRUCTURE:
+                parts[name, field.name] = len(set(field.concepts()))
+    return {place for place, count in parts.items() if count == 1}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_option_is_always_or_never_the_key(demo, lone, variant):
+    found = list(never_and_always(demo[variant].items, lone))
+    assert not found, f"{len(found)}:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_task_of_a_source_has_a_single_key(demo, lone, variant):
+    found = list(single_keys(demo[variant].items, lone))
+    assert not found, f"{len(found)}:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -41,7 +65,7 @@ def test_a_question_that_the_picture_cannot_answer_is_found(demo, cards):
         for field in card["field"]
         if field["visible"] == "no"
     }
-    items = [item for item in demo["demo"].items if item.source in hidden]
+    items = [item for item in demo["whole"].items if item.source in hidden]
     assert len({item.source for item in items}) > 5
     for item in items:
         asked = replace(item, field=hidden[item.source])
@@ -50,7 +74,7 @@ def test_a_question_that_the_picture_cannot_answer_is_found(demo, cards):
 
 def test_an_item_that_hides_how_much_is_visible_is_found(demo, cards):
     other = {"yes": "partly", "partly": "yes"}
-    for item in demo["demo"].items:
+    for item in demo["whole"].items:
         changed = replace(item, visible=other[item.visible])
         assert len(list(sight_faults(changed, cards[item.source]))) == 1
 
@@ -59,7 +83,7 @@ def test_whoever_trusts_silence_or_a_zero_says_why(cards):
     assert [fault for card in cards.values() for fault in card_faults(card)] == []
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, "whole"])
 def test_no_option_rests_on_silence_or_on_a_mined_normal(demo, cards, variant):
     found = [fault for item in demo[variant].items for fault in silence(demo, variant, item, cards)]
     assert not found, f"{len(found)}:\n" + "\n".join(found[:20])
@@ -90,17 +114,17 @@ def test_a_reason_that_is_taken_away_is_missed(cards):
 def test_an_option_whose_proof_loses_its_reason_is_found(demo, cards):
     """Of the findings of sources that deny by a list or a zero, without the reasons of the card."""
     found = 0
-    for item in demo["demo"].items:
+    for item in demo["whole"].items:
         bare = [{**field, "reasons": {}} for field in cards[item.source]["field"]]
-        faults = silence(demo, "demo", item, cards, {**cards[item.source], "field": bare})
+        faults = silence(demo, "whole", item, cards, {**cards[item.source], "field": bare})
         found += any("rests on silence" in fault for fault in faults)
     assert found > 10
 
 
 def test_an_option_that_rests_on_a_mined_normal_is_found(demo, cards):
-    built = demo["demo"]
+    built = demo["whole"]
     item = next(it for it in built.items if (it.source, it.field) == ("mimic-cxr-jpg", "finding"))
-    assert not silence(demo, "demo", item, cards)
+    assert not silence(demo, "whole", item, cards)
     tables, card = built.oracle.tables, cards["mimic-cxr-jpg"]
     picture = built.oracle.picture(built.oracle.samples[item.sample])
     mined = Said(NORMAL, State.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
@@ -118,7 +142,7 @@ def test_mined_sources_are_sources():
 def many(demo, task):
     """The largest lot of items of one source and task, on one set of options."""
     lots = {}
-    for item in demo["demo"].items:
+    for item in demo["whole"].items:
         if item.task == task:
             texts = frozenset(option.text for option in item.options)
             lots.setdefault((item.source, texts), []).append(item)
