@@ -39,7 +39,8 @@ def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[
         of independent items and that of whole groups, since
         items of a patient stand and fall together. All but the counts and chance are ``None``
         where all items are of one group.
-        Who draws a batch aims at chance; the bounds only say what luck may do.
+        Who draws a batch aims at chance; the bounds only say what luck may do. Numbered boxes
+        have no names to read; ``box_geometry`` plays a reader of their numbers and places.
     """
     return _scores(items, samples, option_features)
 
@@ -105,7 +106,11 @@ def _scores(
     samples: Iterable[Sample],
     features: Callable[[Sequence[Item]], list[list[Features]]],
 ) -> list[dict[str, Any]]:
-    askable = [it for it in items if len(it.options) > 1 and 0 <= it.key < len(it.options)]
+    askable = [
+        it
+        for it in items
+        if len(it.options) > 1 and 0 <= it.key < len(it.options) and it.options[it.key].concept
+    ]
     groups = groups_of(askable, samples)
     tasks: dict[str, list[Item]] = {}
     for item in sorted(askable, key=lambda item: item.id):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.overlay import Box
 from medrcube.build.pixels.shapes import coloured, pointers
 from medrcube.build.pixels.strokes import Extent, crosses, rows_of_glyphs, strokes_of
+from medrcube.build.pixels.tags import Box
 from medrcube.taxonomy import Modality
 
 MADE_FOR = {"ultrasound": Modality.ULTRASOUND, "film": Modality.XRAY}

@@ -41,7 +41,7 @@ __all__ = ["Composed", "compose", "place_keys", "request_of"]
 SPARE = 3.0
 """Questions for each that a quota asks for: the more of them are left over, the less the drawn
 keys say about each other. With 1.5, naming the least used of three options is right in 0.40 of 30
-items that share a set, with 3 in 0.35."""
+items that share a set."""
 
 ONE_ANSWER = "its source has one answer; more cases, or none"
 NO_SET = "no set of options in which each is the key of some question"
