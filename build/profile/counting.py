@@ -34,13 +34,8 @@ def count_answers(source: Source, root: Path) -> Counted:
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    root = root.resolve()
-    check_root(source.card, root)
-    report = verify(source.card, root)
-    if not report.fits:
-        raise SourceError(report.describe())
     found: dict[tuple[str, str], Counter[str]] = {}
-    cases = _cases(source, root, report.layout)
+    cases = cases_of(source, root)
     while some := list(islice(cases, _AT_ONCE)):
         for one in prepared_of(source.card, some).ready:
             query = one.query
@@ -63,8 +58,18 @@ def as_toml(found: Counted, evidence: str) -> str:
     return "\n".join(lines)
 
 
-def _cases(source: Source, root: Path, layout: str) -> Iterator[Case]:
+def cases_of(source: Source, root: Path) -> Iterator[Case]:
+    """Cases of a raw tree whose labels have been held against the source's own words.
+
+    Raises:
+        SourceError: the tree fits no layout, or the adapter breaks its contract.
+    """
+    root = root.resolve()
+    check_root(source.card, root)
+    report = verify(source.card, root)
+    if not report.fits:
+        raise SourceError(report.describe())
     terms = load_terms()
-    for found in source.scan(root, layout):
+    for found in source.scan(root, report.layout):
         if isinstance(found, Case) and quirk_of(source.card, found.key, "drop") is None:
             yield hear(source.card, found, terms).case

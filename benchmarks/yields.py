@@ -1,0 +1,88 @@
+"""Expected items against items made: ``python yields.py [ID=RAW_TREE ...] [--build ID ...]``.
+
+A raw tree may hold label tables alone: queries of its pictures are composed without rendering one,
+so the figures show what sets of options cost and not what pixels take away. With ``--build`` the
+fixture of a source is built, pictures and all, without a quota. Both are counted by the adapter
+first, and what ``build.profile.yields`` expects of these counts stands beside what came out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.profile.answers import samples_of
+from medrcube.build.profile.counting import cases_of, count_answers
+from medrcube.build.profile.yields import expected, within_share
+from medrcube.build.questions.compose import compose
+from medrcube.build.questions.derive import Grounds, derive
+from medrcube.console import Reporter
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources.contract import Source
+from medrcube.sources.counts import Count
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import init_workspace, open_workspace
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    at = words.index("--build") if "--build" in words else len(words)
+    found = find_sources()
+    print("| Source | Task | Expected | Made | Ratio |\n|---|---|---:|---:|---:|")
+    for word in words[:at]:
+        name, _, root = word.partition("=")
+        _show(found[name], Path(root), _composed(found[name], Path(root)))
+    for name in words[at + 1 :]:
+        with TemporaryDirectory() as folder:
+            root = Path(folder) / "raw"
+            found[name].build_fixture(root, found[name].card.layouts[0].name)
+            _show(found[name], root, _built(found[name], root, Path(folder) / "workspace"))
+
+
+def _composed(source: Source, root: Path) -> Counter[str]:
+    """Items by task, of pictures that nobody rendered."""
+    terms, relations = load_terms(), load_relations()
+    grounds = Grounds(card=source.card, terms=terms)
+    queries = [
+        query
+        for case in cases_of(source, root)
+        for query in derive(
+            source.card, case, samples_of(source.card, case), terms, relations, grounds=grounds
+        )
+    ]
+    return Counter(item.task for item in compose(queries, terms, relations).items)
+
+
+def _built(source: Source, root: Path, folder: Path) -> Counter[str]:
+    """Items by task, of a build without a quota."""
+    init_workspace(folder)
+    workspace = replace(open_workspace(folder).with_sources({source.id: root}))
+    workspace = replace(workspace, build=replace(workspace.build, items_per_cell=0))
+    build(workspace, {source.id: source}, LocalEngine(2), Reporter())
+    from medrcube.build.questions.items import read_items  # noqa: PLC0415
+
+    return Counter(item.task for item in read_items(folder))
+
+
+def _show(source: Source, root: Path, made: Mapping[str, int]) -> None:
+    counts = tuple(
+        Count(field=field, shown=shown, pictures=pictures, reason="tree", evidence="tree")
+        for (field, shown), pictures in count_answers(source, root).items()
+    )
+    card = replace(source.card, counts=counts, images=sum(1 for _ in cases_of(source, root)))
+    for task, it in expected(card).items():
+        items = it.items + within_share(it.items, it.two)
+        if items or made.get(task.value, 0):
+            ratio = f"{made.get(task.value, 0) / items:.2f}" if items else ""
+            print(f"| {source.id} | {task} | {items} | {made.get(task.value, 0)} | {ratio} |")
+
+
+if __name__ == "__main__":
+    main()
