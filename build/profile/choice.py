@@ -14,11 +14,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from medrcube.build.profile.fit import Key, Stock, fit
+from medrcube.build.profile.fit import Key as ShelfKey
+from medrcube.build.profile.fit import Stock, fit
 from medrcube.build.profile.targets import Profile
 from medrcube.build.questions.items import Item
 from medrcube.build.questions.ready import Ready
-from medrcube.build.questions.sampling import QUOTA, Lot, lot_of, patient_of, select_cells
+from medrcube.build.questions.sampling import (
+    QUOTA,
+    Key,
+    Lot,
+    key_of,
+    lot_of,
+    patient_of,
+    select_cells,
+)
 from medrcube.ontologies.distractors import tie
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
@@ -68,6 +77,7 @@ class Plan:
         held: the same without what was found not to hold.
         planned: items that the first plan has of each cell.
         answered: the questions of the items.
+        holders: what can be asked for -> sources that hold it.
     """
 
     items: tuple[Item, ...]
@@ -76,6 +86,7 @@ class Plan:
     held: Stock
     planned: Mapping[Voxel, int]
     answered: tuple[Ready, ...]
+    holders: Mapping[Key, frozenset[str]]
 
 
 def build_toward(profile: Profile, ready: Sequence[Ready], make: Make) -> Plan:
@@ -102,15 +113,23 @@ def build_toward(profile: Profile, ready: Sequence[Ready], make: Make) -> Plan:
         held=stock_of(rounds[-1].left, profile.per_patient),
         planned=rounds[0].planned,
         answered=tuple(best.answered),
+        holders=_holders(ready),
     )
+
+
+def _holders(ready: Iterable[Ready]) -> dict[Key, frozenset[str]]:
+    holders: dict[Key, set[str]] = {}
+    for one in ready:
+        holders.setdefault(key_of(one), set()).add(one.query.sample.source)
+    return {key: frozenset(sources) for key, sources in holders.items()}
 
 
 def stock_of(ready: Iterable[Ready], per_patient: int) -> Stock:
     """What there is to ask, counting no patient more often than allowed in a cell."""
     cells: Counter[tuple[Voxel, str]] = Counter()
     lots: Counter[tuple[Lot, str]] = Counter()
-    names: dict[Key, set[str]] = {}
-    seen: set[tuple[Key, int]] = set()
+    names: dict[ShelfKey, set[str]] = {}
+    seen: set[tuple[ShelfKey, int]] = set()
     for one in ready:
         patient, lot = patient_of(one), lot_of(one)
         cells[lot.cell, patient] += 1
@@ -154,7 +173,13 @@ def _rounds(profile: Profile, ready: Sequence[Ready], make: Make) -> Iterator[_R
         stock = stock_of(ready, profile.per_patient)
         table = fit(profile, stock)
         more = fit(wide, stock)
-        asked = select_cells(ready, more.cells, more.lots, per_patient=profile.per_patient)
+        asked = select_cells(
+            ready,
+            more.cells,
+            more.lots,
+            per_patient=profile.per_patient,
+            sources_per_key=profile.sources_per_key,
+        )
         made = make(asked, partial(_trim, profile))
         failed = failed + made.lost
         kept = set(map(_asks, made.kept))
@@ -179,11 +204,28 @@ def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
     stock = Stock(cells=cells, lots={Lot(cell): count for cell, count in cells.items()})
     room = dict(fit(profile, stock).cells)
     kept = []
-    for item in sorted(items, key=lambda item: tie("trim", *_asks(item))):
+    for item in _in_turn(items, profile.sources_per_key):
         if room.get(_cell(item), 0) > 0:
             room[_cell(item)] -= 1
             kept.append(item)
     return kept
+
+
+def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
+    """By lot, but first those that bring a key a source which it still needs."""
+    by_lot = sorted(items, key=lambda item: tie("trim", *_asks(item)))
+    if sources_per_key == 1:
+        return by_lot
+    known: dict[tuple[str, str, str], set[str]] = {}
+    first: list[Item] = []
+    rest: list[Item] = []
+    for item in by_lot:
+        sources = known.setdefault((item.task, item.group, item.concept), set())
+        needed = len(sources) < sources_per_key and item.source not in sources
+        (first if needed else rest).append(item)
+        if needed:
+            sources.add(item.source)
+    return [*first, *rest]
 
 
 def _cell(item: Item) -> Voxel:

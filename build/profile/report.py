@@ -17,7 +17,7 @@ from medrcube.build.profile.choice import Plan
 from medrcube.build.profile.sources import Closer, adding, closers_of, way_to
 from medrcube.build.profile.targets import Profile
 from medrcube.build.questions.items import Item
-from medrcube.build.questions.sampling import patient_of, picture_of
+from medrcube.build.questions.sampling import Key, key_of, patient_of, picture_of
 from medrcube.sources.card import Card
 from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 
@@ -48,6 +48,25 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FewSources:
+    """A key whose items are of fewer sources than the profile asks for.
+
+    Attributes:
+        task: task.
+        group: exclusive group of its options, or empty.
+        answer: the key.
+        sources: sources of its items.
+        others: sources of the workspace that hold questions with it, and have no item.
+    """
+
+    task: str
+    group: str
+    answer: str
+    sources: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileReport:
     """What a build says of its profile, ready for JSON by ``asdict``.
 
@@ -66,6 +85,9 @@ class ProfileReport:
         closers: sources that would help, in order of how much they add, each by itself.
         way: sources that would help one after the other, each with what it then adds.
         off: sources that the profile switches off, though the workspace names them.
+        sources_per_key: sources that each key is asked from where the workspace has so many.
+        keys: keys that have items.
+        few_sources: those of fewer sources; empty where one source is enough.
         per_patient: most items of one patient in one cell.
         most_of_one_patient: items of the patient who has most.
         patients: patients, or cases where a source names no patient.
@@ -87,6 +109,9 @@ class ProfileReport:
     closers: tuple[Closer, ...]
     way: tuple[tuple[str, int], ...]
     off: tuple[str, ...]
+    sources_per_key: int
+    keys: int
+    few_sources: tuple[FewSources, ...]
     per_patient: int
     most_of_one_patient: int
     patients: int
@@ -117,6 +142,8 @@ class ProfileReport:
             patients = f"{self.patients:,} patients, none with more than {self.most_of_one_patient}"
             chains = f"{self.chains:,} of {self.pictures:,} pictures carry several task levels"
             lines.append(f"{patients}; {chains}")
+        if self.sources_per_key > 1:
+            lines.append(self._spread())
         if self.way:
             steps = ", ".join(f"{name} +{adds:,}" for name, adds in self.way)
             lines.append(f"sources that would bring it nearer, if they held all they can: {steps}")
@@ -125,6 +152,13 @@ class ProfileReport:
         if self.off:
             lines.append(f"switched off by the profile: {', '.join(self.off)} (--switch-on ID)")
         return lines
+
+    def _spread(self) -> str:
+        others = sum(bool(it.others) for it in self.few_sources)
+        return (
+            f"{len(self.few_sources):,} of {self.keys:,} keys have items of fewer than "
+            f"{self.sources_per_key} sources; of these {others:,} are held by another source too"
+        )
 
     def _distance(self) -> str:
         mix = ", ".join(f"{axis} {value:.0%}" for axis, value in self.mix.items())
@@ -159,6 +193,7 @@ def report_on(
     left = profile.total - len(items)
     patients = Counter(patient_of(one) for one in plan.answered)
     levels = _levels(plan)
+    spread = _spread(plan)
     others = [card for card in cards if card.id not in there | profile.off]
     closers = closers_of(profile, plan.held, missing, others) if left else ()
     known = {card.id: card for card in others}
@@ -197,11 +232,36 @@ def report_on(
         closers=closers,
         way=way_to(profile, plan.held, closers, known),
         off=tuple(sorted(there & profile.off)),
+        sources_per_key=profile.sources_per_key,
+        keys=len(spread),
+        few_sources=_few_sources(spread, plan, profile.sources_per_key),
         per_patient=profile.per_patient,
         most_of_one_patient=max(patients.values(), default=0),
         patients=len(patients),
         pictures=len(levels),
         chains=sum(len(found) > 1 for found in levels.values()),
+    )
+
+
+def _spread(plan: Plan) -> dict[Key, set[str]]:
+    """Key -> sources of its items."""
+    spread: dict[Key, set[str]] = {}
+    for one in plan.answered:
+        spread.setdefault(key_of(one), set()).add(one.query.sample.source)
+    return spread
+
+
+def _few_sources(spread: Mapping[Key, set[str]], plan: Plan, wanted: int) -> tuple[FewSources, ...]:
+    return tuple(
+        FewSources(
+            task=key[0].value,
+            group=key[1],
+            answer=key[2],
+            sources=tuple(sorted(sources)),
+            others=tuple(sorted(plan.holders[key] - sources)),
+        )
+        for key, sources in sorted(spread.items())
+        if len(sources) < wanted
     )
 
 

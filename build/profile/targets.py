@@ -54,6 +54,7 @@ class Profile:
             file leaves out is free, and a value that a given axis leaves out gets nothing.
         outside: tasks that count in no margin but that of tasks.
         per_patient: most items of one patient in one cell (task, modality, region).
+        sources_per_key: sources that each key is asked from, where the workspace has so many.
         off: sources that it leaves out.
         options: most options of an item, or ``None`` for what the workspace says.
         file: where it stands.
@@ -66,6 +67,7 @@ class Profile:
     margins: Mapping[str, Mapping[str, int]]
     outside: frozenset[Task]
     per_patient: int
+    sources_per_key: int
     off: frozenset[str]
     options: int | None
     file: str
@@ -174,6 +176,7 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
         margins=read,
         outside=outside,
         per_patient=items.integer("per_patient", default=PER_PATIENT),
+        sources_per_key=items.integer("sources_per_key", default=1),
         off=frozenset(sources.texts("off", default=())),
         options=items.integer("options") if "options" in data.get("items", {}) else None,
         file=str(file),
@@ -182,6 +185,8 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
     table.finish()
     if profile.per_patient < 1:
         items.fail("per_patient", "a whole number, one or more", profile.per_patient)
+    if profile.sources_per_key < 1:
+        items.fail("sources_per_key", "a whole number, one or more", profile.sources_per_key)
     if profile.options is not None and not 2 <= profile.options <= 4:
         items.fail("options", "2, 3 or 4", profile.options)
     return profile

@@ -24,6 +24,9 @@ QUOTA = "quota"
 
 C = TypeVar("C")
 
+Key = tuple[Task, str, str]
+"""Task, exclusive group and answer."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Lot:
@@ -61,6 +64,7 @@ class _Kind(NamedTuple):
     key: tuple[str, str]
     source: str
     lot: Lot | None
+    asks: Key | None
 
 
 def select(ready: Sequence[Ready], *, per_cell: int | None) -> tuple[Ready, ...]:
@@ -93,18 +97,20 @@ def select_cells(
     lots: Mapping[Lot, int],
     *,
     per_patient: int,
+    sources_per_key: int = 1,
 ) -> tuple[Ready, ...]:
     """Keep as many questions of every cell as are wanted, of one patient at most ``per_patient``.
 
-    A lot that has what is due to it waits for the others of its cell; then the rarest answer goes
-    first, by its count over all cells of its shelf, then the rarest source. A cell that has
-    enough questions under the bound on patients is always filled. The same set of questions gives
-    the same result in any order.
+    A key that fewer than ``sources_per_key`` sources have been drawn for goes to another source
+    first, wherever the cell has one. Then a lot that has what is due to it waits for the others of
+    its cell; then the rarest answer goes first, by its count over all cells of its shelf, then the
+    rarest source. A cell that has enough questions under the bound on patients is always filled.
+    The same set of questions gives the same result in any order.
     """
     found: dict[Voxel, list[_Candidate]] = {}
     for candidate in _candidates(ready):
         found.setdefault(cell_of(candidate.ready), []).append(candidate)
-    drawing = _Drawing(per_patient=per_patient, due=lots)
+    drawing = _Drawing(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
     chosen: list[Ready] = []
     for cell, members in sorted(found.items(), key=_least_choice):
         chosen += drawing.fill(members, cells.get(cell, 0))
@@ -122,6 +128,12 @@ def lot_of(one: Ready) -> Lot:
     if one.against is None:
         return Lot(cell_of(one))
     return Lot(cell_of(one), one.shelf, one.answer)
+
+
+def key_of(one: Ready) -> Key:
+    """What a question asks for, whichever source it is of; of boxes not their number."""
+    query = one.query
+    return (query.task, query.group or "", query.key if one.against is None else one.answer)
 
 
 def patient_of(one: Ready) -> str:
@@ -165,14 +177,18 @@ class _Drawing:
     Attributes:
         per_patient: most questions of one patient in a cell; ``None`` for any number.
         due: most questions of each lot before the others of its cell; ``None`` for any number.
+        sources_per_key: sources that each key is drawn from before any is drawn from again.
         in_use: pictures of what was taken.
         answers: how often each answer was taken, by shelf where lots are due.
+        drawn_from: sources that each key was taken from.
     """
 
     per_patient: int | None = None
     due: Mapping[Lot, int] | None = None
+    sources_per_key: int = 1
     in_use: set[str] = field(default_factory=set)
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    drawn_from: dict[Key | None, set[str]] = field(default_factory=dict)
 
     def fill(self, candidates: Iterable[_Candidate], quota: int) -> list[Ready]:
         """Take the rarest answer so far, and of its items the one on the freshest patient."""
@@ -187,8 +203,9 @@ class _Drawing:
         def due(lot: Lot | None) -> float:
             return inf if self.due is None or lot is None else self.due.get(lot, 0)
 
-        def turn(kind: _Kind) -> tuple[bool, int, int, _Kind]:
+        def turn(kind: _Kind) -> tuple[bool, bool, int, int, _Kind]:
             return (
+                self._is_spread(kind),
                 taken[kind.lot] >= due(kind.lot),
                 self.answers[kind.key],
                 sources[kind.source],
@@ -214,7 +231,7 @@ class _Drawing:
                 del heaps[kind]
             if full:
                 continue
-            self.answers[kind.key] += 1
+            self._note(kind)
             sources[kind.source] += 1
             taken[kind.lot] += 1
             patients[candidate.patient] += 1
@@ -222,7 +239,19 @@ class _Drawing:
         self.in_use.update(candidate.picture for candidate in chosen)
         return [candidate.ready for candidate in chosen]
 
+    def _note(self, kind: _Kind) -> None:
+        self.answers[kind.key] += 1
+        if self.sources_per_key > 1:
+            self.drawn_from.setdefault(kind.asks, set()).add(kind.source)
+
+    def _is_spread(self, kind: _Kind) -> bool:
+        """Whether one more question of the kind brings its key no source that it still needs."""
+        known = self.drawn_from.get(kind.asks, ())
+        enough = len(known) >= self.sources_per_key
+        return self.sources_per_key == 1 or enough or kind.source in known
+
     def _kind(self, one: Ready) -> _Kind:
         lot = None if self.due is None else lot_of(one)
         key = ("" if lot is None else lot.shelf, one.answer)
-        return _Kind(key=key, source=one.query.sample.source, lot=lot)
+        asks = None if lot is None else key_of(one)
+        return _Kind(key=key, source=one.query.sample.source, lot=lot, asks=asks)

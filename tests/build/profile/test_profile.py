@@ -127,6 +127,7 @@ def test_margins_that_cannot_all_hold_are_named(read):
         ("[margins.anatomy]\nBrain = 20", "[margins.anatomy]", "'margins.anatomy': expected at"),
         ("[margins.anatomy]", "[margins.region]", "unknown key 'margins.region'"),
         ("per_patient = 2", "per_patient = 0", "'items.per_patient': expected a whole number, one"),
+        ("per_patient = 2", "sources_per_key = 0", "'items.sources_per_key': expected a whole"),
         ("per_patient = 2", "options = 5", "'items.options': expected 2, 3 or 4"),
         ("per_patient = 2", "per_pateint = 2", "did you mean 'per_patient'"),
         ('off = ["camus"]', "off = 3", "'sources.off': expected a list of strings"),

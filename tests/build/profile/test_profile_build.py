@@ -55,6 +55,17 @@ def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
     )
 
 
+def test_keys_that_stay_on_one_source_are_named(run, profile):
+    profile.write_text(f"{PROFILE}[items]\nsources_per_key = 2\n")
+    report, audit = run()
+    said = audit["profile"]
+    assert said["sources_per_key"] == 2
+    assert said["keys"] == len(said["few_sources"]) > 0
+    assert {tuple(it["sources"]) for it in said["few_sources"]} == {("toy",)}
+    assert not any(it["others"] for it in said["few_sources"])
+    assert any("keys have items of fewer than 2 sources" in it for it in report.profile.lines())
+
+
 def test_every_question_has_an_item_or_a_reason(run):
     _, audit = run()
     asked = audit["items"] + sum(audit["dropped"].values())

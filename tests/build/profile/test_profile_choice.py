@@ -16,7 +16,14 @@ from medrcube.build.profile.targets import load_profile
 from medrcube.build.questions.compose import compose
 from medrcube.build.questions.derive import Query
 from medrcube.build.questions.ready import Against, Ready
-from medrcube.build.questions.sampling import Lot, cell_of, lot_of, patient_of, select_cells
+from medrcube.build.questions.sampling import (
+    Lot,
+    cell_of,
+    key_of,
+    lot_of,
+    patient_of,
+    select_cells,
+)
 from medrcube.build.samples import Sample
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.safety import Ground, Mark
@@ -141,6 +148,55 @@ def test_answers_and_sources_are_even_where_nothing_else_is_due():
     chosen = select_cells(asked, {CHEST: 36}, due, per_patient=4)
     assert Counter(it.answer for it in chosen) == dict.fromkeys(ANSWERS, 12)
     assert Counter(it.query.sample.source for it in chosen) == {"big": 18, "small": 18}
+
+
+def held_by(holders, each=6):
+    """Questions with every answer of each source that holds it."""
+    pairs = [(name, source) for name, sources in holders.items() for source in sources]
+    return [
+        ready(n, answer=pairs[n % len(pairs)][0], source=pairs[n % len(pairs)][1])
+        for n in range(each * len(pairs))
+    ]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(ANSWERS), st.sets(st.sampled_from("abc"), min_size=1), min_size=1
+    ),
+    st.integers(1, 3),
+    st.integers(0, 9),
+)
+@settings(max_examples=80)
+def test_a_key_goes_to_another_source_before_it_comes_from_one_again(holders, wanted, more):
+    asked = held_by({name: sorted(sources) for name, sources in sorted(holders.items())})
+    least = sum(min(wanted, len(sources)) for sources in holders.values())
+    room = {CHEST: min(least + more, len(asked))}
+    due = {lot_of(one): 0 for one in asked}  # what a plan leaves out must not keep sources away
+    chosen = select_cells(asked, room, due, per_patient=99, sources_per_key=wanted)
+    for name, sources in holders.items():
+        found = {it.query.sample.source for it in chosen if it.answer == name}
+        assert len(found) >= min(wanted, len(sources))
+
+
+def test_a_key_that_one_source_holds_is_not_kept_waiting_for_a_second():
+    asked = held_by({"edema": ["a"], "nodule": ["a", "b"]})
+    due = dict.fromkeys(map(lot_of, asked), 99)
+    chosen = select_cells(asked, {CHEST: 9}, due, per_patient=99, sources_per_key=2)
+    assert Counter(it.answer for it in chosen) == {"edema": 4, "nodule": 5}
+
+
+def test_one_source_for_each_key_changes_nothing():
+    asked = mixed(60)
+    cells = dict.fromkeys(map(cell_of, asked), 8)
+    plain = select_cells(asked, cells, {}, per_patient=3)
+    assert select_cells(asked, cells, {}, per_patient=3, sources_per_key=1) == plain
+
+
+def test_a_number_of_a_box_is_no_part_of_the_key():
+    one, other = (replace(ready(n, answer=f"edema {n}"), against=None) for n in (1, 2))
+    query = replace(one.query, key="edema")
+    one, other = replace(one, query=query), replace(other, query=query)
+    assert key_of(one) == key_of(other) == (AD, "", "edema")
 
 
 def test_tasks_of_several_levels_meet_on_the_same_pictures():
