@@ -15,18 +15,20 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
+
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.profile.answers import samples_of
-from medrcube.build.profile.counting import cases_of, count_answers
-from medrcube.build.profile.yields import expected, within_share
+from medrcube.build.profile.counting import as_counts, cases_of, count_answers
+from medrcube.build.profile.yields import TWO_OPTION_SHARE, expected, within_share
 from medrcube.build.questions.compose import compose
 from medrcube.build.questions.derive import Grounds, derive
+from medrcube.build.questions.items import items_from_frame
 from medrcube.console import Reporter
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.contract import Source
-from medrcube.sources.counts import Count
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import init_workspace, open_workspace
 
@@ -57,25 +59,23 @@ def _composed(source: Source, root: Path) -> Counter[str]:
             source.card, case, samples_of(source.card, case), terms, relations, grounds=grounds
         )
     ]
-    return Counter(item.task for item in compose(queries, terms, relations).items)
+    return Counter(
+        item.task
+        for item in compose(queries, terms, relations, two_option_share=TWO_OPTION_SHARE).items
+    )
 
 
 def _built(source: Source, root: Path, folder: Path) -> Counter[str]:
     """Items by task, of a build without a quota."""
     init_workspace(folder)
-    workspace = replace(open_workspace(folder).with_sources({source.id: root}))
-    workspace = replace(workspace, build=replace(workspace.build, items_per_cell=0))
-    build(workspace, {source.id: source}, LocalEngine(2), Reporter())
-    from medrcube.build.questions.items import read_items  # noqa: PLC0415
-
-    return Counter(item.task for item in read_items(folder))
+    workspace = open_workspace(folder).with_sources({source.id: root})
+    workspace = replace(workspace, settings=replace(workspace.settings, items_per_cell=0))
+    build(workspace, {source.id: source}, LocalEngine(1), Reporter())
+    return Counter(item.task for item in items_from_frame(pd.read_parquet(workspace.items)))
 
 
 def _show(source: Source, root: Path, made: Mapping[str, int]) -> None:
-    counts = tuple(
-        Count(field=field, shown=shown, pictures=pictures, reason="tree", evidence="tree")
-        for (field, shown), pictures in count_answers(source, root).items()
-    )
+    counts = as_counts(count_answers(source, root), "tree")
     card = replace(source.card, counts=counts, images=sum(1 for _ in cases_of(source, root)))
     for task, it in expected(card).items():
         items = it.items + within_share(it.items, it.two)

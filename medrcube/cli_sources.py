@@ -129,12 +129,12 @@ def count_command(
     extra: Extra = None,
 ) -> None:
     """Count the pictures of each answer in a raw tree, as [[count]] tables for the card."""
-    from medrcube.build.profile.counting import as_toml, count_answers
+    from medrcube.build.profile.counting import as_counts, as_toml, count_answers
     from medrcube.console import Reporter
     from medrcube.sources.registry import find_sources, get_source
 
     source = get_source(find_sources(extra or ()), name)
-    Reporter().result(as_toml(count_answers(source, root), evidence))
+    Reporter().result(as_toml(as_counts(count_answers(source, root), evidence)))
 
 
 @sources_app.command("new")

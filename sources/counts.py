@@ -20,6 +20,8 @@ class Count:
         shown: kind of picture; what a clean picture states, and what is marked on others.
         pictures: concept -> pictures of which it is stated to be true, and that may be asked
             about as far as the source tells; a concept that is left out has none.
+        beside: concept -> concepts that may stand against it on some of these pictures, for a
+            field whose values may be true together: there no single value tells.
         reason: what was counted.
         evidence: where it stands, or what it was counted from.
     """
@@ -27,6 +29,7 @@ class Count:
     field: str
     shown: str
     pictures: Mapping[str, int]
+    beside: Mapping[str, tuple[str, ...]]
     reason: str
     evidence: str
 
@@ -43,13 +46,15 @@ def count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Count:
     """
     field = table.text("field", choices=tuple(concepts))
     pictures = table.counts("pictures", such_as="concept = pictures, such as { PA = 120 }")
-    for concept in pictures:
+    beside = table.lists("beside") if table.has("beside") else {}
+    for concept in {*pictures, *beside, *(it for names in beside.values() for it in names)}:
         if concept not in concepts[field]:
             table.fail("pictures", f"concepts of {field!r}: {', '.join(concepts[field])}", concept)
     return Count(
         field=field,
         shown=table.text("shown", default="clean", choices=SHOWN),
         pictures=pictures,
+        beside=beside,
         reason=table.text("reason"),
         evidence=table.text("evidence"),
     )

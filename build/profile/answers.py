@@ -8,7 +8,7 @@ visibility, evidence, groups and scope holds here as it does in a build.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from medrcube.build.plan import artefacts_of
@@ -22,6 +22,9 @@ from medrcube.sources.card import Card
 from medrcube.sources.contract import concept_of
 from medrcube.sources.fields import Field
 
+_MANY = (FactKind.FINDING, FactKind.DISEASE)
+"""Kinds of which a picture may show several."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -32,28 +35,37 @@ class Standing:
         shown: kind of picture.
         concept: the fact; empty for what holds of every picture.
         prepared: questions that may be asked of it, and why the others may not.
+        assumed: whether that holds only when the other values of the field are denied.
     """
 
     field: str
     shown: str
     concept: str
     prepared: Prepared
+    assumed: bool = False
 
 
 def standings(card: Card, rules: Rules | None = None) -> Iterator[Standing]:
     """Every fact that the tasks of a card ask about, alone on its kind of picture.
 
-    The other values of a field whose values may be true together are taken to be stated absent:
-    what that is worth, the card says. A picture is taken to show what its field speaks of.
+    A picture is taken to show what its field speaks of. Where nothing may be asked of a value
+    alone, the other values of its field are denied as far as the card lets a denial count.
     """
     rules = rules or _rules()
-    yield Standing(field="", shown="clean", concept="", prepared=_prepared(card, (), rules))
+    case = Case(key="any", images=(ImageRef(paths=()),))
+    yield Standing(field="", shown="clean", concept="", prepared=prepared_of(card, [case], rules))
     for field in card.fields.values():
         kinds = {it.artefact for it in RULES if it.kind is field.kind and it.task in card.tasks}
         for shown in sorted(kinds):
             for concept in field.concepts() if field.constant is None else ():
-                found = _prepared(card, (field, concept, shown), rules)
-                yield Standing(field=field.name, shown=shown, concept=concept, prepared=found)
+                found = _of_fact(card, field, concept, shown, rules)
+                assumed = False
+                if not found.ready and field.group is None and field.kind in _MANY:
+                    found = _of_fact(card, field, concept, shown, rules, denied=True)
+                    assumed = bool(found.ready)
+                yield Standing(
+                    field=field.name, shown=shown, concept=concept, prepared=found, assumed=assumed
+                )
 
 
 def samples_of(card: Card, case: Case) -> list[Sample]:
@@ -83,31 +95,22 @@ def _rules() -> Rules:
     return Rules()
 
 
-def _prepared(card: Card, fact: tuple[Field, str, str] | tuple[()], rules: Rules) -> Prepared:
+def _of_fact(
+    card: Card, field: Field, concept: str, shown: str, rules: Rules, *, denied: bool = False
+) -> Prepared:
     image = ImageRef(paths=())
-    if not fact:
-        case = Case(key="any", images=(image,))
-        asked = derive(card, case, samples_of(card, case), rules.terms, rules.relations)
-        return prepare(asked, rules, SOURCES, seed=0)
-    field, concept, shown = fact
     label = Label(field=field.name, value=_raw(field, concept), evidence="stand-in")
-    labels = [label]
-    if field.group is None and field.kind in (FactKind.FINDING, FactKind.DISEASE):
-        labels += [
-            Label(field=field.name, value=_raw(field, it), state=State.ABSENT, evidence="stand-in")
-            for it in field.concepts()
-            if it != concept
-        ]
+    others = [it for it in field.concepts() if it != concept] if denied else []
+    labels = [label, *(replace(label, value=_raw(field, it), state=State.ABSENT) for it in others)]
     case = Case(
         key="one",
         images=(image, image) if shown == "numbered" else (image,),
-        labels=() if shown in ("boxes", "outline", "numbered") else tuple(labels),
+        labels=tuple(labels) if shown == "clean" else (),
         regions=(_region(label),) if shown in ("boxes", "outline") else (),
         shows=max(card.shows, field.scope),
     )
-    sample = _sample(card, case, shown, field.name, concept)
-    if shown == "clean":
-        sample = _sample(card, case, shown, "", "")
+    marks = ("", "") if shown == "clean" else (field.name, concept)
+    sample = _sample(card, case, shown, *marks)
     queries = derive(card, case, [sample], rules.terms, rules.relations)
     asked = [query for query in queries if query.field == field.name]
     return prepare(asked, rules, SOURCES, seed=0)

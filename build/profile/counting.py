@@ -6,7 +6,8 @@ Label tables are enough: pictures that are not there count like those that are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -16,13 +17,23 @@ from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case
 from medrcube.sources.contract import Source, quirk_of
+from medrcube.sources.counts import Count
 from medrcube.sources.layout import check_root, verify
 
 _AT_ONCE = 5000
 """Cases that are held at once."""
 
-Counted = Mapping[tuple[str, str], Counter[str]]
-"""(field, kind of picture) -> concept -> pictures."""
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Pictures by concept, and what may stand against each on some of them."""
+
+    pictures: Counter[str] = field(default_factory=Counter)
+    beside: dict[str, set[str]] = field(default_factory=dict)
+
+
+Counted = Mapping[tuple[str, str], Tally]
+"""(field, kind of picture) -> what was counted."""
 
 
 def count_answers(source: Source, root: Path) -> Counted:
@@ -34,27 +45,50 @@ def count_answers(source: Source, root: Path) -> Counted:
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    found: dict[tuple[str, str], Counter[str]] = {}
+    found: dict[tuple[str, str], Tally] = {}
     cases = cases_of(source, root)
     while some := list(islice(cases, _AT_ONCE)):
         for one in prepared_of(source.card, some).ready:
             query = one.query
-            if query.field and not source.card.fields[query.field].constant:
-                shelf = found.setdefault((query.field, query.sample.artefact), Counter())
-                shelf[query.key] += 1
+            asked = source.card.fields.get(query.field)
+            if asked is None or asked.constant:
+                continue
+            tally = found.setdefault((query.field, query.sample.artefact), Tally())
+            tally.pictures[query.key] += 1
+            if asked.group is None and query.sample.artefact == "clean" and one.against:
+                own = set(one.against.labels.values()).intersection(asked.concepts())
+                tally.beside.setdefault(query.key, set()).update(own)
     return found
 
 
-def as_toml(found: Counted, evidence: str) -> str:
+def as_counts(found: Counted, evidence: str) -> tuple[Count, ...]:
+    """What was counted as a card holds it."""
+    return tuple(
+        Count(
+            field=name,
+            shown=shown,
+            pictures=dict(sorted(tally.pictures.items())),
+            beside={key: tuple(sorted(others)) for key, others in sorted(tally.beside.items())},
+            reason="counted by the adapter: pictures that may be asked about",
+            evidence=evidence,
+        )
+        for (name, shown), tally in sorted(found.items())
+    )
+
+
+def as_toml(counts: Iterable[Count]) -> str:
     """The tables as a card takes them."""
     lines = []
-    for (field, shown), pictures in sorted(found.items()):
-        entries = ", ".join(f'"{name}" = {n}' for name, n in sorted(pictures.items()))
-        lines += ["[[count]]", f'field = "{field}"']
-        lines += [f'shown = "{shown}"'] if shown != "clean" else []
-        lines += [f"pictures = {{ {entries} }}"]
-        lines += ['reason = "counted by the adapter: pictures that may be asked about"']
-        lines += [f'evidence = "{evidence}"', ""]
+    for it in counts:
+        lines += ["[[count]]", f'field = "{it.field}"']
+        lines += [f'shown = "{it.shown}"'] if it.shown != "clean" else []
+        lines += [f'reason = "{it.reason}"', f'evidence = "{it.evidence}"', "[count.pictures]"]
+        lines += [f'"{name}" = {pictures}' for name, pictures in it.pictures.items()]
+        known = {name: others for name, others in it.beside.items() if others}
+        lines += ["[count.beside]"] if known else []
+        for name, others in known.items():
+            lines.append(f'"{name}" = [' + ", ".join(f'"{other}"' for other in others) + "]")
+        lines.append("")
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from medrcube.build.profile.answers import standings
 from medrcube.build.profile.sets import fill, scarcest
 from medrcube.build.questions.derive import RULES
-from medrcube.build.questions.ready import Ready
+from medrcube.build.questions.ready import Ready, constant
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.card import Card
 from medrcube.taxonomy import Task
@@ -69,7 +69,7 @@ class Expected:
 
 def expected(card: Card) -> Mapping[Task, Expected]:
     """Expected items of every task of a card, at the default settings of a workspace."""
-    pictures = {(it.field, it.shown): it.pictures for it in card.counts}
+    pictures = {(it.field, it.shown): it for it in card.counts}
     named = {name for name, _ in pictures}
     boxed = {name for name, shown in pictures if shown == "boxes"}
     shelves: dict[Task, dict[str, Answers]] = {task: {} for task in card.tasks}
@@ -78,15 +78,21 @@ def expected(card: Card) -> Mapping[Task, Expected]:
     asked: set[tuple[Task, str]] = set()
     for it in standings(card):
         count: int | None = card.images
+        known = None
         if it.concept:
             known = pictures.get((it.field, it.shown))
-            count = known.get(it.concept, 0) if known is not None else None
+            count = None
+            if known is not None and (known.beside or not it.assumed):
+                count = known.pictures.get(it.concept, 0)
         for one in it.prepared.ready:
             task, name = one.query.task, one.query.field
             asked.add((task, name))
             if count is not None:
-                _answers(shelves[task], one).add(_answer(one), count, _names(one))
-            elif name not in named or (it.shown == "boxes" and not boxed):
+                names = _names(one)
+                if known is not None and known.beside:
+                    names = (_name(other) for other in known.beside.get(it.concept, ()))
+                _answers(shelves[task], one).add(_name(one.query.key), count, names)
+            elif it.assumed or name not in named or (it.shown == "boxes" and not boxed):
                 unknown[task][name] = None
         for reason in it.prepared.dropped:
             task_name, _, why = reason.partition(": ")
@@ -135,7 +141,7 @@ def together(found: Mapping[str, Mapping[Task, Expected]]) -> dict[tuple[str, Ta
 
 def shares(task: Task, answers: Answers) -> bool:
     """Whether a source has one answer to a task by its nature, so that sources are compared."""
-    return len(+answers.counts) == 1 and task in (Task.MODALITY_RECOGNITION, Task.ORGAN_RECOGNITION)
+    return len(+answers.counts) == 1 and constant(task, answers.counts)
 
 
 def _expected(
@@ -162,7 +168,7 @@ def _expected(
             if scarce is not None:
                 limits.append(f"{scarce} ({answers.counts[scarce]:,})")
             if there and not filled.items:
-                alone.append((", ".join(answers.counts), "no other answer in the source"))
+                alone.append(_alone(list(+answers.counts)))
     return Expected(
         items=more,
         two=two,
@@ -174,19 +180,27 @@ def _expected(
     )
 
 
+def _alone(answers: list[str]) -> tuple[str, str]:
+    """Answers of which no two make a set, and why."""
+    if len(answers) == 1:
+        return (answers[0], "no other answer in the source")
+    shown = ", ".join(answers[:2]) + (f", {len(answers) - 2} more" if len(answers) > 2 else "")
+    return (shown, "none may stand against another")
+
+
 def _answers(shelves: dict[str, Answers], one: Ready) -> Answers:
     numbers = PAIRS if one.query.sample.choices == 2 else NUMBERS
     return shelves.setdefault(numbers if one.against is None else one.shelf, Answers())
 
 
-def _answer(one: Ready) -> str:
-    return load_terms()[one.query.key].name
+def _name(concept: str) -> str:
+    return load_terms()[concept].name
 
 
 def _names(one: Ready) -> Iterator[str]:
     if one.against is not None:
         for label in one.against.labels.values():
-            yield load_terms()[label].name
+            yield _name(label)
 
 
 def _nothing(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.profile.counting import as_toml, count_answers
+from medrcube.build.profile.counting import as_counts, as_toml, count_answers
 from medrcube.build.profile.yields import expected, together, within_share
 from medrcube.build.profile.yields_page import cell, yields_of
 from medrcube.records import Absence, Visible
@@ -18,7 +18,9 @@ CARDS = {name: source.card for name, source in SOURCES.items()}
 
 def counted(card, *entries):
     counts = tuple(
-        Count(field=field, shown=shown, pictures=pictures, reason="test", evidence="test")
+        Count(
+            field=field, shown=shown, pictures=pictures, beside={}, reason="test", evidence="test"
+        )
         for field, shown, pictures in entries
     )
     return replace(card, counts=counts)
@@ -63,7 +65,28 @@ def test_silence_is_no_evidence_here_either():
     stated = CARDS["nih-chestxray14"].fields["finding"].stated
     card = changed(card, "finding", stated=stated, whole=False)
     assert expected(card)[Task.ABNORMALITY_DIAGNOSIS].nothing[0][1].startswith("no-distractor")
-    assert expected(CARDS["vindr-cxr"])[Task.ABNORMALITY_DIAGNOSIS].items > 0
+    assert not expected(CARDS["vindr-cxr"])[Task.ABNORMALITY_DIAGNOSIS].nothing[0][1].endswith("C)")
+
+
+def test_what_stands_against_what_on_real_pictures_goes_before_a_value_alone():
+    pictures = {"Pneumothorax": 30, "Pleural Effusion": 30, "Cardiomegaly": 30}
+    card = counted(CARDS["vindr-cxr"], ("finding", "clean", pictures))
+    alone = expected(card)[Task.ABNORMALITY_DIAGNOSIS]
+    beside = {
+        "Pneumothorax": ("Cardiomegaly",),
+        "Cardiomegaly": ("Pneumothorax",),
+        "Pleural Effusion": ("Aortic enlargement",),
+    }
+    card = replace(card, counts=(replace(card.counts[0], beside=beside),))
+    real = expected(card)[Task.ABNORMALITY_DIAGNOSIS]
+    assert (alone.items, alone.two) == (90, 0)
+    assert (real.items, real.two) == (0, 60)
+
+
+def test_values_that_need_a_denial_are_not_known_from_their_number_alone():
+    card = counted(CARDS["chexpert"], ("finding", "clean", {"Edema": 900, "Fracture": 900}))
+    found = expected(card)[Task.ABNORMALITY_DIAGNOSIS]
+    assert (found.items, found.two, found.unknown) == (0, 0, ("finding",))
 
 
 def test_a_source_of_one_modality_waits_for_others():
@@ -101,10 +124,10 @@ def test_the_adapter_counts_what_its_fixture_holds(tmp_path):
     SOURCES["busi"].build_fixture(tmp_path, "original")
     found = count_answers(SOURCES["busi"], tmp_path)
     files = {it: len(list(tmp_path.glob(f"{it}/{it} (*).png"))) for it in ("benign", "normal")}
-    asked = found["diagnosis", "clean"]
+    asked = found["diagnosis", "clean"].pictures
     assert 0 < asked["NORMAL"] <= files["normal"]
     assert 0 < asked["BENIGN"] <= files["benign"] - 1  # the mask is no picture
-    text = as_toml(found, "the fixture")
+    text = as_toml(as_counts(found, "the fixture"))
     assert f'"NORMAL" = {asked["NORMAL"]}' in text
 
 
