@@ -65,6 +65,7 @@ class SourceReport:
     Attributes:
         source: its id.
         layout: layout of the copy, in words.
+        taken: which folder was taken as raw root in place of the one given, in words, or empty.
         cases: cases whose files are there.
         absent: cases whose image is not in this copy.
         set_aside: cases and files left out on purpose, by code.
@@ -75,6 +76,7 @@ class SourceReport:
 
     source: str
     layout: str
+    taken: str
     cases: int
     absent: int
     set_aside: int
@@ -158,7 +160,7 @@ def build(
         items = composed.items
         absent = {part.source: part.absent for part in gathered.parts}
         verdict = audit(samples, items, problems, absent)
-        reports = _reports(gathered.parts, items)
+        reports = _reports(sites, gathered.parts, items)
         failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
         shared = shared_images(cards, samples)
         aimed = None
@@ -246,7 +248,11 @@ def _recall(
         return None
     again = len(earlier.unread)
     cases = sum(source.cases for source in earlier.report.sources)
-    return replace(earlier.report, rendered=again, reused=cases - again)
+    reports = (
+        replace(report, taken=site.taken)
+        for site, report in zip(sites, earlier.report.sources, strict=True)
+    )
+    return replace(earlier.report, sources=tuple(reports), rendered=again, reused=cases - again)
 
 
 def _profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | None:
@@ -341,12 +347,15 @@ def _knowledge(index: Path | None) -> Iterator[Knowledge]:
         yield Indexed(opened)
 
 
-def _reports(parts: Sequence[SourceBuild], items: Sequence[Item]) -> tuple[SourceReport, ...]:
+def _reports(
+    sites: Sequence[Site], parts: Sequence[SourceBuild], items: Sequence[Item]
+) -> tuple[SourceReport, ...]:
     made = Counter(item.source for item in items)
     return tuple(
         SourceReport(
             source=part.source,
             layout=part.layout,
+            taken=site.taken,
             cases=part.cases,
             absent=part.absent,
             set_aside=len(part.set_aside),
@@ -354,7 +363,7 @@ def _reports(parts: Sequence[SourceBuild], items: Sequence[Item]) -> tuple[Sourc
             pictures=len(part.samples),
             items=made[part.source],
         )
-        for part in parts
+        for site, part in zip(sites, parts, strict=True)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source, missing_regions, quirk_of
-from medrcube.sources.layout import LayoutReport, check_root, compile_glob, verify
+from medrcube.sources.layout import LayoutReport, check_root, compare
+from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.roots import find_root
 
 PICTURE_SUFFIXES = frozenset(
     {
@@ -103,12 +105,18 @@ def scan(
 def visit(source: Source, root: Path) -> Tree:
     """Look at the raw tree of a source.
 
+    Args:
+        source: what to look for.
+        root: its raw root, or a folder near it; see ``roots.find_root``.
+
     Raises:
-        SourceError: there is no folder.
+        SourceError: there is no folder, or several copies lie in it.
     """
     root = root.resolve()
     check_root(source.card, root)
-    return look(root)
+    tree = look(root)
+    found = find_root(source.card, RawTree(tree.root, [*tree.states, *tree.barred]))
+    return tree if found.path == tree.root else look(found.path)
 
 
 def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
@@ -133,12 +141,13 @@ def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
 
 def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     root, barred = tree.root, tree.barred
-    report = verify(source.card, root, [*tree.states, *barred])
+    seen = RawTree(root, [*tree.states, *barred])
+    report = compare(source.card, seen)
     if not report.fits:
         raise SourceError(
             f"{report.describe()}. See  medrcube sources show {source.id}  for the layouts"
         )
-    there = set(tree.states)
+    there = tree.states.keys() & set(seen.names)
     cases: list[Case] = []
     absent: list[str] = []
     problems: list[Problem] = []
@@ -146,7 +155,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     outcomes: list[tuple[str, str]] = []
     claimed: set[str] = set()
     terms = load_terms()
-    for found in source.scan(root, report.layout):
+    for found in source.scan(seen, report.layout):
         if isinstance(found, Skip):
             files = _relative(found.paths, root)
             claimed.update(files)
@@ -174,9 +183,9 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             problems.append(problem)
     problems += [
         _problem(source, name, "outside-root", barred[name])
-        for name in sorted(filter(_holds_pixels, barred.keys() - claimed))
+        for name in sorted(filter(_holds_pixels, barred.keys() & set(seen.names) - claimed))
     ]
-    problems += _unclaimed(source.card, report.layout, sorted(there - claimed))
+    problems += _unclaimed(source.card, report.layout, seen, there - claimed)
     return _Found(
         layout=report,
         cases=tuple(cases),
@@ -219,17 +228,20 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Proble
     return None
 
 
-def _unclaimed(card: Card, layout: str, names: Iterable[str]) -> list[Problem]:
+def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> list[Problem]:
     """Files with pixels that no case uses, with the card's reason where it gives one."""
-    rules = [(compile_glob(glob), reason) for glob, reason in card.layout(layout).ignore.items()]
+    ignored: dict[str, str] = {}
+    for glob, reason in card.layout(layout).ignore.items():
+        for name in tree.match(glob):
+            ignored.setdefault(name, reason)
     stray = (
         f"no case of layout {layout!r} uses this file; it is not part of the dataset as the card "
         "knows it"
     )
     problems: list[Problem] = []
-    for name in filter(_holds_pixels, names):
-        reason = next((reason for glob, reason in rules if glob.fullmatch(name)), None)
-        code, message = ("unclaimed", stray) if reason is None else ("ignored-by-card", reason)
+    for name in sorted(filter(_holds_pixels, names)):
+        code = "ignored-by-card" if name in ignored else "unclaimed"
+        message = ignored.get(name, stray)
         problems.append(
             Problem(source=card.id, case=name, stage="scan", code=code, message=message)
         )
@@ -238,7 +250,7 @@ def _unclaimed(card: Card, layout: str, names: Iterable[str]) -> list[Problem]:
 
 def _holds_pixels(name: str) -> bool:
     file = name.rsplit("/", 1)[-1].lower()
-    return not file.startswith("._") and any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
+    return any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
 
 
 def _relative(paths: Iterable[Path], root: Path) -> list[str]:

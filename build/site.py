@@ -10,6 +10,7 @@ from medrcube.build.scan import visit
 from medrcube.build.store.memory import hash_of, scan_key
 from medrcube.build.store.trees import Tree, look
 from medrcube.sources.contract import Source
+from medrcube.sources.roots import describe_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +22,14 @@ class Site:
         raw: its raw tree.
         pictures: the folder of its pictures.
         scan: hash of all that its scan depends on.
+        taken: which folder was taken as raw root in place of the one given; empty where that was.
     """
 
     source: Source
     raw: Tree
     pictures: Tree
     scan: str
+    taken: str
 
     @property
     def id(self) -> str:
@@ -61,4 +64,5 @@ def site_of(source: Source, root: Path, images: Path, secret: bytes) -> Site:
         raw=raw,
         pictures=look(images / source.id),
         scan=scan_key(source, raw, secret),
+        taken=describe_root(root, raw.root),
     )

@@ -233,7 +233,7 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
     from medrcube.build.contradictions import describe_words
 
     for entry in report.sources:
-        reporter.note(entry.layout)
+        reporter.note("; ".join(filter(None, (entry.layout, entry.taken))))
     reporter.table(
         ("source", "cases", "absent", "set aside", "failed", "pictures", "items"),
         [

@@ -82,17 +82,22 @@ def verify(
     from medrcube.console import Reporter
     from medrcube.sources.layout import verify as verify_layout
     from medrcube.sources.registry import find_sources, get_source
+    from medrcube.sources.roots import describe_root
 
     reporter = Reporter(json_output=json_output)
     report = verify_layout(get_source(find_sources(extra or ()), name).card, root)
-    reporter.result(f"{report.describe()} ({report.seconds:.2f} s)")
+    found = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
+    reporter.result("; ".join(filter(None, found)))
     reporter.data(
         {
             "source": report.source,
+            "root": str(report.root),
             "layout": report.layout,
             "fits": report.fits,
             "complete": report.complete,
-            "missing": report.missing,
+            "missing": list(report.missing),
+            "hints": list(report.hints),
+            "litter": report.litter,
             "found": dict(report.found),
             "expected": dict(report.expected),
         }

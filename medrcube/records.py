@@ -7,7 +7,8 @@ flip and resampling together with the pixels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from medrcube.shapes import (
     Runs,
     Shape,
     files_of,
+    moved_shape,
 )
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -268,6 +270,21 @@ class Case:
             paths.extend(files_of(shape))
         return tuple(dict.fromkeys(paths))
 
+    def moved(self, place: Callable[[Path], Path]) -> Case:
+        """The same case with each raw file where ``place`` says that it lies."""
+        if all(place(path) == path for path in self.files()):
+            return self
+        images = tuple(
+            replace(it, paths=tuple(map(place, it.paths)), parts=tuple(map(place, it.parts)))
+            for it in self.images
+        )
+        return replace(
+            self,
+            images=images,
+            regions=tuple(replace(it, shape=moved_shape(it.shape, place)) for it in self.regions),
+            guide=tuple(moved_shape(it, place) for it in self.guide),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
@@ -282,6 +299,10 @@ class Skip:
     key: str
     reason: str
     paths: tuple[Path, ...] = ()
+
+    def moved(self, place: Callable[[Path], Path]) -> Skip:
+        """The same with each raw file where ``place`` says that it lies."""
+        return replace(self, paths=tuple(map(place, self.paths)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ corner; the centre of the first pixel is (0, 0) for outlines, and its corner for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -83,6 +84,9 @@ class Runs:
     down: bool = False
 
 
+Reading = Polygons | MaskFile | Rectangle | Runs
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consensus:
     """What at least a share of several readings of one region mark.
@@ -92,11 +96,11 @@ class Consensus:
         share: at least this share of the readings marks a pixel; 0.5 is the usual majority.
     """
 
-    readings: tuple[Polygons | MaskFile | Rectangle | Runs, ...]
+    readings: tuple[Reading, ...]
     share: float = 0.5
 
 
-Shape = MaskFile | Rectangle | Polygons | Runs | Consensus
+Shape = Reading | Consensus
 
 
 def files_of(shape: Shape) -> tuple[Path, ...]:
@@ -106,3 +110,17 @@ def files_of(shape: Shape) -> tuple[Path, ...]:
     if isinstance(shape, Consensus):
         return tuple(path for reading in shape.readings for path in files_of(reading))
     return ()
+
+
+def moved_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
+    """The same shape with each raw file where ``place`` says that it lies."""
+    if isinstance(shape, Consensus):
+        return replace(shape, readings=tuple(_moved(it, place) for it in shape.readings))
+    return _moved(shape, place)
+
+
+def _moved(shape: Reading, place: Callable[[Path], Path]) -> Reading:
+    if not isinstance(shape, MaskFile):
+        return shape
+    paths, parts = tuple(map(place, shape.paths)), tuple(map(place, shape.parts))
+    return replace(shape, paths=paths, parts=parts)

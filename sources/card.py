@@ -56,15 +56,26 @@ class Layout:
     Attributes:
         name: reaches the adapter.
         expect: glob relative to the root -> number of files in a complete copy; each glob
-            must match at least one file.
+            must match at least one file, but for those of ``one_of``.
+        one_of: globs of ``expect`` that a copy may lack as long as it has one of them.
         optional: globs of files that may be missing.
         ignore: glob -> why files there become no case.
     """
 
     name: str
     expect: Mapping[str, int]
+    one_of: tuple[str, ...]
     optional: tuple[str, ...]
     ignore: Mapping[str, str]
+
+    def missing(self, found: Collection[str]) -> tuple[str, ...]:
+        """What a copy lacks before cases can be made of it.
+
+        Args:
+            found: the globs of ``expect`` that fit a file.
+        """
+        lacks = tuple(it for it in self.expect if it not in (*found, *self.one_of))
+        return lacks if set(self.one_of) & set(found) else (*lacks, *self.one_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,9 +293,14 @@ def _access(table: TomlTable) -> Access:
 
 
 def _layout(table: TomlTable) -> Layout:
+    expect, one_of = table.counts("expect"), table.texts("one_of", default=())
+    for glob in one_of:
+        if glob not in expect:
+            table.fail("one_of", f"globs of expect ({', '.join(expect)})", glob)
     return Layout(
         name=table.text("name"),
-        expect=table.counts("expect"),
+        expect=expect,
+        one_of=one_of,
         optional=table.texts("optional", default=()),
         ignore=table.mapping("ignore", default={}),
     )

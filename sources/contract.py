@@ -2,10 +2,11 @@
 
 ``adapter.py`` has one required function::
 
-    def cases(root: Path, layout: str) -> Iterator[Case | Skip]: ...
+    def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]: ...
 
-It opens no pixel file and writes nothing; yields in an order that does not depend on the order
-of directory listings; gives unique keys and only paths under ``root``. A ``Case`` may name
+It finds files through ``root`` alone, which shows no litter (see ``raw_tree``); opens no pixel
+file and writes nothing; yields in an order that does not depend on the order of directory
+listings; gives unique keys and only paths under ``root``. A ``Case`` may name
 images that are absent from this copy: the build counts them. A ``Skip`` sets something aside
 with a reason. Optional hooks, for what the core cannot know::
 
@@ -33,6 +34,7 @@ from medrcube.errors import CardError, SourceError
 from medrcube.records import Case, Label, Region, Skip
 from medrcube.sources.card import Card, Quirk, load_card
 from medrcube.sources.fields import Field
+from medrcube.sources.raw_tree import RawTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +49,19 @@ class Source:
         """Identity of the source, as in its card."""
         return self.card.id
 
-    def scan(self, root: Path, layout: str) -> Iterator[Case | Skip]:
+    def scan(self, root: Path | RawTree, layout: str) -> Iterator[Case | Skip]:
         """Yield what the adapter finds, checked against the contract and the card.
+
+        Paths are those of the files in this copy; see ``RawTree.resolve``.
 
         Raises:
             SourceError: two cases share a key, a path lies outside ``root``, a field or raw
                 value is not in the card, or a table is not what the adapter expects.
         """
+        tree = RawTree(root) if isinstance(root, Path) else root
         seen: dict[str, Case | Skip] = {}
-        for found in self.hook("cases")(root, layout):
+        for stated in self.hook("cases")(tree, layout):
+            found = stated.moved(tree.resolve)
             if found.key in seen:
                 raise SourceError(
                     f"{self.id}: two cases have the key {found.key!r}; keys must be unique "
@@ -63,7 +69,7 @@ class Source:
                 )
             seen[found.key] = found
             if isinstance(found, Case):
-                _check_case(self.card, found, root)
+                _check_case(self.card, found, tree.path)
             yield found
 
     def build_fixture(self, root: Path, layout: str) -> None:

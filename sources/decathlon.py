@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from medrcube.errors import SourceError
+from medrcube.sources.raw_tree import RawTree
 
 
-def check_classes(root: Path, expected: Mapping[str, int]) -> None:
+def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
     """Check the meaning of label values against the only ``dataset.json`` below ``root``.
 
     The Decathlon writes ``{"1": "cancer"}``, nnU-Net version 2 ``{"cancer": 1}``.
@@ -22,7 +22,7 @@ def check_classes(root: Path, expected: Mapping[str, int]) -> None:
         SourceError: there is no such file or more than one, it is no JSON, or it names other
             classes.
     """
-    files = sorted(root.rglob("dataset.json"))
+    files = root.glob("**/dataset.json")
     if len(files) != 1:
         raise SourceError(
             f"{root}: {len(files)} files named dataset.json; expected one: choose the folder of "

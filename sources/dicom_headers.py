@@ -6,7 +6,6 @@ address gets into a case by mistake.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
@@ -116,17 +115,17 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
     return {keyword: text for keyword, text in found.items() if text}
 
 
-def series_in(folder: Path) -> dict[str, tuple[Path, ...]]:
-    """Every DICOM series at or below a folder: its SeriesInstanceUID and its files by path.
+def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
+    """Every DICOM series among files: its SeriesInstanceUID and its files by path.
 
     Files are known by their content; others, and DICOMDIR indexes, are passed over. The result
-    does not depend on the order of directory listings.
+    does not depend on the order of the files.
 
     Raises:
         ReadError: code ``unreadable``, or ``no-series`` for a file that names no series.
     """
     found: dict[str, list[Path]] = {}
-    for path in _dicom_files(folder):
+    for path in sorted(filter(_is_dicom, paths)):
         data = _load(path, ("SeriesInstanceUID", "SOPClassUID"))
         meta = getattr(data, "file_meta", {})
         if meta.get("MediaStorageSOPClassUID") == _DIRECTORY:
@@ -229,15 +228,6 @@ def referenced_series(path: Path) -> tuple[str, ...]:
     holders.extend(data.get("ReferencedSeriesSequence") or [])
     found = (_text(holder.get("SeriesInstanceUID")) for holder in holders)
     return tuple(dict.fromkeys(series for series in found if series))
-
-
-def _dicom_files(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for parent, _, names in os.walk(folder)
-        for path in (Path(parent, name) for name in names)
-        if _is_dicom(path)
-    )
 
 
 def _is_dicom(path: Path) -> bool:

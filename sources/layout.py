@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 from medrcube.errors import SourceError
 from medrcube.sources.card import Card, Layout
+from medrcube.sources.raw_tree import RawTree, compile_glob
+from medrcube.sources.roots import find_root, folders_below
+
+_PACKED = re.compile(r"(?<!\.csv)(?<!\.txt)(?<!\.json)\.(?:zip|tar|tgz|tar\.(?:gz|bz2|xz)|rar|7z)$")
+_UNPACK = {".zip": "unzip -q {file} -d {folder}", ".rar": "unar -o {folder} {file}"}
+_UNPACK |= {".7z": "7z x {file} -o{folder}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +31,9 @@ class LayoutReport:
         layout: name of the layout that fits best.
         found: glob -> number of files found.
         expected: glob -> number of files in a complete copy.
-        missing: first glob without any file, or ``None`` when the layout fits.
+        missing: globs without any file that cases cannot be made without; none when it fits.
+        litter: number of files that an operating system or a download left; nobody reads them.
+        hints: what else was seen that helps to mend the copy, as sentences.
         seconds: time that the check took.
     """
 
@@ -32,13 +42,15 @@ class LayoutReport:
     layout: str
     found: Mapping[str, int]
     expected: Mapping[str, int]
-    missing: str | None
+    missing: tuple[str, ...]
+    litter: int
+    hints: tuple[str, ...]
     seconds: float
 
     @property
     def fits(self) -> bool:
         """Whether the tree can be built from."""
-        return self.missing is None
+        return not self.missing
 
     @property
     def complete(self) -> bool:
@@ -46,38 +58,64 @@ class LayoutReport:
         return all(self.found[glob] >= count for glob, count in self.expected.items())
 
     def describe(self) -> str:
-        """One sentence for people."""
-        if self.missing is not None:
+        """What was found, in one line for people."""
+        return "; ".join((f"{self.source}: {self._verdict()}", *self.hints))
+
+    def _verdict(self) -> str:
+        if not any(self.found.values()):
             return (
-                f"{self.source}: {self.root} fits no layout; nearest is {self.layout!r}, "
-                f"whose {self.missing} is missing"
+                f"{self.root} fits no layout: it holds no file that a layout names (such as "
+                f"{next(iter(self.expected))})"
             )
+        if not self.fits:
+            missing = " and ".join(self.missing)
+            return (
+                f"{self.root} fits no layout; nearest is {self.layout!r}, whose {missing} "
+                f"{'is' if len(self.missing) == 1 else 'are'} missing ({self._share():.0%} of its "
+                "files are there)"
+            )
+        litter = f", {self.litter:,} files of litter passed over" if self.litter else ""
         if self.complete:
-            return f"{self.source}: layout {self.layout!r}, complete"
+            return f"layout {self.layout!r}, complete{litter}"
         short = [
             f"{self.found[glob]:,} of {count:,} {glob}"
             for glob, count in self.expected.items()
             if self.found[glob] < count
         ]
-        return f"{self.source}: layout {self.layout!r}, partial copy: {'; '.join(short)}"
+        return f"layout {self.layout!r}{litter}, partial copy: {'; '.join(short)}"
+
+    def _share(self) -> float:
+        there = sum(min(self.found[glob], count) for glob, count in self.expected.items())
+        return there / sum(self.expected.values())
+
+    def likeness(self) -> tuple[bool, float, float]:
+        """Orders reports: what fits, what has most of the globs, what has most of the files."""
+        present = sum(count > 0 for count in self.found.values()) / len(self.found)
+        return (self.fits, present, self._share())
 
 
-def verify(card: Card, root: Path, names: Sequence[str] | None = None) -> LayoutReport:
-    """Find the layout that fits a raw tree best; opens no file.
+def verify(card: Card, given: Path) -> LayoutReport:
+    """Find the raw root of a copy and the layout that fits it best; opens no file.
 
     Args:
         card: card of the source.
-        root: the raw tree.
-        names: what ``walk(root)`` gives, where it is known already.
+        given: the raw root, or a folder near it; see ``roots``.
 
     Raises:
-        SourceError: the root is missing or is a file.
+        SourceError: the folder is missing or is a file, or several copies lie in it.
     """
+    check_root(card, given)
+    return compare(card, find_root(card, RawTree(given.resolve())))
+
+
+def compare(card: Card, tree: RawTree) -> LayoutReport:
+    """The layout that fits a raw tree best, and what would mend the tree; opens no file."""
     started = time.monotonic()
-    check_root(card, root)
-    files = list(walk(root)) if names is None else names
-    reports = [_compare(card, layout, root, files, started) for layout in card.layouts]
-    return max(reports, key=_likeness)
+    report = _best(card, tree)
+    hints = [*_packed(tree, report)] if not report.complete else []
+    if not report.fits:
+        hints += [*_nearby(card, tree, report), *_kinds(tree, report)]
+    return replace(report, hints=tuple(hints), seconds=time.monotonic() - started)
 
 
 def check_root(card: Card, root: Path) -> None:
@@ -92,60 +130,100 @@ def check_root(card: Card, root: Path) -> None:
             f"medrcube sources show {card.id}"
         )
     if not root.is_dir():
+        command = f" with  {_command(root)}" if _PACKED.search(root.name.lower()) else ""
         raise SourceError(
             f"{card.id}: raw root {root} is a file; expected the folder that holds "
-            f"{next(iter(card.layouts[0].expect))} (unpack archives first)"
+            f"{next(iter(card.layouts[0].expect))} (unpack archives first{command})"
         )
 
 
-def walk(root: Path) -> Iterator[str]:
-    """Paths of all files below ``root``, relative, with forward slashes, in a fixed order.
-
-    Linked folders are followed, each real folder once.
-    """
-    seen: set[tuple[int, int]] = set()
-    for folder, subfolders, files in os.walk(root, followlinks=True):
-        state = Path(folder).stat()
-        if (state.st_dev, state.st_ino) in seen:
-            subfolders.clear()
-            continue
-        seen.add((state.st_dev, state.st_ino))
-        subfolders.sort()
-        prefix = Path(folder).relative_to(root).as_posix()
-        for name in sorted(files):
-            yield name if prefix == "." else f"{prefix}/{name}"
+def _best(card: Card, tree: RawTree) -> LayoutReport:
+    reports = [_compare(card, layout, tree) for layout in card.layouts]
+    return max(reports, key=LayoutReport.likeness)
 
 
-def compile_glob(glob: str) -> re.Pattern[str]:
-    """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
-
-    Brackets are letters, not classes: real file names hold them.
-    """
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(wild.get(part, re.escape(part)) for part in parts))
-
-
-def _compare(
-    card: Card, layout: Layout, root: Path, names: Sequence[str], started: float
-) -> LayoutReport:
-    patterns = {glob: compile_glob(glob) for glob in layout.expect}
-    found = {
-        glob: sum(pattern.fullmatch(name) is not None for name in names)
-        for glob, pattern in patterns.items()
-    }
+def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
+    found = {glob: sum(1 for _ in tree.match(glob)) for glob in layout.expect}
     return LayoutReport(
         source=card.id,
-        root=root,
+        root=tree.path,
         layout=layout.name,
         found=found,
         expected=layout.expect,
-        missing=next((glob for glob, count in found.items() if not count), None),
-        seconds=time.monotonic() - started,
+        missing=layout.missing([glob for glob, count in found.items() if count]),
+        litter=tree.litter,
+        hints=(),
+        seconds=0.0,
     )
 
 
-def _likeness(report: LayoutReport) -> tuple[bool, float, float]:
-    shares = [min(report.found[glob] / count, 1.0) for glob, count in report.expected.items()]
-    present = sum(share > 0 for share in shares) / len(shares)
-    return (report.fits, present, sum(shares) / len(shares))
+def _packed(tree: RawTree, report: LayoutReport) -> Iterator[str]:
+    """Archives that nobody has unpacked, and the command that does."""
+    patterns = [compile_glob(glob) for glob in report.expected]
+    packed = [
+        name
+        for name in tree.names
+        if _PACKED.search(name.lower()) and not any(it.fullmatch(name) for it in patterns)
+    ]
+    if packed:
+        others = f" and {len(packed) - 1:,} more" if len(packed) > 1 else ""
+        yield (
+            f"{packed[0]}{others} {'are' if others else 'is'} still packed: unpack with  "
+            f"{_command(tree.path / packed[0])}"
+        )
+
+
+def _command(file: Path) -> str:
+    suffix = file.suffix.lower()
+    command = _UNPACK.get(suffix, "tar -xf {file} -C {folder}")
+    return command.format(file=shlex.quote(str(file)), folder=shlex.quote(str(file.parent)))
+
+
+def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
+    """A folder below that is more like a copy, or the parent where it has what is missing."""
+    inner = [_best(card, tree.inside(folder)) for folder in folders_below(card, tree)]
+    nearest = max(inner, key=LayoutReport.likeness, default=report)
+    if nearest.likeness() > report.likeness():
+        yield (
+            f"{nearest.root} comes nearer: it lacks {' and '.join(nearest.missing)} of layout "
+            f"{nearest.layout!r}"
+        )
+    parent = tree.path.parent
+    if any(report.found.values()) and parent != tree.path:
+        beside = RawTree(parent, _shallow(parent))
+        if all(map(beside.holds, report.missing)):
+            yield f"what is missing lies in {parent}: give that folder"
+
+
+def _shallow(folder: Path) -> list[str]:
+    """Files of a folder and of the folders in it, without a walk through all that lies deeper."""
+    found: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    found.append(entry.name)
+                else:
+                    found += _files_of(entry)
+    except OSError:  # not ours to list: then there is no hint
+        return []
+    return sorted(found)
+
+
+def _files_of(folder: os.DirEntry[str]) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [f"{folder.name}/{it.name}" for it in entries if not it.is_dir()]
+    except OSError:
+        return []
+
+
+def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
+    """What a tree holds of which a layout knows nothing."""
+    if any(report.found.values()):
+        return
+    kinds: Sequence[tuple[str, int]] = Counter(
+        PurePosixPath(name).suffix.lower() or "no suffix" for name in tree.names
+    ).most_common(4)
+    held = ", ".join(f"{count:,} of {kind}" for kind, count in kinds) or "no file"
+    yield f"it holds {held}"

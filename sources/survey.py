@@ -15,7 +15,7 @@ from typing import Any
 
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.layout import compile_glob, walk
+from medrcube.sources.raw_tree import RawTree, compile_glob
 from medrcube.sources.tables import Row, read_csv
 
 TAGS = (
@@ -118,7 +118,7 @@ def survey(root: Path) -> Survey:
     """
     if not root.is_dir():
         raise SourceError(f"{root}: is no folder; expected the unpacked raw data")
-    names = [name for name in walk(root) if not _hidden(name)]
+    names = [name for name in RawTree(root).names if not _hidden(name)]
     pixels = [name for name in names if suffix_of(name) in (*RASTERS, *VOLUMES, *DICOMS, *VIDEOS)]
     pixels += _bare_dicoms(root, names)
     masks = [name for name in pixels if is_mask(name)]
@@ -162,7 +162,7 @@ def is_mask(name: str) -> bool:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+    return any(part.startswith(".") for part in name.split("/"))
 
 
 def _bare_dicoms(root: Path, names: Iterable[str]) -> list[str]:

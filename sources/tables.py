@@ -19,7 +19,7 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Label, MaskFile, Region, State, Words
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import NameIndex, RawTree
 
 
 class Row(Mapping[str, str]):
@@ -165,17 +165,17 @@ def iter_csv(
             yield Row(name_cells(header, cells), path.name, first_line)
 
 
-def find_table(root: Path, name: str) -> Path:
+def find_table(root: RawTree, name: str) -> Path:
     """A table at any depth, as ``NAME.csv`` or packed (``.csv.gz``, ``.csv.zip``); the first found.
 
     Raises:
         SourceError: there is none.
     """
     wanted = (f"{name}.csv", f"{name}.csv.gz", f"{name}.csv.zip")
-    for found in walk(root):
-        if found.rpartition("/")[2] in wanted:
-            return root / found
-    raise SourceError(f"{root}: holds no {' or '.join(wanted)}; the card expects it there")
+    found = [path for one in wanted for path in root.glob(f"**/{one}")]
+    if not found:
+        raise SourceError(f"{root}: holds no {' or '.join(wanted)}; the card expects it there")
+    return found[0]
 
 
 def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-sig") -> Row:
@@ -222,17 +222,13 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
             )
 
 
-def index_names(root: Path, suffix: str = "") -> dict[str, Path]:
+def index_names(root: RawTree, suffix: str = "") -> NameIndex:
     """Every file below ``root`` whose name ends in ``suffix``, by its bare name.
 
     For tables that name files without their folder. Of two files with one name the first in
     path order is kept, whatever the order of the directory listing.
     """
-    found: dict[str, Path] = {}
-    for name in walk(root):
-        if name.endswith(suffix):
-            found.setdefault(name.rpartition("/")[2], root / name)
-    return found
+    return NameIndex(root.path / name for name in root.match(f"**/*{suffix}"))
 
 
 def parts_of(file: Path) -> tuple[Path, ...]:

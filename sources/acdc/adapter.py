@@ -7,34 +7,35 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Scope, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import label_map, natural, read_key_values
 
 PHASES = ("ED", "ES")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield two single-frame cases a patient, and both frames together."""
     del layout  # the names are the same; one has folders where the other has files
-    folders = sorted((info.parent for info in root.rglob("patient*/Info.cfg")), key=natural)
+    folders = sorted((info.parent for info in root.glob("**/patient*/Info.cfg")), key=natural)
     seen: set[str] = set()
     # Older test sets come twice, without and with ground truth: the latter goes first.
-    for folder in sorted(folders, key=lambda folder: not _has_truth(folder)):
-        if folder.name in seen or not _has_truth(folder):
+    for folder in sorted(folders, key=lambda folder: not _has_truth(root, folder)):
+        if folder.name in seen or not _has_truth(root, folder):
             reason = "another copy of a patient" if folder.name in seen else "no ground truth"
-            files = sorted(path for path in folder.rglob("*_frame*") if path.is_file())
-            yield Skip(key=str(folder.relative_to(root)), reason=reason, paths=tuple(files))
+            frames = (it for it in root.below(folder) if "_frame" in str(it.relative_to(folder)))
+            yield Skip(key=str(folder.relative_to(root.path)), reason=reason, paths=tuple(frames))
         else:
-            yield from _patient(folder)
+            yield from _patient(root, folder)
         seen.add(folder.name)
 
 
-def _patient(folder: Path) -> Iterator[Case]:
-    info = read_key_values(folder / "Info.cfg", keys=PHASES)
+def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
+    info = read_key_values(root / (folder / "Info.cfg"), keys=PHASES)
     facts = info.facts(height_cm="Height", weight_kg="Weight")
     split = "testing" if folder.parent.name.startswith("testing") else "training"
     names = [f"{folder.name}_frame{info.integer(phase):02}" for phase in PHASES]
-    images = [ImageRef(paths=(_volume(folder / f"{name}.nii.gz"),)) for name in names]
-    truths = [_volume(folder / f"{name}_gt.nii.gz") for name in names]
+    images = [ImageRef(paths=(_volume(root, folder / f"{name}.nii.gz"),)) for name in names]
+    truths = [_volume(root, folder / f"{name}_gt.nii.gz") for name in names]
     # The slice is chosen where the heart is largest; end-systole shows the same one.
     guide = tuple(region.shape for region in label_map(truths[0], (1, 2, 3), field="structure"))
     for phase, image, truth in zip(PHASES, images, truths, strict=True):
@@ -61,18 +62,18 @@ def _patient(folder: Path) -> Iterator[Case]:
     )
 
 
-def _has_truth(folder: Path) -> bool:
-    return any(folder.glob("*_gt.nii*"))
+def _has_truth(root: RawTree, folder: Path) -> bool:
+    return any("_gt.nii" in path.name for path in root.below(folder))
 
 
-def _volume(path: Path) -> Path:
+def _volume(root: RawTree, path: Path) -> Path:
     """The file, or the only ``.nii`` in the folder that the Kaggle copy is said to make of it."""
-    if not path.is_dir():
-        return path
-    inner = list(path.glob("*.nii"))
-    if len(inner) != 1:
+    inner = root.below(path)
+    if not inner:
+        return root / path
+    if len(inner) != 1 or inner[0].suffix.lower() != ".nii":
         raise SourceError(
-            f"{path}: is a folder with {len(inner)} .nii files; the card assumes (unverified) "
-            "that the Kaggle copy turns each .nii.gz into a folder with one; report this copy"
+            f"{path}: is a folder with {len(inner)} files; the card assumes (unverified) "
+            "that the Kaggle copy turns each .nii.gz into a folder with one .nii; report this copy"
         )
     return inner[0]

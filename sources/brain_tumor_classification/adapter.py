@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
 # Names without suffix, as in the authors' repository.
@@ -21,17 +21,17 @@ _OFFICIAL = {
 }
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the three tumour classes of an official copy; set a renamed copy aside.
 
     One renamed file makes the whole copy suspect: wrongly filed pictures are known by official
     name only, and in a renumbered copy such a name may stand for any picture.
     """
     del layout
-    files = [(folder, path) for folder in _OFFICIAL for path in (root / folder).glob("*.jpg")]
+    files = [(folder, path) for folder in _OFFICIAL for path in root.glob(f"{folder}/*.jpg")]
     files.sort(key=lambda file: natural(file[1]))
     renamed = [
-        path.relative_to(root).as_posix()
+        path.relative_to(root.path).as_posix()
         for folder, path in files
         if not _OFFICIAL[folder].fullmatch(path.stem)
     ]

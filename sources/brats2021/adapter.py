@@ -13,6 +13,7 @@ from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
 SEQUENCES = ("t1", "t1ce", "t2", "flair")
@@ -25,19 +26,20 @@ _SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2",
 _FOLDER = re.compile(r"BraTS2021_(\d{5})")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the axial slice of each sequence, and two other planes of one of them in turn."""
     del layout
     seen: set[str] = set()
-    for folder in sorted(root.rglob("BraTS2021_?????"), key=natural):
+    homes = {path.parent for path in root.glob("**/BraTS2021_?????/*.nii.gz")}
+    for folder in sorted(homes, key=natural):
         name = _FOLDER.fullmatch(folder.name)
-        if name is None or not folder.is_dir():
+        if name is None:
             continue
-        truth = folder / f"{folder.name}_seg.nii.gz"
+        truth = root / (folder / f"{folder.name}_seg.nii.gz")
         if folder.name in seen or not truth.exists():
             reason = "another copy of a patient" if folder.name in seen else "has no segmentation"
-            files = tuple(sorted(folder.glob("*.nii.gz")))
-            yield Skip(key=folder.relative_to(root).as_posix(), reason=reason, paths=files)
+            files = tuple(root.below(folder))
+            yield Skip(key=folder.relative_to(root.path).as_posix(), reason=reason, paths=files)
             continue
         seen.add(folder.name)
         for sequence in SEQUENCES:

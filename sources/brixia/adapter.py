@@ -9,6 +9,7 @@ from pathlib import Path
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, index_names, iter_csv
 
 _ZONES = "ABCDEF"
@@ -50,7 +51,7 @@ class _Reading:
         return Label(field=field, value=value, state=state, evidence=evidence)
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield a case or a reason for every row of the table of scores, in its order."""
     if layout == "public":
         yield from _public(root)
@@ -80,7 +81,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
         )
 
 
-def _public(root: Path) -> Iterator[Case | Skip]:
+def _public(root: RawTree) -> Iterator[Case | Skip]:
     rows = iter_csv(root / "data" / "public-annotations.csv", columns=("filename", *_PUBLIC))
     for row in sorted(rows, key=lambda row: row["filename"]):
         path = root / "data" / "public-cohen-subset" / row["filename"]
@@ -142,9 +143,9 @@ def _facts(row: Row) -> tuple[tuple[str, str], ...]:
     return facts
 
 
-def _films(root: Path) -> Mapping[str, Path]:
-    return {_stem(path.name): path for path in sorted(root.rglob("dicom_clean/*"))}
+def _films(root: RawTree) -> Mapping[str, Path]:
+    return {_stem(path.name): path for path in root.glob("**/dicom_clean/*")}
 
 
 def _stem(name: str) -> str:
-    return name.removesuffix(".dcm")
+    return name[:-4] if name.lower().endswith(".dcm") else name

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, State
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, index_names, read_csv
 
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
@@ -13,7 +13,7 @@ STRAY = ("bus_0101-l", "bus_0185-r", "bus_1046-l")
 """Masks with one or two pixels far from the lesion, which would widen its box."""
 
 
-def cases(root: Path, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield one case for every row; BI-RADS stays open where the halves of a case differ."""
     del layout
     files = index_names(root)

@@ -9,16 +9,17 @@ from typing import Any
 
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
 _NAME = re.compile(
-    r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(_\d+)?)?\.png"
+    r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(_\d+)?)?\.(?i:png)"
 )
 _RESAVED = {(256, 256), (416, 416)}
 """Sizes of editions on the web; the release lies between 190 x 310 and 1048 x 719."""
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture, with one region for each of its masks."""
     del layout
     images: dict[str, Path] = {}

@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 
 from medrcube.records import Case, ImageRef, Label, Scope, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import label_map, natural, parts_of, read_key_values
 
 SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield four frames a patient and both pairs; the four-chamber one carries the EF."""
     splits = _splits(root)
-    for file in sorted(root.rglob("patient????/Info_?CH.cfg"), key=natural):
+    for file in sorted(root.glob("**/patient????/Info_?CH.cfg"), key=natural):
         person, split = file.parent.name, splits.get(file.parent.name)
         if layout == "mhd":  # test ids begin at patient0001 again and are other persons
-            split = file.relative_to(root).parts[0]
+            split = file.relative_to(root.path).parts[0]
             person = f"{split}-{person}"
         yield from _view(file, layout, person, split)
-    strays = sorted(root.rglob("patient[0-9][0-9][0-9]_*"), key=natural)
+    strays = sorted(root.glob("**/patient???_*"), key=natural)
     for name, files in groupby(strays, key=lambda file: file.name.partition("_")[0]):
         reason = "a patient of TED, another dataset made from CAMUS patients"
         yield Skip(key=f"TED-{name}", reason=reason, paths=tuple(files))
@@ -85,9 +86,9 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     )
 
 
-def _splits(root: Path) -> Mapping[str, str]:
+def _splits(root: RawTree) -> Mapping[str, str]:
     return {
         patient: file.stem.removeprefix("subgroup_")
-        for file in sorted(root.rglob("subgroup_*.txt"))
+        for file in root.glob("**/subgroup_*.txt")
         for patient in file.read_text(encoding="utf-8").split()
     }

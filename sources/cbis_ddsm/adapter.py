@@ -9,7 +9,7 @@ from pathlib import Path
 from medrcube.errors import ReadError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, index_names, natural, read_csv
 
 Size = tuple[int, int, int]
@@ -42,7 +42,7 @@ DESCRIPTORS = ("shape", "margin", "calc_type", "distribution")
 _TOP = re.compile(r"(Mass|Calc)-(Training|Test)_P_\d{5}_(LEFT|RIGHT)_(CC|MLO)(_\d+)?")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the mammograms in table order; one whose mask cannot be told is set aside."""
     files = _kaggle(root) if layout == "kaggle" else _tcia(root)
     pictures: dict[str, list[Row]] = {}
@@ -89,7 +89,7 @@ def mask_among(found: Mapping[Path, Size], mammogram: Size) -> Path | None:
     return masks[0] if len(masks) == 1 else None
 
 
-def _region(row: Row, image: Path, files: Files, root: Path) -> Region:
+def _region(row: Row, image: Path, files: Files, root: RawTree) -> Region:
     top = _folder(row, "mask")
     # A retriever of 2017 put files of two series into one study, so all below the folder count.
     candidates = files.get(top, {})
@@ -141,16 +141,16 @@ def _described(row: Row) -> Iterator[Label]:
             yield row.label(column or "", field=named, value=value)
 
 
-def _tcia(root: Path) -> Files:
+def _tcia(root: RawTree) -> Files:
     files: dict[str, dict[Path, Size | None]] = {}
-    for name in sorted(walk(root), key=lambda name: natural(Path(name))):
+    for name in sorted(root.names, key=lambda name: natural(Path(name))):
         top = next((part for part in name.split("/") if _TOP.fullmatch(part)), None)
-        if top and name.endswith(".dcm"):
+        if top and name.lower().endswith(".dcm"):
             files.setdefault(top, {})[root / name] = None
     return files
 
 
-def _kaggle(root: Path) -> Files:
+def _kaggle(root: RawTree) -> Files:
     """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
     table = index_names(root, "dicom_info.csv").get("dicom_info.csv", root / "csv/dicom_info.csv")
     files: dict[str, dict[Path, Size | None]] = {}

@@ -11,6 +11,7 @@ from typing import Any
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Region, Runs, Scope, Skip
 from medrcube.sources.chexpert_labels import COLUMNS, OPACITY, labels_of, read_states
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.runs import coco_runs, connected
 from medrcube.sources.tables import Row, iter_csv
 
@@ -29,15 +30,15 @@ _NO_FACT = {("sex", "Unknown"), ("age", "0")}  # both stand for a missing entry
 _LINES = "Support Devices"  # thin, so that a box around them says little
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label tables, in their order."""
     home, splits = _LAYOUTS[layout]
     # Patients of the training part are spread over batches that no table names.
-    batches = {path.name: path for path in sorted(root.glob("CheXpert-v1.0 batch */patient*"))}
+    batches = {path.name: path for path in root.folders("CheXpert-v1.0 batch */patient*")}
     for split, (table, folder) in splits.items():
-        file = root / "CheXlocalize" / f"gt_segmentations_{folder}.json"
+        file = root / f"CheXlocalize/gt_segmentations_{folder}.json"
         masks = _masks(file) if layout == "localize" else {}
-        for row in iter_csv(root / home / table, columns=("Path", *COLUMNS)):
+        for row in iter_csv(root / f"{home}/{table}", columns=("Path", *COLUMNS)):
             match = _PATH.fullmatch(row["Path"])
             if match is None:
                 expected = "patientNNNNN/studyN/viewN_frontal.jpg or _lateral.jpg"

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural
 
-_NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+\.png")
+_NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+\.(?i:png)")
 _LABELS = {"lung opacity": "Lung_Opacity", "viral pneumonia": "Viral Pneumonia"}
 # A part of each collection's address, and the field whose classes it can tell apart.
 _COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pneumonia"}
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film; only its collection tells what it may be asked."""
     del layout
     tables: dict[Path, dict[str, Row]] = {}
@@ -26,7 +27,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
         if name is None:
             continue
         folder = path.parent.parent
-        table = folder.with_name(f"{folder.name}.metadata.xlsx")
+        table = root / folder.with_name(f"{folder.name}.metadata.xlsx")
         if table not in tables:
             rows = read_sheet(table, columns=("FILE NAME", "URL"))
             # The table of the class Normal writes its names in capitals.

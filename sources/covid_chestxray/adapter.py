@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Skip, State
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, may_redistribute, read_csv
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -25,7 +26,7 @@ NOTES = {"clinical notes": "clinical_notes", "other notes": "other_notes", "note
 MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in order of file name; the table's edition is told by its columns."""
     rows = read_csv(root / "metadata.csv", columns=("finding", "view", "filename"))
     scores: dict[str, Row] = {}

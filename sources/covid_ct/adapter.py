@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.raw_tree import RawTree, lower_extension
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural, read_csv
 
@@ -16,23 +17,22 @@ _FOLDERS = {"CT_COVID": "CT_COVID", "CT_NonCOVID": "CT_NonCOVID", "CT_nonCOVID":
 _KINDS = {".png", ".jpg"}
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the pictures of both classes in order of name."""
     rows = _covid_rows(root), _other_rows(root, needed=layout == "repository")
     splits = _splits(root)
-    folders = [folder for folder in root.rglob("CT_*onCOVID") if folder.is_dir()]
-    for folder in (*sorted(root.rglob("CT_COVID")), *sorted(folders)):
+    for folder in (*root.folders("**/CT_COVID"), *root.folders("**/CT_*onCOVID")):
         label = _FOLDERS[folder.name]
         table = rows[label == "CT_NonCOVID"]
-        files = sorted((p for p in folder.iterdir() if _is_picture(p)), key=natural)
-        names = {path.name for path in files}
-        for path in files:
-            key = f"{label}/{path.name}"
-            if label == "CT_NonCOVID" and _copied(path.name, names, table):
+        files = sorted((it for it in root.below(folder) if _is_picture(it, folder)), key=natural)
+        named = {path: lower_extension(path.name) for path in files}
+        for path, name in named.items():
+            key = f"{label}/{name}"
+            if label == "CT_NonCOVID" and _copied(name, named.values(), table):
                 reason = "a converted copy of the .jpg of the same name"
                 yield Skip(key=key, reason=reason, paths=(path,))
             else:
-                yield _case(key, path, table.get(path.name), splits.get(key))
+                yield _case(key, path, table.get(name), splits.get(key))
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -69,41 +69,40 @@ def _case(key: str, path: Path, row: Row | None, split: str | None) -> Case:
     )
 
 
-def _covid_rows(root: Path) -> dict[str, Row]:
-    path = next(iter(sorted(root.rglob("COVID-CT-MetaInfo.xlsx"))), root / "COVID-CT-MetaInfo.xlsx")
+def _covid_rows(root: RawTree) -> dict[str, Row]:
+    path = next(iter(root.glob("**/COVID-CT-MetaInfo.xlsx")), root / "COVID-CT-MetaInfo.xlsx")
     rows = read_sheet(path, columns=("File name", "Patient ID", "Age", "Gender"))
     # The suffix is missing in a quarter of the rows; every COVID picture is a .png.
     return {_with_suffix(row["File name"]): row for row in rows}
 
 
-def _is_picture(path: Path) -> bool:
-    """Whether a file is a picture and not the metadata that macOS puts beside it."""
-    return path.suffix in _KINDS and not path.name.startswith("._")
+def _is_picture(path: Path, folder: Path) -> bool:
+    return path.parent == folder and path.suffix.lower() in _KINDS
 
 
 def _with_suffix(name: str) -> str:
     return name if name.endswith(".png") else f"{name}.png"
 
 
-def _other_rows(root: Path, *, needed: bool) -> dict[str, Row]:
-    paths = sorted(root.rglob("NonCOVID-CT-MetaInfo.csv"))
+def _other_rows(root: RawTree, *, needed: bool) -> dict[str, Row]:
+    paths = root.glob("**/NonCOVID-CT-MetaInfo.csv")
     if not paths and not needed:
         return {}
     path = paths[0] if paths else root / "NonCOVID-CT-MetaInfo.csv"
     return {row["image name"]: row for row in read_csv(path, columns=("image name", "patient id"))}
 
 
-def _splits(root: Path) -> dict[str, str]:
+def _splits(root: RawTree) -> dict[str, str]:
     found: dict[str, str] = {}
     for label in ("CT_COVID", "CT_NonCOVID"):
         for split in ("train", "val", "test"):
-            for path in sorted(root.rglob(f"{split}{label}.txt")):
+            for path in root.glob(f"**/{split}{label}.txt"):
                 lines = path.read_text(encoding="utf-8-sig").splitlines()
                 found |= {f"{label}/{line.strip()}": split for line in lines if line.strip()}
     return found
 
 
-def _copied(name: str, names: set[str], table: Mapping[str, Row]) -> bool:
+def _copied(name: str, names: Collection[str], table: Mapping[str, Row]) -> bool:
     """Whether a picture is a re-export: some copies turn each .jpg into a .png and keep both."""
     twin = name.endswith(".png") and name.removesuffix(".png") + ".jpg" in names
     return twin and name not in table

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, index_names
 
@@ -27,7 +27,7 @@ LATER = ("post_2", "post_3", "post_4")
 _NAME = re.compile(
     r"DICOM_Images/(?P<patient>Breast_MRI_\d{3})/(?P<series>[^/]+)/.*_0*(?P<n>\d+)\.dcm"
 )
-_FILE = re.compile(r"(?:.*/)?(Breast_MRI_\d{3})/(?:[^/]+/)?([^/]+)/\d+-0*(\d+)\.dcm")
+_FILE = re.compile(r"(?:.*/)?(Breast_MRI_\d{3})/(?:[^/]+/)?([^/]+)/\d+-0*(\d+)\.(?i:dcm)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Series:
     uids: dict[int, str] = field(default_factory=dict)
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three series of every patient; later phases look like the first and are set aside."""
     del layout
     sheets = index_names(root, ".xlsx")
@@ -80,10 +80,10 @@ def _by_patient(rows: Iterable[Row]) -> dict[str, Row]:
     return {row["Patient ID"]: row for row in rows}
 
 
-def _mapping(root: Path, path: Path) -> Mapping[tuple[str, str], _Series]:
+def _mapping(root: RawTree, path: Path) -> Mapping[tuple[str, str], _Series]:
     """Every series by patient and name, with the files that this copy has for it."""
     there: dict[tuple[str, str], dict[int, Path]] = {}
-    for name in walk(root):
+    for name in root.names:
         if found := _FILE.fullmatch(name):
             there.setdefault((found[1], found[2]), {})[int(found[3])] = root / name
     folders: dict[tuple[str, str], list[str]] = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, read_csv
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
@@ -19,12 +20,12 @@ Trace = Sequence[tuple[Point, Point]]
 """Long axis first, then chords across it."""
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield end-diastole, end-systole and both together for every row of FileList.csv."""
     del layout
-    table = min(root.rglob("FileList.csv"))
+    table = min(root.glob("**/FileList.csv"))
     columns = ("FileName", "EF", "FrameHeight", "FrameWidth", "Split")
-    traces = _traces(table.with_name("VolumeTracings.csv"))
+    traces = _traces(root / table.with_name("VolumeTracings.csv"))
     for row in read_csv(table, columns=columns):
         video = table.parent / "Videos" / f"{row['FileName']}.avi"
         found = traces.get(video.name, {})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import index_names, read_csv
 from medrcube.taxonomy import Anatomy
 
@@ -17,7 +17,7 @@ OUTSIDE = ("Fetal abdomen", "Fetal femur", "Maternal cervix", "Other")
 SPLIT = {"1": "train", "0": "test"}
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in table order; planes outside the five anatomies are set aside."""
     del layout
     files = index_names(root)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import index_names
 
 _FILES = 3064
 _MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every numbered file; reads its label and patient, no pixels."""
     del layout
     files = index_names(root, ".mat")

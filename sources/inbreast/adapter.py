@@ -8,8 +8,8 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
-from medrcube.sources.layout import walk
 from medrcube.sources.osirix import Mark, Points, read_marks
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, index_names, read_csv
 
@@ -27,11 +27,11 @@ _DICOM = re.compile(
 _XML = re.compile(r".*/(?P<kind>AllXML|Pectoral Muscle XML)/(?P<id>\d{8})[^/]*\.xml", re.IGNORECASE)
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows of the sheet; a picture whose file name contradicts it is set aside."""
     dicoms: dict[str, re.Match[str]] = {}
     outlines: dict[tuple[str, str], Path] = {}
-    for name in walk(root):
+    for name in root.names:
         if found := _XML.fullmatch(f"/{name}"):
             outlines[found["kind"].lower(), found["id"]] = root / name
         elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
@@ -79,7 +79,7 @@ def closed(line: Points, side: str) -> Points:
     return ((edge, 0.0), (down[0][0], 0.0), *down, (edge, down[-1][1]))
 
 
-def _rows(root: Path, layout: str) -> Iterator[Row]:
+def _rows(root: RawTree, layout: str) -> Iterator[Row]:
     name = "INbreast.csv" if layout == "csv" else "INbreast.xls"
     path = index_names(root, name).get(name, root / name)
     if layout == "csv":

@@ -10,14 +10,15 @@ from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
 SIZES = {"Benign": 120, "Malignant": 561, "Normal": 416}
 SIDE = 512
-_NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)\.jpg")
+_NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)\.(?i:jpg)")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the pictures by class, then by number.
 
     Raises:
@@ -25,13 +26,13 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
     """
     del layout  # both spellings are read
     named: list[tuple[str, int, Path]] = []
-    for path in sorted(root.rglob("* cases/*"), key=natural):
+    for path in sorted(root.glob("**/* cases/*"), key=natural):
         name = _NAME.fullmatch(path.name)
         if name and path.parent.name.startswith(name[1]):
             named.append((name[1].replace("Bengin", "Benign"), int(name[2]), path))
-        elif path.suffix != ".txt" and path.parent.name != "Test cases":
+        elif path.suffix.lower() != ".txt" and path.parent.name != "Test cases":
             yield Skip(
-                key=path.relative_to(root).as_posix(),
+                key=path.relative_to(root.path).as_posix(),
                 reason="not named as in the release; wrongly titled copies mix in other pictures",
                 paths=(path,),
             )
@@ -57,7 +58,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _check(root: Path, named: list[tuple[str, int, Path]]) -> None:
+def _check(root: RawTree, named: list[tuple[str, int, Path]]) -> None:
     twice = [key for key, count in Counter(entry[:2] for entry in named).items() if count > 1]
     beyond = [entry[:2] for entry in named if not 1 <= entry[1] <= SIZES[entry[0]]]
     for label, number in (*twice, *beyond):

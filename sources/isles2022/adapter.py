@@ -13,6 +13,7 @@ from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region
 from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
 LEAST = 20
@@ -25,9 +26,9 @@ _FILES = {
 }
 
 
-def cases(root: Path, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield four cases for every mask; the files of a session are found from it."""
-    masks = root.rglob("derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
+    masks = root.glob("**/derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
     for mask in sorted(masks, key=natural):
         patient, session = mask.parts[-3:-1]
         top = mask.parents[3] / ("rawdata" if layout == "grand-challenge" else "")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.records import Case, ImageRef, Label, Skip
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_sheet
 
 SEX = "SEX_ID (1=m, 2=f)"
@@ -16,23 +16,25 @@ PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axia
 TESLA = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
 HEIGHT = 0.58
 """A T1 volume shows the neck: mid-brain lies this far up."""
-_NAME = re.compile(r"(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA)\.nii.*")
+_NAME = re.compile(
+    r"(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA)\.(?i:nii).*"
+)
 _DISPUTED = {"IXI219", "IXI328"}  # two ages in one id, two sexes in the other
 Facts = tuple[tuple[str, str], ...]
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield an axial slice of every volume, and two more planes of those whose voxels allow it."""
     suffix = ".nii.gz" if layout == "archives" else ".nii"
-    files = list(walk(root))
+    files = list(root.names)
     table = next((name for name in files if name.rpartition("/")[2] == "IXI.xls"), None)
     people = {} if table is None else _people(root / table)
     seen: set[str] = set()
     for name in files:
         found = _NAME.fullmatch(name.rpartition("/")[2])
-        if found is None or not name.endswith(suffix):
+        if found is None or not name.lower().endswith(suffix):
             continue
-        stem = found[0].removesuffix(suffix)
+        stem = found[0][: -len(suffix)]
         if stem in seen:
             yield Skip(key=name, reason="another copy of a volume", paths=(root / name,))
             continue

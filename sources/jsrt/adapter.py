@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from medrcube.errors import ReadError, RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, RawLayout, Rectangle, Region, State
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import iter_csv
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class _Person:
     y: float = 0
 
 
-def cases(root: Path, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield the films in order of their names."""
-    names = list(walk(root))
+    names = list(root.names)
     people = _kaggle(root / "jsrt_metadata.csv") if layout == "kaggle" else _raw(root, names)
     masks: dict[str, list[tuple[str, Region]]] = {}
     for match in filter(None, map(_MASK.fullmatch, names)):
@@ -129,7 +129,7 @@ def _check_tone(name: str, film: NDArray[Any]) -> None:
         )
 
 
-def _raw(root: Path, names: list[str]) -> Mapping[str, _Person]:
+def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person]:
     """Both clinical tables: no header, any line end, blanks or tabs between the fields."""
     people: dict[str, _Person] = {}
     for name in names:

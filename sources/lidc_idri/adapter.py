@@ -20,7 +20,6 @@ from medrcube.records import (
     State,
 )
 from medrcube.sources.dicom_headers import in_slice_order, read_header, series_in
-from medrcube.sources.layout import walk
 from medrcube.sources.nodules import (
     Mark,
     Reading,
@@ -30,6 +29,7 @@ from medrcube.sources.nodules import (
     rating,
     read_reading,
 )
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 
 READERS, NEEDED, MOST_SHOWN = 4, 3, 4
@@ -51,22 +51,21 @@ class _Scan:
     thickness: float
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield patient by patient; images and readings are joined by the UID of the series."""
     del layout  # a header tells the series, not the name of a folder
     readings, truth = _readings(root), _diagnoses(root)
     seen: set[str] = set()
-    for folder in sorted(root.rglob("LIDC-IDRI-????")):
-        if folder.is_dir():
-            try:
-                series = series_in(folder)
-                found = list(_patient(folder.name, series, readings))
-            except ReadError as error:  # one damaged header must not stop a thousand patients
-                paths = tuple(folder / name for name in walk(folder))
-                yield Skip(key=folder.name, reason=str(error), paths=paths)
-                continue
-            seen.update(series)
-            yield from _diagnosed(folder.name, found, truth.get(folder.name))
+    for folder in root.folders("**/LIDC-IDRI-????"):
+        files = root.below(folder)
+        try:
+            series = series_in(files)
+            found = list(_patient(folder.name, series, readings))
+        except ReadError as error:  # one damaged header must not stop a thousand patients
+            yield Skip(key=folder.name, reason=str(error), paths=tuple(files))
+            continue
+        seen.update(series)
+        yield from _diagnosed(folder.name, found, truth.get(folder.name))
     for uid in sorted(readings.keys() - seen):
         yield Skip(key=uid, reason="the CT series of this reading is not in this copy")
 
@@ -234,11 +233,11 @@ def _diagnosed(
     )
 
 
-def _readings(root: Path) -> dict[str, Reading | None]:
+def _readings(root: RawTree) -> dict[str, Reading | None]:
     """Reading of each series; ``None`` where files differ and none of them is a correction."""
     found: dict[str, Reading | None] = {}
     corrected: set[str] = set()
-    paths = root.rglob("*.xml")
+    paths = root.glob("**/*.xml")
     for path in sorted(paths, key=lambda path: ("correction" not in path.name, str(path))):
         reading = read_reading(path)
         if reading is None or reading.series in corrected:
@@ -250,8 +249,8 @@ def _readings(root: Path) -> dict[str, Reading | None]:
     return found
 
 
-def _diagnoses(root: Path) -> dict[str, Label]:
-    paths = sorted(root.rglob("tcia-diagnosis-data*.xls*"))
+def _diagnoses(root: RawTree) -> dict[str, Label]:
+    paths = root.glob("**/tcia-diagnosis-data*.xls*")
     if not paths:
         return {}
     head, *rows = read_cells(paths[0], sheet="Diagnosis Truth")

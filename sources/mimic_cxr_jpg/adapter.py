@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Scope, Skip, State
 from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, find_table, iter_csv
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
@@ -30,7 +30,7 @@ _RELATED = {
 }
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield a case or a reason for every row of the metadata table, in its order."""
     table = find_table(root, "mimic-cxr-2.0.0-metadata")
     rows = _rows(root, "2.0.0-split", "dicom_id", "split")
@@ -68,7 +68,7 @@ def _unsuited(row: Row) -> str:
     return ""
 
 
-def _readings(root: Path, *, checked: bool) -> Mapping[str, Reading]:
+def _readings(root: RawTree, *, checked: bool) -> Mapping[str, Reading]:
     """Labels by study: of both labelers where they agree, or those of the radiologist."""
     one, other = (
         {row["study_id"]: read_states(row) for row in _rows(root, name, "study_id", *COLUMNS)}
@@ -96,5 +96,5 @@ def _settled(reading: Reading) -> Reading:
     return replace(reading, states=states)
 
 
-def _rows(root: Path, name: str, *columns: str) -> Iterator[Row]:
+def _rows(root: RawTree, name: str, *columns: str) -> Iterator[Row]:
     return iter_csv(find_table(root, f"mimic-cxr-{name}"), columns=columns)

@@ -12,8 +12,8 @@ import numpy as np
 
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.layout import walk
 from medrcube.sources.nifti_masks import check_grid, load_labels, slice_at
+from medrcube.sources.raw_tree import RawTree
 from medrcube.taxonomy import Modality
 
 STRUCTURES = {
@@ -28,15 +28,15 @@ STRUCTURES = {
 """Value in the card -> stored values: 421 is a typing error for 420."""
 VESSELS = {"820", "850"}
 PLANES = ("axial", "coronal", "sagittal")
-_NAME = re.compile(r"(?P<key>(?P<kind>ct|mr)_train_\d{4})_image\.nii(\.gz)?")
+_NAME = re.compile(r"(?P<key>(?P<kind>ct|mr)_train_\d{4})_image\.(?i:nii(\.gz)?)")
 _WINDOW = (200.0, 800.0)
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three planes of every labelled volume, wherever its folder lies."""
     del layout
     seen: set[str] = set()
-    for name in walk(root):
+    for name in root.names:
         found = _NAME.fullmatch(name.rpartition("/")[2])
         if found is None:
             continue
@@ -121,8 +121,9 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [slice_at(volume, heart.centre_of_slice(plane, int(areas.argmax())))]
 
 
-def _label_of(root: Path, image: Path) -> Path:
+def _label_of(root: RawTree, image: Path) -> Path:
     """The label beside the image, or in a folder of labels anywhere."""
     name = image.name.replace("_image", "_label")
     beside = image.with_name(name)
-    return beside if beside.exists() else next(iter(sorted(root.rglob(name))), beside)
+    found = (path for path in (root / beside, *root.glob(f"**/{name}")) if path.exists())
+    return next(found, beside)

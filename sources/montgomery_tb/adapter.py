@@ -9,8 +9,9 @@ from typing import Any
 
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources.raw_tree import RawTree
 
-_NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.png")
+_NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
     r"\s*Patient's Sex:\s*(?P<sex>[FMO])\s+Patient's Age:\s*(?P<age>\d+)Y\s+(?P<text>.*)", re.DOTALL
 )
@@ -21,10 +22,10 @@ _STRAY = (("MCUCXR_0399_1", "leftMask"), ("MCUCXR_0052_0", "rightMask"))
 _ADULT = 18
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
-    films = [path for path in sorted(root.glob("**/CXR_png/*.png")) if _NAME.fullmatch(path.name)]
-    readings = {path.stem: _reading(path) for path in films} if layout == "nlm" else {}
+    films = [path for path in root.glob("**/CXR_png/*.png") if _NAME.fullmatch(path.name)]
+    readings = {path.stem: _reading(root, path) for path in films} if layout == "nlm" else {}
     people = _people(readings)
     for path in films:
         name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
@@ -80,8 +81,8 @@ def frames(case: Case, volume: Any) -> list[int]:
     return list(range(volume.slices.shape[0]))
 
 
-def _reading(film: Path) -> re.Match[str] | None:
-    path = _beside(film, "ClinicalReadings").with_suffix(".txt")
+def _reading(root: RawTree, film: Path) -> re.Match[str] | None:
+    path = root / _beside(film, "ClinicalReadings").with_suffix(".txt")
     return _READING.fullmatch(path.read_text("latin-1")) if path.exists() else None
 
 

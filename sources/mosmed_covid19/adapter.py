@@ -10,6 +10,7 @@ from typing import Any
 from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 
 SHEET = "MosMedData COVID19_1110"
@@ -21,31 +22,31 @@ SEEN = 50.0
 AERATED = (-950, -400)
 """HU of lung that holds air; the air around the patient lies below."""
 
-_STUDY = re.compile(r"(study_\d{4})\.nii(\.gz)?")
+_STUDY = re.compile(r"(study_\d{4})\.(?i:nii(\.gz)?)")
 _CITED = re.compile(r"study_\d{4}")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield every study, and once more where its lesions are marked.
 
     Raises:
         SourceError: the registry contradicts the folders, or this is the small teaching edition.
     """
     del layout
-    if any(root.rglob("CT-23")):
+    if root.folders("**/CT-23"):
         raise SourceError(
             f"{root}: holds a folder CT-23, so this is the small teaching edition in which two "
             "grades are merged; expected COVID19_1110 with the folders CT-0 to CT-4"
         )
-    masks = {path.name[:10]: path for path in sorted(root.rglob("masks/study_*_mask.nii*"))}
+    masks = {path.name[:10]: path for path in root.glob("**/masks/study_*_mask.nii*")}
     grades = _registry(root)
     seen: set[str] = set()
     # An unpacked .nii goes before its .nii.gz; the volumes are the same.
-    for path in sorted(root.rglob("CT-?/study_*.nii*"), key=lambda path: (path.name, str(path))):
+    for path in sorted(root.glob("**/CT-?/study_*.nii*"), key=lambda path: (path.name, str(path))):
         name = _STUDY.fullmatch(path.name)
         if name is None or name[1] in seen:
             reason = "not named study_NNNN" if name is None else "another copy of a study"
-            yield Skip(key=path.relative_to(root).as_posix(), reason=reason, paths=(path,))
+            yield Skip(key=path.relative_to(root.path).as_posix(), reason=reason, paths=(path,))
             continue
         seen.add(name[1])
         grade = path.parent.name
@@ -117,9 +118,9 @@ def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
     )
 
 
-def _registry(root: Path) -> dict[str, str]:
+def _registry(root: RawTree) -> dict[str, str]:
     """Grade of each study; only the place of the column with the grade is verified."""
-    path = next(iter(sorted(root.rglob("dataset_registry.xlsx"))), root / "dataset_registry.xlsx")
+    path = next(iter(root.glob("**/dataset_registry.xlsx")), root / "dataset_registry.xlsx")
     grades: dict[str, str] = {}
     for line, row in enumerate(read_cells(path, sheet=SHEET)[1:], 2):
         studies = {name for cell in row for name in _CITED.findall(cell)}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.decathlon import check_classes
+from medrcube.sources.raw_tree import RawTree
 
 PLANES = ("axial", "coronal", "sagittal")
-_NAME = re.compile(r"(?P<key>lung_\d{3})(_0000)?\.nii(\.gz)?")
+_NAME = re.compile(r"(?P<key>lung_\d{3})(_0000)?\.(?i:nii(\.gz)?)")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for each plane of each labelled volume."""
     del layout  # the names tell; nnU-Net adds the number of the channel
     check_classes(root, {"cancer": 1})
-    for path in sorted(root.rglob("imagesTr/lung_*.nii*")):
+    for path in root.glob("**/imagesTr/lung_*.nii*"):
         name = _NAME.fullmatch(path.name)
         if name is None:
             yield Skip(key=path.stem, reason="is not named lung_NNN", paths=(path,))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, read_csv
 
 # Globs of the label table (the last name in order is the newest) and of the picture folders.
@@ -19,11 +20,11 @@ _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 _BOX = ("Bbox [x", "y", "w", "h]")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield one case for every row of the label table."""
     tables, folders = _LAYOUTS[layout]
     table = max(root.glob(tables), default=root / "Data_Entry_2017.csv")
-    found = {path.name: path for folder in root.glob(folders) for path in folder.glob("*.png")}
+    found = {path.name: path for path in root.glob(f"{folders}/*.png")}
     boxes = _boxes(root / "BBox_List_2017.csv")
     splits = _split(root, "train_val") | _split(root, "test")
     for row in read_csv(table, columns=_COLUMNS):
@@ -61,6 +62,6 @@ def _region(row: Row) -> Region:
     return Region(field="finding", value=row["Finding Label"], shape=shape, evidence=evidence)
 
 
-def _split(root: Path, split: str) -> dict[str, str]:
+def _split(root: RawTree, split: str) -> dict[str, str]:
     path = root / f"{split}_list.txt"
     return dict.fromkeys(path.read_text("ascii").split(), split) if path.exists() else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medrcube.errors import ReadError
@@ -15,7 +15,7 @@ from medrcube.sources.dicom_headers import (
     segments_of,
     series_in,
 )
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, read_csv
 
 PICTURES = {
@@ -31,22 +31,22 @@ _FACTS = {"age": "age", "sex": "gender", "histology": "Histology", "stage": "Ove
 Series = Mapping[str, tuple[Path, ...]]
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield up to three pictures a patient; series are told apart by their headers."""
     del layout
     clinical = _clinical(root)
-    for folder in sorted(root.rglob("LUNG1-???")):
-        if folder.is_dir() and _PATIENT.fullmatch(folder.name):
+    for folder in root.folders("**/LUNG1-???"):
+        if _PATIENT.fullmatch(folder.name):
+            files = root.below(folder)
             try:
-                yield from list(_patient(folder, clinical.get(folder.name)))
+                yield from list(_patient(folder, files, clinical.get(folder.name)))
             except ReadError as error:  # one damaged header must not stop all other patients
-                paths = tuple(folder / name for name in walk(folder))
-                yield Skip(key=folder.name, reason=str(error), paths=paths)
+                yield Skip(key=folder.name, reason=str(error), paths=tuple(files))
 
 
-def _patient(folder: Path, row: Row | None) -> Iterator[Case | Skip]:
+def _patient(folder: Path, paths: Sequence[Path], row: Row | None) -> Iterator[Case | Skip]:
     kinds: dict[str, dict[str, tuple[Path, ...]]] = {}
-    for uid, files in series_in(folder).items():
+    for uid, files in series_in(paths).items():
         header = read_header(files[0], ("Modality", "PatientID"))
         if header.get("PatientID") != folder.name:
             reason = "its header names another patient than its folder; expected them to agree"
@@ -122,8 +122,8 @@ def _labels(name: str, evidence: str) -> Iterator[Label]:
         yield Label(field="diagnosis", value="NSCLC", evidence="description of the collection")
 
 
-def _clinical(root: Path) -> dict[str, Row]:
-    paths = sorted(root.rglob("NSCLC?Radiomics?Lung1.clinical*.csv"))
+def _clinical(root: RawTree) -> dict[str, Row]:
+    paths = root.glob("**/NSCLC?Radiomics?Lung1.clinical*.csv")
     if not paths:
         return {}
     return {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, find_table, index_names, iter_csv
 
 _TABLE = "PADCHEST_chest_x_ray_images_labels_160K_01.02.19"
@@ -33,7 +33,7 @@ _NO_FILM = {"exclude", "suboptimal study"}
 _ADULT = 18
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
     """Yield a case or a reason for every row of the label table, in its order."""
     files = index_names(root, ".png")
     for row in iter_csv(find_table(root, _TABLE), columns=_COLUMNS):

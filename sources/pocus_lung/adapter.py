@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Scope, Skip, State
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, may_redistribute, read_csv
 
 PREFIXES = {
@@ -37,15 +37,15 @@ SOURCE, PATIENT = "Source ID", "Patient ID / Name"
 COLUMNS = ("Filename", "Label", "License", "InThisRepo", "Type", "Probe", *SIGNS, "Healthy")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in table order; a row that must not be used comes with its reason."""
     del layout  # folders differ by their capitals only
     columns = (*COLUMNS, *COMMENTS, SOURCE, PATIENT)
     rows = read_csv(root / "data/dataset_metadata.csv", columns=columns)
     files: dict[str, Path] = {}
-    for name in walk(root):
-        if re.match(r"data/pocus_(videos|images)/(convex|linear)/", name, re.IGNORECASE):
-            files.setdefault(Path(name).stem.lower(), root / name)
+    for path in root.glob("data/pocus_*/**"):
+        if not {"convex", "linear"}.isdisjoint(part.lower() for part in path.parts):
+            files.setdefault(path.stem.lower(), path)
     rows_of = Counter(row["Filename"].lower() for row in rows)
     for row in rows:
         stem = row["Filename"]
@@ -58,7 +58,7 @@ def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
             yield _case(row, file or _place(root, row))
 
 
-def _place(root: Path, row: Row) -> Path:
+def _place(root: RawTree, row: Row) -> Path:
     """Where a file that this copy lacks would lie; the table does not know its suffix."""
     kind = "pocus_videos" if row["Type"].lower() == "video" else "pocus_images"
     return root / "data" / kind / row["Probe"] / row["Filename"]

@@ -13,6 +13,7 @@ import numpy as np
 from medrcube.errors import ReadError, RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import distance_along_normal, read_header
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import find_table, iter_csv
 
 _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
@@ -37,12 +38,12 @@ class _Slice:
     path: Path
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one slice for each patient, and what is set aside with its reason."""
     table = find_table(root, _TABLES[layout])
     labels = _labels(table)
     slices: list[_Slice] = []
-    for path in sorted(root.glob(f"**/{_TABLES[layout]}*/ID_*.dcm")):
+    for path in root.glob(f"**/{_TABLES[layout]}*/ID_*.dcm"):
         types = labels.get(path.stem)
         try:
             if isinstance(types, frozenset):

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, SourceError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import find_table, index_names, read_csv
 
 Box = tuple[float, float, float, float]
@@ -38,7 +38,7 @@ class _Film:
     problem: str = ""
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film that the tables name, in their order."""
     suffix = _SUFFIX[layout]
     files = index_names(root, suffix)
@@ -89,7 +89,7 @@ def _facts(header: dict[str, str]) -> tuple[tuple[str, str], ...]:
     return ((("sex", sex),) if sex else ()) + ((("age", str(int(age))),) if known else ())
 
 
-def _from_tables(root: Path) -> dict[str, _Film]:
+def _from_tables(root: RawTree) -> dict[str, _Film]:
     """Two tables, both with one row a box: the class of each film and its boxes."""
     films: dict[str, _Film] = {}
     table = find_table(root, "stage_2_detailed_class_info")
@@ -110,14 +110,14 @@ def _from_tables(root: Path) -> dict[str, _Film]:
     return films
 
 
-def _from_metadata(root: Path) -> dict[str, _Film]:
+def _from_metadata(root: RawTree) -> dict[str, _Film]:
     """The table of the PNG copy; its boxes are not verified and stay out."""
     table = find_table(root, "stage2_train_metadata")
     rows = read_csv(table, columns=("patientId", "class"))
     return {row["patientId"]: _Film(row["class"], row.cite("class")) for row in rows}
 
 
-def _from_annotations(root: Path) -> dict[str, _Film]:
+def _from_annotations(root: RawTree) -> dict[str, _Film]:
     """The annotation file: labels by image, or by study where they concern the whole film."""
     path = index_names(root, _ANNOTATIONS)[_ANNOTATIONS]
     marks: dict[str, list[tuple[str, Any]]] = {}
@@ -140,7 +140,7 @@ def _from_annotations(root: Path) -> dict[str, _Film]:
     # Folders are named after study and series, files after the image.
     return {
         file.stem: _film([*marks.get(file.stem, ()), *marks.get(file.parent.parent.name, ())])
-        for file in sorted(root.glob("**/mdai_rsna_project_*/*/*/*.dcm"))
+        for file in root.glob("**/mdai_rsna_project_*/*/*/*.dcm")
     }
 
 
@@ -160,7 +160,7 @@ def _box(values: Any) -> Box:
     return (x, y, width, height)
 
 
-def _people(root: Path) -> dict[str, str]:
+def _people(root: RawTree) -> dict[str, str]:
     """NIH patient of each film, by both names that a film has."""
     path = index_names(root, _MAPPING).get(_MAPPING)
     people: dict[str, str] = {}
@@ -176,7 +176,7 @@ def _people(root: Path) -> dict[str, str]:
     return people
 
 
-_READERS: dict[str, Callable[[Path], dict[str, _Film]]] = {
+_READERS: dict[str, Callable[[RawTree], dict[str, _Film]]] = {
     "kaggle": _from_tables,
     "mdai": _from_annotations,
     "jpg": _from_tables,

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import index_names, read_csv
 
-_FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.png")
+_FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.(?i:png)")
 _MASK_FOLDERS = ("mask", "masks")
 # Written by hand: `femal 32yrs`, `female24yrs`, `male , 29yrs`, `male 16month`, `male 42`.
 _PERSON = re.compile(r"(?P<sex>fe?male?|male)\D*(?P<age>\d+)\s*(?P<unit>[ymd])?", re.IGNORECASE)
@@ -39,12 +40,12 @@ class _Reading:
         return (*sex, ("age", self.person["age"])) if known else sex
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, in order of name."""
     films: dict[str, Path] = {}
     masks: dict[str, Path] = {}
     # Some copies hold a folder twice, one inside the other: the first file of a name counts.
-    for path in sorted(root.rglob("CHNCXR_*.png")):
+    for path in root.glob("**/CHNCXR_*.png"):
         name = _FILE.fullmatch(path.name)
         if name is not None and not path.parent.name.startswith("Annotations"):
             mask = name["mask"] or path.parent.name in _MASK_FOLDERS
@@ -92,7 +93,7 @@ def _regions(mask: Path | None) -> tuple[Region, ...]:
     return (Region(field="lungs", value="lungs", shape=shape, evidence=mask.name),)
 
 
-def _texts(root: Path) -> dict[str, _Reading]:
+def _texts(root: RawTree) -> dict[str, _Reading]:
     """Files of two or three lines: sex and age, then the reading."""
     readings: dict[str, _Reading] = {}
     for name, path in index_names(root, ".txt").items():
@@ -103,7 +104,7 @@ def _texts(root: Path) -> dict[str, _Reading]:
     return readings
 
 
-def _table(root: Path) -> dict[str, _Reading]:
+def _table(root: RawTree) -> dict[str, _Reading]:
     table = index_names(root)["shenzhen_metadata.csv"]
     readings: dict[str, _Reading] = {}
     for row in read_csv(table, columns=("study_id", "sex", "age", "findings")):
@@ -113,7 +114,7 @@ def _table(root: Path) -> dict[str, _Reading]:
     return readings
 
 
-_READERS: dict[str, Callable[[Path], dict[str, _Reading]]] = {
+_READERS: dict[str, Callable[[RawTree], dict[str, _Reading]]] = {
     "nlm": _texts,
     "raddar": _table,
     "masked": lambda _: {},

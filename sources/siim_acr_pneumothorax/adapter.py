@@ -9,21 +9,22 @@ from pathlib import Path
 from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.runs import connected, joined, relative_runs
 from medrcube.sources.tables import Row, find_table, natural, read_csv
 
 _TABLES = {"stage-2": "stage_2_train", "stage-1": "train-rle"}
 _NONE = "-1"
 _SIDE = 1024
-_PNG = re.compile(r"\d+_(?:train|test)_(?P<label>[01])_\.png")
+_PNG = re.compile(r"\d+_(?:train|test)_(?P<label>[01])_\.(?i:png)")
 
 
-def cases(root: Path, layout: str) -> Iterator[Case | Skip]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film that the table names; others are set aside."""
     if layout == "png":
         yield from _pictures(root)
         return
-    files = {path.stem: path for path in sorted(root.glob("**/dicom-images-*/*/*/*.dcm"))}
+    files = {path.stem: path for path in root.glob("**/dicom-images-*/*/*/*.dcm")}
     films: dict[str, list[Row]] = {}
     table = find_table(root, _TABLES[layout])
     for row in read_csv(table, columns=("ImageId", "EncodedPixels")):
@@ -78,7 +79,7 @@ def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
     )
 
 
-def _pictures(root: Path) -> Iterator[Case]:
+def _pictures(root: RawTree) -> Iterator[Case]:
     """The PNG edition: the last digit of the name is the class."""
     for path in sorted(root.glob("**/png_images/*.png"), key=natural):
         name = _PNG.fullmatch(path.name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, index_names, read_csv
 
 Box = tuple[float, float, float, float]
@@ -50,7 +51,7 @@ class _Reading:
     table: str = ""
 
 
-def cases(root: Path, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield one case for every picture that a label table names."""
     files = index_names(root)
     if layout == "kaggle":
@@ -135,9 +136,9 @@ def _add_box(reading: _Reading, row: Row) -> None:
 
 
 def _cases(
-    root: Path,
+    root: RawTree,
     split: str,
-    files: dict[str, Path],
+    files: Mapping[str, Path],
     readings: dict[str, _Reading],
     stated: dict[str, bool],
 ) -> Iterator[Case]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, index_names, read_csv
 
 TABLE = "finding_annotations.csv"
@@ -26,7 +26,7 @@ LESIONS = (
 NONE = "No Finding"
 
 
-def cases(root: Path, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield one case for every picture, in the order of its first row."""
     del layout
     files = index_names(root)

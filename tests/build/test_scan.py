@@ -77,5 +77,5 @@ def test_a_set_aside_file_that_is_not_there_is_absent(toy, raw):
 
 def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SourceError, match=r"fits no layout; nearest is 'flat', whose \*.png"):
+    with pytest.raises(SourceError, match=r"fits no layout: .*such as \*\.png\); it holds no file"):
         scan(toy, tmp_path / "empty", KEY)

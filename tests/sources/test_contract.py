@@ -1,5 +1,6 @@
 """One contract for every source; a new source brings no test file of its own."""
 
+import ast
 import contextlib
 import functools
 import os
@@ -19,8 +20,9 @@ from medrcube.records import Case, Grade, MaskFile
 from medrcube.sources.claims import admitted, too_wide
 from medrcube.sources.contract import concept_of
 from medrcube.sources.free_text import FILE_NAME
-from medrcube.sources.layout import compile_glob, verify, walk
+from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import CANARY
+from medrcube.sources.raw_tree import compile_glob, walk
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace
@@ -100,6 +102,17 @@ def test_its_fixture_has_the_layout_that_it_claims(source, layout, fixture_tree)
     assert report.fits
     assert report.layout == layout
     assert report.seconds < 5
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_an_adapter_finds_files_through_the_tree_alone(name):
+    """Litter, and the shapes that copies have, are settled once, in ``RawTree``."""
+    text = (SOURCES[name].folder / "adapter.py").read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in {"iterdir", "rglob", "walk", "listdir", "scandir"}, node.lineno
+            if node.attr == "glob":
+                assert ast.unparse(node.value) == "root", node.lineno
 
 
 @each_layout

@@ -2,7 +2,8 @@ import pytest
 
 from medrcube.errors import SourceError
 from medrcube.sources.card import load_card
-from medrcube.sources.layout import compile_glob, verify, walk
+from medrcube.sources.layout import compare, verify
+from medrcube.sources.raw_tree import RawTree, compile_glob, walk
 
 LAYOUTS = """
 [[layout]]
@@ -43,10 +44,10 @@ def test_a_partial_copy_fits_and_says_what_is_short(card, tree):
     assert "1 of 2 images/* (*).png" in report.describe()
 
 
-def test_a_wrong_tree_names_the_nearest_layout_and_the_first_missing_path(card, tree):
-    report = verify(card, tree("images/a (1).png", "images/a (2).png"))
+def test_a_wrong_tree_names_the_nearest_layout_and_what_is_missing(card, tree):
+    report = compare(card, RawTree(tree("images/a (1).png", "images/a (2).png")))
     assert not report.fits
-    assert (report.layout, report.missing) == ("nested", "table.csv")
+    assert (report.layout, report.missing) == ("nested", ("table.csv",))
 
 
 def test_a_file_as_root_is_refused_with_what_was_expected(card, tree):

@@ -11,6 +11,7 @@ from medrcube.errors import ReadError, SourceError
 from medrcube.records import Case, Consensus, Scope, Skip, State
 from medrcube.sources.nodules import largest_slice, match, read_reading
 from medrcube.sources.phantom_sheets import write_spreadsheet
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
@@ -87,7 +88,7 @@ def test_lidc_refuses_a_series_whose_readings_contradict_each_other(made):
 
 @pytest.mark.real
 def test_lidc_understands_every_row_of_the_real_diagnoses(real_raw):
-    diagnoses = SOURCES["lidc-idri"].find_hook("_diagnoses")(real_raw / "LIDC-IDRI")
+    diagnoses = SOURCES["lidc-idri"].find_hook("_diagnoses")(RawTree(real_raw / "LIDC-IDRI"))
     assert len(diagnoses) == 157
     assert {label.value for label in diagnoses.values()} == {"0", "1", "2", "3"}
 
@@ -112,6 +113,7 @@ def test_mosmed_stops_where_the_registry_has_other_columns(made):
 def test_mosmed_refuses_the_teaching_edition(made):
     root = made("mosmed-covid19", "nifti")
     (root / "COVID19_1110/studies/CT-23").mkdir()
+    (root / "COVID19_1110/studies/CT-23/study_0256.nii.gz").touch()
     with pytest.raises(SourceError, match="teaching edition"):
         scan("mosmed-covid19", root, "nifti")
 

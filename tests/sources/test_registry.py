@@ -80,7 +80,10 @@ yield Case(key="x", images=(image,), labels=(label,))"""
     ("body", "says"),
     [
         ('yield Case(key="x", images=(ImageRef(paths=(root / "a.png",)),))\n' * 2, "have the key"),
-        ('yield Case(key="x", images=(ImageRef(paths=(root.parent / "a",)),))', "lies outside"),
+        (
+            'yield Case(key="x", images=(ImageRef(paths=(root.parent / "a",)),))',
+            "lies outside",
+        ),
         ('yield Case(key="x", images=())', "names no image file"),
         (
             UNKNOWN_FIELD,
@@ -91,7 +94,8 @@ yield Case(key="x", images=(image,), labels=(label,))"""
 def test_an_adapter_that_breaks_its_contract_is_stopped(toy_source, raw, body, says):
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     text = (
-        f"from medrcube.records import Case, ImageRef, Label\n\ndef cases(root, layout):\n{lines}\n"
+        f"from medrcube.records import Case, ImageRef, Label\n\ndef cases(tree, layout):\n"
+        f"    root = tree.path\n{lines}\n"
     )
     with pytest.raises(SourceError, match=says):
         _scan(toy_source(adapter=text), raw)

@@ -5,6 +5,7 @@ from zipfile import ZipFile
 import pytest
 
 from medrcube.errors import SourceError
+from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import find_table, natural, read_csv, read_key_values
 
 
@@ -101,12 +102,12 @@ def test_a_table_is_found_at_any_depth_packed_or_not(tmp_path):
     packed = tmp_path / "b" / "labels.csv.gz"
     packed.touch()
     (tmp_path / "labels.csv.bak").touch()
-    assert find_table(tmp_path, "labels") == packed
+    assert find_table(RawTree(tmp_path), "labels") == packed
 
 
 def test_a_table_that_is_nowhere_is_a_source_error(tmp_path):
     with pytest.raises(SourceError, match=r"holds no labels.csv or labels.csv.gz"):
-        find_table(tmp_path, "labels")
+        find_table(RawTree(tmp_path), "labels")
 
 
 def test_a_table_alone_in_a_zip_is_read_and_one_of_several_refused(tmp_path):

@@ -104,7 +104,7 @@ def _global(module, name):
         ("builtins", "eval"),
         ("medrcube.sources.layout", "os.system"),
         ("medrcube.sources.layout", "os"),
-        ("medrcube.sources.layout", "walk"),
+        ("medrcube.sources.raw_tree", "walk"),
         ("medrcube.build.store.trees", "Path"),
         ("medrcube.build.store.cache", "BuildCache"),
         ("medrcube.build.store.memory", "Source"),

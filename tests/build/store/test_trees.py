@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.build.store import trees
 from medrcube.build.store.trees import look, state_of
-from medrcube.sources.layout import walk
+from medrcube.sources.raw_tree import walk
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ def test_split_is_called_validate(scan_fixture):
 
 def test_tables_keep_the_older_number_in_the_newer_version(fixture_tree):
     report = verify(CARD, fixture_tree(SOURCE, LAYOUT))
-    assert (report.layout, report.missing) == ("2.1.0", None)
+    assert (report.layout, report.missing) == ("2.1.0", ())
     assert verify(CARD, fixture_tree(SOURCE, "2.0.0")).layout == "2.0.0"
 
 
