@@ -48,15 +48,12 @@ def test_the_draft_marks_what_is_left_to_do(followed):
     assert marked == {"card.toml", "adapter.py", "fixture.py"}
 
 
-def test_the_card_of_the_page_claims_what_the_build_yields(followed):
+def test_the_build_of_the_page_asks_what_its_readers_found(followed):
     here, _ = followed
     items = pd.read_parquet(here / "work/items.parquet")
-    assert set(items["task"]) == {
-        "Modality Recognition",
-        "View Recognition",
-        "Abnormality Diagnosis",
-    }
-    assert len(pd.read_parquet(here / "work/samples.parquet")) == 12
+    assert set(items["task"]) == {"Abnormality Diagnosis"}
+    assert set(items["options"].map(len)) == {3}
+    assert len(pd.read_parquet(here / "work/samples.parquet")) == 24
     assert pd.read_parquet(here / "work/quarantine.parquet").empty
 
 

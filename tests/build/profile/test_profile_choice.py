@@ -386,7 +386,8 @@ def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
         for answer, count in answers.items():
             # The most frequent answer of a stock is 3.3 times its mean.
             even = count >= 0.8 * max(answers.values()) - 1
-            assert even or count >= held[shelf, answer] / 2 - 1
+            # Two are asked for each that is planned, rounded down in every cell of the shelf.
+            assert even or count >= 0.45 * held[shelf, answer] - 1
 
 
 def test_real_composing_holds_under_a_profile():
