@@ -81,6 +81,11 @@ def gives_away(graphics: str) -> bool:
     return any(kind in _POINTS or place in ("on", "near", "inside") for kind, _, place in found)
 
 
+def has_words(graphics: str) -> bool:
+    """Whether marks, as ``graphics_of`` names them, hold a word, wherever it stands."""
+    return any(mark.startswith("text:") for mark in graphics.split())
+
+
 def _draws(extent: Extent, shape: Sequence[int]) -> bool:
     """Whether colour on a film is a drawing: words of the viewer are small or at the edge."""
     rows, columns = shape

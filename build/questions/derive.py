@@ -12,7 +12,7 @@ from dataclasses import field as attribute
 from functools import lru_cache
 from typing import Any
 
-from medrcube.build.pixels.burnt_in import gives_away
+from medrcube.build.pixels.burnt_in import gives_away, has_words
 from medrcube.build.questions.ground import SILENCE, ground_of, region_ground
 from medrcube.build.samples import Sample
 from medrcube.ontologies.relations import Relations, load_relations
@@ -38,6 +38,8 @@ MODALITY_CONCEPTS = {
 
 POINTED_AT = (Task.ROI_GROUNDING, Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS)
 """Tasks whose answer calipers, arrows and words in a picture tell; a grade they do not tell."""
+WRITTEN = (Task.ORGAN_RECOGNITION, Task.VIEW_RECOGNITION)
+"""Tasks whose answer words may state wherever they stand: "LEFT BREAST", "AP ERECT"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +176,8 @@ def derive(
 
 
 def _modality(facts: _Facts, sample: Sample) -> Iterator[Query]:
-    if Task.MODALITY_RECOGNITION not in facts.card.tasks:
+    # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
+    if Task.MODALITY_RECOGNITION not in facts.card.tasks or len(facts.case.images) > 1:
         return
     key = MODALITY_CONCEPTS[facts.ground.modality]
     yield Query(
@@ -326,6 +329,8 @@ def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
     if rests_on_it and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
         return UNDIAGNOSED
     if task in POINTED_AT and _marked_by_a_reader(facts, sample):
+        return "burnt-in"
+    if task in WRITTEN and has_words(sample.graphics):
         return "burnt-in"
     if field.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE

@@ -78,6 +78,9 @@ _UNCOUNTED = frozenset({"cardiac phase"})
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
 _BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
 
+_OWN_NAMES = frozenset({"modality", "view", "plane", "MRI sequence"})
+"""Kinds of terms that keep our names."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
@@ -102,9 +105,12 @@ def preferred_names(
     "Irregular", "Gliomas of brain" and "Legionnaires disease" name nothing here. ``None`` where no
     ontology can, where two names read alike, or where one stands out among the others: a rest class
     ("unspecified"), two concepts in one ("bronchus or lung"), British spelling beside our American.
-    All options start with a capital letter; no other letter is changed.
+    All options start with a capital letter; no other letter is changed. Modalities, views and
+    sequences keep our names, with the abbreviation that readers know them by.
     """
     labels = list(labels)
+    if any(terms[label].kind in _OWN_NAMES for label in labels):
+        return None
     can_name = (name.ontology for label in labels for name in knowledge.names(terms[label]))
     for ontology in dict.fromkeys(can_name):
         named = {label: _name_in(ontology, terms[label], knowledge) for label in labels}

@@ -172,7 +172,7 @@ def test_members_of_a_declared_group_are_absent_by_definition():
 
 def test_an_exclusive_cause_is_false_although_it_implies_what_is_true():
     facts = ground(["COVID-19 pneumonia", "Pneumonia"])
-    group = "lung ultrasound class"
+    group = "pneumonia family"
     verdict = ask("bacterial pneumonia", "COVID-19 pneumonia", facts, group=group)
     assert verdict.grade is Grade.A
     assert ask("bacterial pneumonia", "COVID-19 pneumonia", facts).reason == "implies-true"

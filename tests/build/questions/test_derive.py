@@ -205,24 +205,24 @@ VIEW = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "
 
 
 @pytest.mark.parametrize(
-    ("quirk", "graphics", "barred"),
+    ("quirk", "graphics", "barred", "view"),
     [
-        ("", "", ""),
-        ("", "text:apart", ""),
-        ("", "caliper:on", "burnt-in"),
-        ("", "text:apart text:on", "burnt-in"),
-        (MARKED, "", "burnt-in"),
-        (MARKED.replace('"c*"', '"d*"'), "", ""),
+        ("", "", "", ""),
+        ("", "text:apart", "", "burnt-in"),
+        ("", "caliper:on", "burnt-in", ""),
+        ("", "text:apart text:on", "burnt-in", "burnt-in"),
+        (MARKED, "", "burnt-in", ""),
+        (MARKED.replace('"c*"', '"d*"'), "", "", ""),
     ],
 )
-def test_what_a_reader_has_marked_is_not_asked(card, quirk, graphics, barred):
+def test_what_marks_and_words_in_a_picture_tell_is_not_asked(card, quirk, graphics, barred, view):
     facts = case(("disease", "g", PRESENT), regions=REGIONS)
     shown = {"scope": "patient", "graphics": graphics}
     source = card(DISEASE, STRUCTURES, VIEW, quirk)
     queries = derive(source, facts, [sample(**shown), sample(**BOXES, **shown)])
     assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
     assert asked(queries, Task.ROI_GROUNDING) == {"heart": barred}
-    assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": ""}
+    assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": view}
 
 
 BOXED = {"artefact": "boxes", "truth": "1", "choices": 4, "area": 0.1, "regions": 1}
@@ -398,5 +398,10 @@ def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
 def test_a_clean_picture_is_not_asked_what_its_panels_show(card):
     panels = tuple(Label(field="phase", value=value, evidence="t") for value in ("ED", "ES"))
     facts = replace(case(), panels=panels, images=(ImageRef(paths=(Path("a.png"),)),) * 2)
-    tasks = {query.task for query in derive(card(PHASE), facts, [sample(frames="0+0")])}
-    assert tasks == {Task.MODALITY_RECOGNITION}
+    assert derive(card(PHASE), facts, [sample(frames="0+0")]) == []
+
+
+def test_modality_is_asked_of_single_pictures_alone(card):
+    pair = replace(case(), images=(ImageRef(paths=(Path("a.png"),)),) * 2)
+    tasks = [{it.task for it in derive(card(VIEW), shown, [sample()])} for shown in (case(), pair)]
+    assert [Task.MODALITY_RECOGNITION in found for found in tasks] == [True, False]

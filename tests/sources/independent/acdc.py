@@ -72,7 +72,8 @@ def _save(path, data, affine):
     nib.save(nib.Nifti1Image(data, affine), path)
 
 
-GROUPS = ("DCM", "HCM", "MINF", "NOR", "RV")
+GROUPS = ("DCM", "HCM", "MINF", "NOR")
+# An abnormal right ventricle is a finding that other groups share: it is no answer.
 
 
 def _case(number, folder, phase):
@@ -80,13 +81,14 @@ def _case(number, folder, phase):
     group = info["Group"]
     name = folder.rsplit("/", 1)[-1]
     fact = {
-        "present": [group],
+        "present": [group] if group in GROUPS else [],
         "regions": {"RV (structure)": [RIGHT], "MYO": [WALL], "LV": [CAVITY]},
         "shows": _shown(number, phase, 3),
         "shows_by_frame": [_shown(number, phase, index) for index in range(SLICES)],
         "panel": ["end-diastole" if phase == "ED" else "end-systole"],
         "never_single": ["end-diastole", "end-systole"],
-        "never": [g for g in GROUPS if g != group],
+        "never": [g for g in GROUPS if g != group] if group in GROUPS else [],
+        "open": [] if group in GROUPS else [*GROUPS],
         "patient": folder,
         "split": folder.split("/")[0],
     }

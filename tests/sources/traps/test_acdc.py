@@ -75,10 +75,10 @@ def test_labels_run_from_the_right_ventricle_to_the_left(scan_fixture):
     assert stated == {(1,): "RV (structure)", (2,): "MYO", (3,): "LV"}
 
 
-def test_group_named_rv_is_a_disease_and_no_structure(scan_fixture):
+def test_group_named_rv_is_no_structure_and_is_not_asked(scan_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases["patient091-ED-ES"]
     (label,) = (label for label in case.labels if label.field == "diagnosis")
-    assert CARD.fields["diagnosis"].concept(label.value) == "RV"
+    assert CARD.fields["diagnosis"].concept(label.value) is None
     assert CARD.fields["structure"].concept("1") != "RV"
 
 

@@ -104,7 +104,7 @@ def test_trailing_blank_of_a_finding_does_not_matter(scan_fixture):
 @pytest.mark.parametrize("name", ["000003-7.jpg", "000003-8.jpg", "000003-9.jpg"])
 def test_unknown_todo_and_blank_are_no_diagnosis(build_fixture, name):
     tasks = {item.task for item in build_fixture(SOURCE, "scored").items_of(name)}
-    assert tasks == {"Modality Recognition", "View Recognition"}
+    assert tasks == {"Modality Recognition"}
 
 
 def test_finding_that_the_card_does_not_know_stops_the_source(changed, scan_tree):
@@ -123,16 +123,16 @@ def test_first_table_says_ct_in_the_view(scan_fixture):
 @pytest.mark.parametrize(
     ("name", "view"),
     [
-        ("000001-2.jpg", "AP"),
-        ("000001-3.jpg", "AP"),
-        ("000001-4.jpg", "AP"),
-        ("000001-5.jpg", "LATERAL"),
-        ("16660_2_2.jpg", "coronal"),
+        ("000001-2.jpg", []),
+        ("000001-3.jpg", []),
+        ("000001-4.jpg", []),
+        ("000001-5.jpg", ["LATERAL"]),
+        ("16660_2_2.jpg", ["coronal"]),
     ],
 )
-def test_view_of_many_spellings_is_one_of_a_few(build_fixture, name, view):
-    (item,) = build_fixture(SOURCE, "scored").items_of(name, "View Recognition")
-    assert item.concept == view
+def test_frontal_view_that_films_themselves_refute_is_not_asked(build_fixture, name, view):
+    items = build_fixture(SOURCE, "scored").items_of(name, "View Recognition")
+    assert [item.concept for item in items] == view
 
 
 def test_row_without_a_view_is_asked_none(changed, scan_tree):
@@ -227,7 +227,7 @@ def test_no_finding_speaks_of_the_film_and_not_of_the_patient(build_fixture):
 
 def test_no_finding_of_one_ct_figure_says_nothing(build_fixture):
     tasks = {i.task for i in build_fixture(SOURCE, "scored").items_of("16660_2_3.jpg")}
-    assert tasks == {"Modality Recognition", "View Recognition"}
+    assert tasks <= {"Modality Recognition", "View Recognition"}
 
 
 @pytest.mark.parametrize("layout", ["scored", "early"])

@@ -203,7 +203,7 @@ def test_case_without_a_sidecar_is_read(fixture_tree, scan_fixture):
 
 def test_infarct_is_acute_or_subacute(build_fixture):
     (item,) = build_fixture(SOURCE, "zenodo").items_of(f"{FIRST}-dwi", "Abnormality Diagnosis")
-    assert all("acute or subacute" in option.text for option in item.options)
+    assert all("acute or subacute" in option.text.casefold() for option in item.options)
 
 
 def test_no_severity_is_asked(build_fixture):
