@@ -45,6 +45,7 @@ _ROWS: tuple[dict[str, str], ...] = (
 def build(root: Path, layout: str) -> None:  # noqa: ARG001
     """Write films into numbered folders, the last one into another, and the packed table."""
     rows = [*_ROWS, *({"Labels": repr(names)} for names in _all_labels())]
+    rows[-2] |= {"Projection": "UNK"}
     table = io.StringIO()
     writer = csv.DictWriter(table, _HEADER.split(","), restval="", lineterminator="\n")
     writer.writeheader()

@@ -66,7 +66,7 @@ def test_mask_with_a_stray_second_part_marks_nothing(scan_fixture, build_fixture
         assert np.asarray(picture)[-1, 0]
     built = build_fixture(SOURCE, LAYOUT)
     assert built.items_of(STRAY, "ROI Grounding") == []
-    assert built.items_of("bus_0101-r", "ROI Grounding")
+    assert built.items_of("bus_0001-l", "ROI Grounding")
     assert built.codes()["Masks/mask_0101-l.png"] == "ignored-by-card"
 
 
