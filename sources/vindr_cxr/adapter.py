@@ -148,6 +148,10 @@ def _cases(
             name: _state(reading, name, split) if stated.get(name, True) else State.UNKNOWN
             for name in dict.fromkeys((*stated, *reading.marked))
         }
+        if states[_OTHER_LESION] is State.ABSENT:
+            # What is folded into a label that no reader gave was given by none.
+            folded = (name for name in _RARE if not stated.get(name, True))
+            states |= dict.fromkeys(folded, State.ABSENT)
         if State.PRESENT in {states[name] for name in _OPACITIES}:
             doubtful = (name for name in _OPACITIES if states[name] is State.ABSENT)
             states |= dict.fromkeys(doubtful, State.UNKNOWN)
