@@ -82,15 +82,24 @@ def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
     }
 
 
+_MOST = 4
+"""Most reasons that the end of a build lists for facts that became no item."""
+
+
 def describe_rules(audit: Mapping[str, Any]) -> list[str]:
-    """Lines for people: items that bend a rule, and each batch rule that does not hold."""
+    """Lines for people: facts not asked, items that bend a rule, batch rules that do not hold."""
     bent = {name: rule["items"] for name, rule in audit["item_rules"].items() if rule["items"]}
     stopped: Counter[str] = Counter()
-    for reason, count in audit.get("dropped", {}).items():
-        name = reason.partition(": lint ")[2]
-        if name:
-            stopped[name] += count
+    others: Counter[str] = Counter()
+    for dropped, count in audit.get("dropped", {}).items():
+        reason = dropped.partition(": ")[2]
+        if reason.startswith("lint "):
+            stopped[reason.removeprefix("lint ")] += count
+        else:
+            others[reason] += count
     lines = []
+    if others:
+        lines.append(f"not asked: {_listed(dict(others.most_common(_MOST)))}; all in audit.json")
     if stopped:
         lines.append(f"item rules: no item made because of {_listed(stopped)}")
     if bent:

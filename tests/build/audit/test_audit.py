@@ -143,13 +143,14 @@ def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_f
     found = audit([sample(n) for n in range(40)], leaky(), [], {})
     found["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
     lines = describe_rules(found)
-    assert lines[0] == "item rules: no item made because of text-leak (3)"
-    assert lines[1] == "item rules: for the reviewers, items that bend length (40)"
-    assert lines[2].startswith("batch rules: ")
+    assert lines[0] == "not asked: scope (7); all in audit.json"
+    assert lines[1] == "item rules: no item made because of text-leak (3)"
+    assert lines[2] == "item rules: for the reviewers, items that bend length (40)"
+    assert lines[3].startswith("batch rules: ")
     failed = [name for name, rule in found["batch_rules"].items() if rule["holds"] is False]
     assert "key-position" in failed
-    assert [line.split(":")[0] for line in lines[3:]] == [f"WARNING {name}" for name in failed]
-    assert f"{len(BATCH_RULES) - len(failed)} of {len(BATCH_RULES)} hold" in lines[2]
+    assert [line.split(":")[0] for line in lines[4:]] == [f"WARNING {name}" for name in failed]
+    assert f"{len(BATCH_RULES) - len(failed)} of {len(BATCH_RULES)} hold" in lines[3]
 
 
 def test_the_most_frequent_answer_is_named_with_its_share():
