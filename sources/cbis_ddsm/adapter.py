@@ -23,6 +23,8 @@ TABLES = tuple(
     for part, split in (("train", "training"), ("test", "test"))
 )
 SHAPES = ("OVAL", "ROUND", "IRREGULAR", "LOBULATED")
+NO_MASS = ("LYMPH_NODE", "ASYMMETRIC_BREAST_TISSUE", "FOCAL_ASYMMETRIC_DENSITY")
+"""Names in the column of shapes that no mass has; distortion may go with one."""
 NAMES = {
     "density": ("breast_density", "breast density"),
     "side": ("left or right breast", "side"),
@@ -38,6 +40,7 @@ NAMES = {
 """Names that a column has had."""
 BITS, ROWS, COLUMNS = "BitsAllocated", "Rows", "Columns"
 DESCRIPTORS = ("shape", "margin", "calc_type", "distribution")
+OF_A_MASS = ("shape", "margin")
 
 _TOP = re.compile(r"(Mass|Calc)-(Training|Test)_P_\d{5}_(LEFT|RIGHT)_(CC|MLO)(_\d+)?")
 
@@ -46,13 +49,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the mammograms in table order; one whose mask cannot be told is set aside."""
     files = _kaggle(root) if layout == "kaggle" else _tcia(root)
     pictures: dict[str, list[Row]] = {}
-    views: dict[tuple[str, ...], list[Row]] = {}
+    breasts: dict[tuple[str, ...], list[Row]] = {}
     splits: dict[str, str] = {}
     tables = index_names(root, ".csv")
     for table, split in TABLES:
         for row in read_csv(tables[table], columns=("patient_id",)) if table in tables else ():
             pictures.setdefault(_folder(row, "image"), []).append(row)
-            views.setdefault(_view(row), []).append(row)
+            breasts.setdefault(_breast(row), []).append(row)
             # Some women stand in both parts: what anyone may have trained on is no test.
             if splits.setdefault(row["patient_id"], split) == "test":
                 splits[row["patient_id"]] = split
@@ -72,7 +75,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             key=top,
             images=(ImageRef(paths=(images[0],)),),
             patient=rows[0]["patient_id"],
-            labels=tuple(_labels(views[_view(rows[0])])),
+            labels=tuple(_labels(rows[0], breasts[_breast(rows[0])])),
             regions=regions,
             split=splits[rows[0]["patient_id"]],
             facts=(("side", rows[0][_name(rows[0], "side")]),),
@@ -104,28 +107,51 @@ def _region(row: Row, image: Path, files: Files, root: RawTree) -> Region:
             "look like the mask (8 bit, or as large as the mammogram)"
         )
     shape = MaskFile(paths=(path,))
-    value = row[_name(row, "kind")]
-    field = "marked" if value == "mass" else "marked_calcification"
+    field, value = _outlined(row)
     return Region(field=field, value=value, shape=shape, evidence=row.cite("patient_id"))
 
 
-def _labels(rows: Sequence[Row]) -> Iterator[Label]:
-    """Statements of all rows of one view, whichever table they stand in."""
-    first = rows[0]
+def _outlined(row: Row) -> tuple[str, str]:
+    """Field and value of an outline: what is called a mass may be a node or an asymmetry."""
+    kind = row[_name(row, "kind")]
+    if kind != "mass":
+        return "marked_calcification", kind
+    other = [name for name in _values(row, "shape") if name not in SHAPES]
+    return ("special", other[0]) if other and not _holds_as_called(row) else ("marked", kind)
+
+
+def _holds_as_called(row: Row) -> bool:
+    """Whether the descriptors bear out the type: a mass has the shape of one."""
+    if row[_name(row, "kind")] != "mass":
+        return True
+    shapes = _values(row, "shape")
+    return any(it in SHAPES for it in shapes) and not any(it in NO_MASS for it in shapes)
+
+
+def _labels(first: Row, breast: Sequence[Row]) -> Iterator[Label]:
+    """Statements on the view of a row, from all rows of its breast, whichever table they are in."""
+    view = first[_name(first, "view")]
+    both = sorted(breast, key=lambda row: row[_name(row, "view")] != view)
+    rows = [row for row in both if row[_name(row, "view")] == view]
     yield first.label(_name(first, "view"), field="view")
-    kinds = {row[_name(row, "kind")]: row for row in rows}
+    kinds: dict[str, Row] = {}
+    for row in sorted(rows, key=_holds_as_called):  # one that is in doubt leaves its type open
+        kinds.setdefault(row[_name(row, "kind")], row)
     for row in kinds.values():
-        yield row.label(_name(row, "kind"), field="abnormality")
-    yield from _agreed(rows, "density", [_name(row, "density") for row in rows])
-    yield from _agreed(rows, "assessment", ["assessment"] * len(rows))
-    yield from _agreed(rows, "pathology", ["pathology"] * len(rows))
+        state = State.PRESENT if _holds_as_called(row) else State.UNKNOWN
+        yield row.label(_name(row, "kind"), field="abnormality", state=state)
+    yield from _agreed(both, "density", [_name(row, "density") for row in both])
+    yield from _agreed(both, "assessment", ["assessment"] * len(both))
+    yield from _agreed(both, "pathology", ["pathology"] * len(both))
     if len(rows) == 1:
         yield from _described(first)
 
 
 def _agreed(rows: Sequence[Row], field: str, columns: Sequence[str]) -> Iterator[Label]:
     """One statement where all rows agree; all of them, left open, where they do not."""
-    cells = {row[column]: (row, column) for row, column in zip(rows, columns, strict=True)}
+    cells: dict[str, tuple[Row, str]] = {}
+    for row, column in zip(rows, columns, strict=True):
+        cells.setdefault(row[column], (row, column))
     kinds = {"BENIGN" if "BENIGN" in value else value for value in cells}
     state = State.PRESENT if len(kinds) == 1 else State.UNKNOWN
     for row, column in cells.values():
@@ -134,11 +160,18 @@ def _agreed(rows: Sequence[Row], field: str, columns: Sequence[str]) -> Iterator
 
 def _described(row: Row) -> Iterator[Label]:
     for field in DESCRIPTORS:
-        column = next((name for name in NAMES[field] if name in row), None)
-        cell = row[column] if column else ""
-        for value in cell.split("-") if cell not in {"", "N/A"} else ():
+        for value in _values(row, field):
             named = "special" if field == "shape" and value not in SHAPES else field
-            yield row.label(column or "", field=named, value=value)
+            doubted = named in OF_A_MASS and not _holds_as_called(row)
+            state = State.UNKNOWN if doubted else State.PRESENT
+            yield row.label(_name(row, field), field=named, value=value, state=state)
+
+
+def _values(row: Row, field: str) -> list[str]:
+    """Descriptors joined in one cell; none where it is blank or the table has no such column."""
+    column = next((name for name in NAMES[field] if name in row), None)
+    cell = row[column] if column else ""
+    return cell.split("-") if cell not in {"", "N/A"} else []
 
 
 def _tcia(root: RawTree) -> Files:
@@ -174,8 +207,8 @@ def _folder(row: Row, column: str) -> str:
     return top
 
 
-def _view(row: Row) -> tuple[str, ...]:
-    return (row["patient_id"], row[_name(row, "side")], row[_name(row, "view")])
+def _breast(row: Row) -> tuple[str, ...]:
+    return (row["patient_id"], row[_name(row, "side")])
 
 
 def _name(row: Row, field: str) -> str:

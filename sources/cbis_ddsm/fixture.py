@@ -33,7 +33,9 @@ MASSES = {
         ("P_00004", 2, "RIGHT_CC", 2, "ROUND", "OBSCURED", 3, M),
         ("P_00005", 1, "RIGHT_MLO", 1, "ROUND", "OBSCURED-ILL_DEFINED", 3, B),
         ("P_00006", 4, "LEFT_CC", 1, "LOBULATED", "MICROLOBULATED", 0, B),
-        ("P_00007", 2, "LEFT_CC", 1, "ROUND", "OBSCURED", 4, B),
+        ("P_00007", 2, "LEFT_CC", 1, "ROUND", "OBSCURED", 3, B),
+        ("P_00008", 2, "LEFT_CC", 1, "OVAL", "CIRCUMSCRIBED", 3, B),
+        ("P_00008", 2, "LEFT_MLO", 1, "OVAL-LYMPH_NODE", "CIRCUMSCRIBED", 3, B),
     ),
     "Test": (
         ("P_00016", 2, "LEFT_CC", 1, "LYMPH_NODE", "CIRCUMSCRIBED", 1, C),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from medrcube.errors import SourceError
@@ -37,7 +37,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
             dicoms.setdefault(found["id"], found)
     files = index_names(root, ".dcm")
-    for row in _rows(root, layout):
+    rows = list(_rows(root, layout))
+    classes: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    for row in rows:
+        classes.setdefault(_breast(row, dicoms), set()).add((row["ACR"], row["Bi-Rads"].lower()))
+    for row in rows:
         key, side, view = row["File Name"], row["Laterality"], row["View"]
         named = dicoms.get(key)
         path = files[named[0]] if named else root / "AllDICOMs" / f"{key}.dcm"
@@ -59,7 +63,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 images=(ImageRef(paths=(path,)),),
                 patient=named["patient"] if named else None,
                 labels=(
-                    *_labels(row, marks),
+                    *_labels(row, marks, classes[_breast(row, dicoms)]),
                     *_unmarked(row, outlined=("allxml", key) in outlines),
                 ),
                 regions=regions,
@@ -90,11 +94,22 @@ def _rows(root: RawTree, layout: str) -> Iterator[Row]:
     return (row for row in rows if row["File Name"])  # the sheet ends with a row of totals
 
 
-def _labels(row: Row, marks: Iterable[Mark]) -> Iterator[Label]:
+def _breast(row: Row, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
+    """One breast of one exam; a picture without a file stands alone."""
+    named = dicoms.get(row["File Name"])
+    woman = named["patient"] if named else row["File Name"]
+    return (woman.lower(), row["Laterality"], row.get("Acquisition date", ""))
+
+
+def _labels(row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]]) -> Iterator[Label]:
+    """Statements of a row; ``classes`` are density and category of each view of the breast."""
+    densities = {density for density, _ in classes if density}
+    grades = {grade for _, grade in classes}
     yield row.label("View", field="view")
     if row["ACR"]:
-        yield row.label("ACR", field="density")
-    yield row.label("Bi-Rads", field="birads", value=row["Bi-Rads"].lower())
+        yield row.label("ACR", field="density", state=_if_one(densities))
+    grade = row["Bi-Rads"].lower()
+    yield row.label("Bi-Rads", field="birads", value=grade, state=_if_one(grades))
     for flag in FLAGS:
         if row.get(flag):
             yield row.label(flag, field=_field(flag.lower()), value=flag.lower())
@@ -104,6 +119,11 @@ def _labels(row: Row, marks: Iterable[Mark]) -> Iterator[Label]:
         yield row.label("Bi-Rads", field="finding", value="normal")
         for name in EXCLUDED_BY_NORMAL:
             yield row.label("Bi-Rads", field=_field(name), value=name, state=State.ABSENT)
+
+
+def _if_one(values: Collection[str]) -> State:
+    """Open where the views of one breast were given different classes."""
+    return State.PRESENT if len(values) == 1 else State.UNKNOWN
 
 
 def _unmarked(row: Row, *, outlined: bool) -> Iterator[Label]:

@@ -24,6 +24,7 @@ LESIONS = (
     "Architectural Distortion",
 )
 NONE = "No Finding"
+NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case]:
@@ -43,7 +44,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
             labels=(
                 first.label("view_position", field="view"),
                 first.label("breast_density", field="density"),
-                first.label("breast_birads", field="birads", state=_grade_state(rows)),
+                *_grades(rows),
                 *_findings(rows),
             ),
             regions=tuple(region for row in rows for region in _regions(row)),
@@ -67,16 +68,22 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _grade_state(rows: Sequence[Row]) -> State:
-    """Open where the finding that made the grade may be on the other view only."""
-    grade = rows[0]["breast_birads"]
-    shown = grade in {"BI-RADS 1", "BI-RADS 2"} or grade in {row["finding_birads"] for row in rows}
-    return State.PRESENT if shown else State.UNKNOWN
+def _grades(rows: Sequence[Row]) -> Iterator[Label]:
+    """Open where no finding that made the grade is boxed: it may be benign, or on another view.
+
+    Benign findings are never boxed, so nothing shows a breast of BI-RADS 1 not to be of BI-RADS 2.
+    """
+    first, grade = rows[0], rows[0]["breast_birads"]
+    shown = grade == NEGATIVE or grade in {row["finding_birads"] for row in rows}
+    state = State.PRESENT if shown else State.UNKNOWN
+    yield first.label("breast_birads", field="birads", state=state)
+    if grade == NEGATIVE:
+        yield first.label("breast_birads", field="birads", value=BENIGN, state=State.UNKNOWN)
 
 
 def _findings(rows: Sequence[Row]) -> Iterator[Label]:
     """What is boxed; in a breast of BI-RADS 1 nothing is there, in others it may be unmarked."""
-    normal = rows[0]["breast_birads"] == "BI-RADS 1"
+    normal = rows[0]["breast_birads"] == NEGATIVE
     for row in rows:
         for name in _categories(row):
             clear = name == NONE and not normal

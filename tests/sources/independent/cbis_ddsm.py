@@ -36,6 +36,17 @@ FILMS = {
             ("", "", 3, "BENIGN", TWO, "crop mask"),
         ],
     ),
+    "Mass-Training_P_00002_LEFT_CC": (
+        3,
+        [("OVAL-LYMPH_NODE", "CIRCUMSCRIBED", 1, "MALIGNANT", ONE, "crop mask")],
+    ),
+    "Mass-Training_P_00003_LEFT_CC": (
+        3,
+        [
+            ("OVAL", "CIRCUMSCRIBED", 3, "BENIGN", ONE, "mask crop"),
+            ("ASYMMETRIC_BREAST_TISSUE", "", 3, "BENIGN", TWO, "crop mask"),
+        ],
+    ),
     "Mass-Training_P_00059_LEFT_CC": (
         1,
         [("ROUND", "OBSCURED", 5, "MALIGNANT", THREE, "apart")],
@@ -189,17 +200,35 @@ def _fact(film, present, never, regions, **more):
 EXPECTED = {
     "cases": dict(
         [
+            # Two views of one breast that differ: neither is right.
             _fact(
                 "Mass-Training_P_00001_LEFT_CC",
-                ["breast mass", "MALIGNANT", "BI-RADS 4", "IRREGULAR", "SPICULATED"],
-                ["BENIGN", "BI-RADS 3", "BI-RADS 5"],
+                ["breast mass", "IRREGULAR", "SPICULATED"],
+                [*PATHOLOGY, *GRADES],
                 {"breast mass": [ONE]},
             ),
+            # Of the type mass, but nobody described the shape of the second one.
             _fact(
                 "Mass-Training_P_00001_LEFT_MLO",
-                ["breast mass", "BENIGN", "BI-RADS 3"],
+                [],
+                [*PATHOLOGY, *GRADES, "breast mass"],
+                None,
+                open=["breast mass", "breast calcification"],
+            ),
+            # A node is no mass and has no shape of one; negative contradicts its outline.
+            _fact(
+                "Mass-Training_P_00002_LEFT_CC",
                 ["MALIGNANT"],
-                {"breast mass": [ONE, TWO]},
+                ["BENIGN", *GRADES, "breast mass", "OVAL", "CIRCUMSCRIBED"],
+                None,
+                open=["breast mass", "breast calcification"],
+            ),
+            _fact(
+                "Mass-Training_P_00003_LEFT_CC",
+                ["BENIGN", "BI-RADS 3"],
+                ["MALIGNANT", "breast mass"],
+                None,
+                open=["breast mass", "breast calcification"],
             ),
             _fact(
                 "Mass-Training_P_00059_LEFT_CC",

@@ -61,7 +61,7 @@ def test_path_that_ends_with_a_line_break_inside_quotes_is_found(fixture_tree, s
 @each_layout
 def test_file_names_of_the_tables_are_on_no_disk(scan_fixture, layout):
     found = scan_fixture(SOURCE, layout)
-    assert len(found.cases) == 17
+    assert len(found.cases) == 19
     assert all(path.exists() for case in found.cases.values() for path in case.files())
 
 
@@ -142,6 +142,80 @@ def test_assessment_0_is_incomplete_and_no_grade(build_fixture):
     built = build_fixture(SOURCE, "tcia")
     assert built.items_of("Mass-Training_P_00006_LEFT_CC", "Severity Grading") == []
     assert built.items_of("Calc-Test_P_01743_LEFT_MLO", "Severity Grading")
+
+
+def test_assessment_1_contradicts_its_outline_and_is_no_grade(scan_fixture, build_fixture):
+    key = "Mass-Test_P_00016_LEFT_CC"
+    assert scan_fixture(SOURCE, "tcia").states(key, "assessment") == {"1": State.PRESENT}
+    built = build_fixture(SOURCE, "tcia")
+    assert built.items_of(key, "Severity Grading") == []
+    graded = [item for item in built.items if item.field == "assessment"]
+    assert graded
+    assert "BI-RADS 1" not in {item.concept for item in graded}
+    assert CARD.fields["assessment"].concept("1") is None
+
+
+def test_views_of_one_breast_that_differ_leave_the_grade_of_both_open(scan_fixture, build_fixture):
+    found, built = scan_fixture(SOURCE, "tcia"), build_fixture(SOURCE, "tcia")
+    for key in (PLAIN, SPLIT_STUDIES):
+        assert found.states(key, "assessment") == {"4": State.UNKNOWN, "5": State.UNKNOWN}
+        assert found.states(key, "pathology") == {"MALIGNANT": State.PRESENT}
+        assert built.items_of(key, "Severity Grading") == []
+
+
+def test_views_of_one_breast_that_agree_are_graded(scan_fixture):
+    found = scan_fixture(SOURCE, "tcia")
+    for view in ("CC", "MLO"):
+        key = f"Mass-Training_P_00008_LEFT_{view}"
+        assert found.states(key, "assessment") == {"3": State.PRESENT}
+
+
+@pytest.mark.parametrize(
+    ("key", "concept"),
+    [
+        ("Mass-Test_P_00016_LEFT_CC", "intramammary lymph node"),
+        ("Mass-Test_P_00017_RIGHT_MLO", "global asymmetry"),
+        ("Mass-Test_P_00018_RIGHT_CC", "focal asymmetry"),
+        ("Mass-Training_P_00008_LEFT_MLO", "intramammary lymph node"),  # joined to OVAL
+    ],
+)
+def test_outline_of_the_type_mass_that_is_none_leaves_the_mass_open(
+    scan_fixture, build_fixture, key, concept
+):
+    case = scan_fixture(SOURCE, "tcia").cases[key]
+    ground = ground_of(CARD, case, load_terms())
+    assert "breast mass" in ground.unknown
+    assert concept in ground.present
+    assert {region.field for region in case.regions} == {"special"}
+    built = build_fixture(SOURCE, "tcia")
+    assert "breast mass" not in {item.concept for item in built.items_of(key)}
+    assert "breast mass" not in built.wrong_of(key)
+
+
+def test_distortion_alone_is_no_mass_and_beside_the_shape_of_a_mass_is_one(
+    changed, scan_tree, scan_fixture, replacing
+):
+    table = "mass_case_description_train_set.csv"
+    edit = replacing(table, "IRREGULAR-ARCHITECTURAL_DISTORTION", "ARCHITECTURAL_DISTORTION")
+    alone = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
+    assert alone.states(PLAIN, "abnormality") == {"mass": State.UNKNOWN}
+    beside = scan_fixture(SOURCE, "tcia")
+    assert beside.states(PLAIN, "abnormality") == {"mass": State.PRESENT}
+
+
+def test_mass_beside_an_outline_that_may_be_none_is_left_open(changed, scan_tree, replacing):
+    edit = replacing(
+        "mass_case_description_train_set.csv", "ROUND,OBSCURED,3,MAL", ",OBSCURED,3,MAL"
+    )
+    found = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
+    assert found.states(TWO, "abnormality") == {"mass": State.UNKNOWN}
+
+
+def test_node_has_no_shape_and_no_margin_of_a_mass(scan_fixture):
+    found, key = scan_fixture(SOURCE, "tcia"), "Mass-Training_P_00008_LEFT_MLO"
+    assert found.states(key, "shape") == {"OVAL": State.UNKNOWN}
+    assert found.states(key, "margin") == {"CIRCUMSCRIBED": State.UNKNOWN}
+    assert found.states(key, "special") == {"LYMPH_NODE": State.PRESENT}
 
 
 def test_density_0_is_missing():

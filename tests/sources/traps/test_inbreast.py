@@ -287,6 +287,19 @@ def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_
     assert "breast mass" not in ground.absent
 
 
+def test_views_of_one_breast_that_differ_leave_its_classes_open(changed, scan_tree, scan_fixture):
+    def same_woman(root):
+        one, other = (next(root.rglob(f"{key}_*.dcm")) for key in (NORMAL_CC, MIXED))
+        other.rename(other.with_name(one.name.replace(NORMAL_CC, MIXED)))
+
+    apart = scan_fixture(SOURCE, "release")
+    assert apart.states(MIXED, "birads") == {"4b": State.PRESENT}
+    found = scan_tree(SOURCE, "release", changed(SOURCE, "release", same_woman))
+    for key in (NORMAL_CC, MIXED):
+        for field in ("birads", "density"):
+            assert set(found.states(key, field).values()) == {State.UNKNOWN}, (key, field)
+
+
 def test_bi_rads_is_that_of_the_picture_and_density_that_of_the_breast():
     assert CARD.fields["birads"].scope is Scope.IMAGE
     assert CARD.fields["density"].scope is Scope.BREAST

@@ -137,6 +137,25 @@ def test_grade_of_the_breast_is_open_where_all_boxes_have_a_lower_one(changed, s
     assert scan_tree(SOURCE, LAYOUT, root).states(key, "birads") == {"BI-RADS 4": State.UNKNOWN}
 
 
+def test_bi_rads_2_is_not_asked_nor_held_against_1_since_no_benign_finding_is_marked(
+    scan_fixture, build_fixture, image
+):
+    benign, normal = image(0, "R", "CC"), image(0, "L", "CC")
+    found = scan_fixture(SOURCE, LAYOUT)
+    assert found.states(benign, "birads") == {"BI-RADS 2": State.UNKNOWN}
+    assert found.states(normal, "birads") == {
+        "BI-RADS 1": State.PRESENT,
+        "BI-RADS 2": State.UNKNOWN,
+    }
+    graded = [it for it in build_fixture(SOURCE, LAYOUT).items if it.field == "birads"]
+    keys = {item.concept for item in graded}
+    assert "BI-RADS 1" in keys
+    assert "BI-RADS 2" not in keys
+    for item in graded:
+        if item.concept == "BI-RADS 1":
+            assert "BI-RADS 2" not in {option.concept for option in item.options}
+
+
 def test_grade_belongs_to_the_breast():
     assert CARD.fields["birads"].scope is CARD.fields["density"].scope is Scope.BREAST
     assert CARD.shows is Scope.BREAST
