@@ -36,10 +36,11 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How a group of values is put to people: in scale order, and under what name."""
+    """How a group of values is put to people: in scale order, under what name, and of what."""
 
     ordered: bool
     phrase: str
+    of: str = ""
 
 
 class Relations:
@@ -192,8 +193,8 @@ def load_relations() -> Relations:
     """
     rows = (Relation(**row) for row in read_table("relations.csv", COLUMNS))
     scales = {
-        row["group"]: Scale(ordered=row["ordered"] == "yes", phrase=row["phrase"])
-        for row in read_table("groups.csv", ("group", "ordered", "phrase"))
+        row["group"]: Scale(ordered=row["ordered"] == "yes", phrase=row["phrase"], of=row["of"])
+        for row in read_table("groups.csv", ("group", "ordered", "phrase", "of"))
     }
     return Relations(rows, load_terms(), scales)
 

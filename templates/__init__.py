@@ -2,15 +2,16 @@
 
 Values that a wording of a question may use, by task:
 
-``shown``: the picture in words, such as ``this chest CT image`` or ``these cardiac MR images
-shown side by side``; in every task but Modality Recognition.
-``subject`` and ``about``: what the fact is about, such as ``the study`` and ``the study from which
-this chest radiograph was taken``; empty and equal to ``shown`` for the picture itself. Abnormality
+``shown``: the picture in words, such as ``this chest CT image`` or ``these side-by-side
+cardiac MR images``; in every task but Modality Recognition.
+``subject`` and ``about``: what the fact is about, such as ``this patient`` and ``the patient in
+this chest radiograph``; empty and equal to ``shown`` for the picture itself. Abnormality
 Diagnosis, Disease Diagnosis, Severity Grading.
 ``normal``: whether an option denies any finding. Abnormality Diagnosis, Disease Diagnosis.
 ``scale``: what the options are, such as ``imaging planes``. View, Imaging Protocols and Organ
 Recognition, Severity Grading.
-``marked``: whether a region is outlined. Organ Recognition.
+``one_of``: which the options are, such as ``of the following organs``, or ``lung`` where there are
+two; ``marked``: whether a region is outlined. Organ Recognition.
 ``target``: what a numbered box or frame shows, with its article; ``numbered``: whether frames stand
 under numbers. ROI Grounding; Imaging Protocols Recognition.
 """

@@ -55,6 +55,8 @@ class Query:
         ground: what is known of the picture or of the marked region.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table that may be options.
+        panels: concept that each of several clean images alone shows, in order; empty where
+            nothing is said.
         grade: evidence that the answer is the only right one beyond the options' own: for
             boxes, that no other place shows the concept.
         visible: whether a reader of the picture could know it; ``ready`` holds that against what
@@ -70,6 +72,7 @@ class Query:
     ground: Ground
     group: str | None = None
     pool: tuple[str, ...] = ()
+    panels: tuple[str, ...] = ()
     grade: Grade = Grade.A
     visible: Visible = Visible.YES
     barred: str = ""
@@ -206,6 +209,7 @@ def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
     """Questions about what the labels say of a clean picture."""
     fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
     pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
+    panels = tuple(name for it in facts.case.panels if (name := concept_of(facts.card, it)))
     for field in fields:
         group = field.group
         if rule.kind is FactKind.STRUCTURE:
@@ -224,6 +228,7 @@ def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
                 ground=facts.ground,
                 group=group,
                 pool=pool if group is None else (),
+                panels=panels,
                 visible=visible_of(facts.card, facts.case, field),
                 barred=_bar(facts, sample, rule.task, field),
             )

@@ -4,7 +4,7 @@ An occasion is what the words of a question depend on: task, part of the body, m
 scope, number of images, group of the options, whether one of them denies a finding, and what is to
 be found. Cards do not say which findings a source marks, nor which cases hold two images; so all
 findings of a source that is asked for boxes are taken, and two images wherever a fact of a patient
-is asked.
+is asked, of one cardiac phase each where the card knows two.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Occasion:
 def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iterator[Occasion]:
     """Every occasion of the cards, in their order; one may come again from another card."""
     for card in cards:
+        phases = _phases(card)
         patient = any(it.scope is Scope.PATIENT for it in card.fields.values())
         for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
             if Task.MODALITY_RECOGNITION in card.tasks:
@@ -54,10 +55,19 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
                 several = field.scope is Scope.PATIENT or (patient and field.kind is FactKind.VIEW)
                 for frames in _panels(rule.artefact, several=several):
                     sample = replace(_sample(place), artefact=rule.artefact, frames=frames)
+                    panels = phases if frames != "0" and rule.artefact == "clean" else ()
                     if rule.artefact in NUMBERED:
                         yield from _numbered(rule.task, field, sample, terms)
                     else:
-                        yield from _with_options(rule.task, field, sample, terms, relations)
+                        yield from _with_options(
+                            rule.task, field, sample, terms, relations, panels=panels
+                        )
+
+
+def _phases(card: Card) -> tuple[str, ...]:
+    """What each of two images shows, where a card parts them by the cardiac phase."""
+    fields = (it for it in card.fields.values() if it.group == "cardiac phase")
+    return next((tuple(it.concepts()) for it in fields if not it.constant), ())
 
 
 def _panels(artefact: str, *, several: bool) -> tuple[str, ...]:
@@ -78,7 +88,13 @@ def _numbered(task: Task, field: Field, sample: Sample, terms: Terms) -> Iterato
 
 
 def _with_options(
-    task: Task, field: Field, sample: Sample, terms: Terms, relations: Relations
+    task: Task,
+    field: Field,
+    sample: Sample,
+    terms: Terms,
+    relations: Relations,
+    *,
+    panels: tuple[str, ...] = (),
 ) -> Iterator[Occasion]:
     """Options that all name something, and options of which one denies it."""
     group = field.group
@@ -94,7 +110,7 @@ def _with_options(
     pool = relations.group_members(group) if group else tuple(field.concepts())
     if not pool or _elsewhere(pool, sample, terms):
         return
-    query = _query(task, sample, pool[0], field=field, group=group)
+    query = _query(task, sample, pool[0], field=field, group=group, panels=panels)
     for said in (False, True):
         labels = tuple(it for it in pool if denies(terms[it]) is said)
         if labels:
@@ -114,7 +130,13 @@ def _sample(place: tuple[Anatomy, Modality]) -> Sample:
 
 
 def _query(
-    task: Task, sample: Sample, key: str, *, field: Field | None = None, group: str | None = None
+    task: Task,
+    sample: Sample,
+    key: str,
+    *,
+    field: Field | None = None,
+    group: str | None = None,
+    panels: tuple[str, ...] = (),
 ) -> Query:
     anatomy, modality = Anatomy(sample.anatomy), Modality(sample.modality)
     return Query(
@@ -127,4 +149,5 @@ def _query(
             present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality
         ),
         group=group,
+        panels=panels,
     )

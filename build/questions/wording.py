@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from medrcube.build.questions.derive import Query
 from medrcube.build.samples import NUMBERED, Sample
-from medrcube.ontologies.grammar import one, plural, same_head
+from medrcube.ontologies.grammar import plural, same_head
 from medrcube.ontologies.knowledge import Knowledge, Name
 from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.targets import target
 from medrcube.ontologies.terms import NORMALITY, Term, Terms
 from medrcube.ontologies.words import is_composite, is_rest_class, normalise
 from medrcube.records import Scope
@@ -45,18 +46,14 @@ _PICTURE_OF = {
 """The picture as an examiner calls it. Ultrasound of brain and chest may be of a fetus; the breast
 is left out where its name would point at those options that hold it ("breast cyst, mastitis")."""
 
-_SUBJECT = {
-    Scope.VOLUME: "the scan",
-    Scope.BREAST: "the breast",
-    Scope.STUDY: "the study",
-    Scope.PATIENT: "the patient",
+_WHOLE = {
+    Scope.VOLUME: "the scan from which {shown} {was} taken",
+    Scope.BREAST: "the breast in {shown}",
+    Scope.STUDY: "the study from which {shown} {was} taken",
+    Scope.PATIENT: "the patient in {shown}",
 }
-_SHOWN_OF = {
-    Scope.VOLUME: "from which {shown} {was} taken",
-    Scope.BREAST: "in {shown}",
-    Scope.STUDY: "from which {shown} {was} taken",
-    Scope.PATIENT: "in {shown}",
-}
+"""What a fact of more than the picture is about."""
+
 _SCALE = {
     Task.VIEW_RECOGNITION: "imaging view",
     Task.IMAGING_PROTOCOLS_RECOGNITION: "imaging protocol",
@@ -69,12 +66,6 @@ _TELLS_SCOPE = frozenset(
     {Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS, Task.SEVERITY_GRADING}
 )
 _DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
-_SINGLE = frozenset({"anatomy", "structure", "tumor region"})
-"""Kinds of which a picture shows one: a sentence speaks of "the left atrium", but "a nodule"."""
-
-_UNCOUNTED = frozenset({"cardiac phase"})
-"""Kinds that take no article."""
-
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
 _BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
 
@@ -192,26 +183,25 @@ def wording(
     values: dict[str, str | bool] = {"shown": shown}
     if task in _TELLS_SCOPE:
         values["about"] = _about(query)
-        values["subject"] = _SUBJECT.get(query.scope, "")
+        values["subject"] = "this patient" if query.scope is Scope.PATIENT else ""
     if task in _SCALE:
-        group = query.group
-        values["scale"] = plural(relations.scale(group).phrase if group else _SCALE[task])
-    if task is Task.ORGAN_RECOGNITION:
-        values["marked"] = query.sample.artefact == "outline"
+        scale = relations.scale(query.group) if query.group else None
+        phrase = scale.phrase if scale else _SCALE[task]
+        values["scale"] = plural(phrase)
+        if scale and scale.of and task is Task.SEVERITY_GRADING:
+            within = "of" if query.scope is Scope.PATIENT else "in"
+            values["about"] = f"{scale.of} {within} {values['about']}"
+        if task is Task.ORGAN_RECOGNITION:
+            values["marked"] = query.sample.artefact == "outline"
+            pair = query.group is not None and len(relations.group_members(query.group)) == 2
+            values["one_of"] = phrase if pair else f"of the following {plural(phrase)}"
     if task in (Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS):
         values["normal"] = any(denies(terms[label]) for label in labels)
     if task is Task.IMAGING_PROTOCOLS_RECOGNITION:
         values["numbered"] = query.sample.artefact == "numbered"
     if query.sample.artefact in NUMBERED:
-        values["target"] = _target(terms[query.key])
+        values["target"] = target(terms[query.key])
     return values
-
-
-def _target(term: Term) -> str:
-    """What a box or a frame shows, as a sentence speaks of it."""
-    if term.kind in _SINGLE:
-        return f"the {term.name}"
-    return term.name if term.kind in _UNCOUNTED else one(term.name)
 
 
 def context(query: Query) -> str:
@@ -227,12 +217,18 @@ def context(query: Query) -> str:
 
 
 def _about(query: Query) -> str:
-    """What the fact is about: the picture, or what it is a part of."""
-    shown = _shown(query)
-    if query.scope not in _SUBJECT:
-        return shown
+    """What the fact is about: the picture, or what it is a part of.
+
+    A radiograph stands for its study, whose other films a reader does not see; and a diagnosis is
+    made of a picture or of a patient, of no scan or study.
+    """
+    whole = _WHOLE.get(query.scope, "{shown}")
+    film = query.scope is Scope.STUDY and query.sample.modality == Modality.XRAY
+    scan = query.task is Task.DISEASE_DIAGNOSIS and query.scope in (Scope.VOLUME, Scope.STUDY)
+    if film or scan:
+        whole = "{shown}"
     was = "was" if _count(query.sample) == 1 else "were"
-    return f"{_SUBJECT[query.scope]} {_SHOWN_OF[query.scope].format(shown=shown, was=was)}"
+    return whole.format(shown=_shown(query), was=was)
 
 
 def _shown(query: Query) -> str:
@@ -245,7 +241,11 @@ def _shown(query: Query) -> str:
     if _count(sample) == 1:
         return f"this {picture}"
     # Their number is not said: "two" would point at a two-chamber view.
-    return f"these {plural(picture)} shown side by side"
+    if sample.artefact == "numbered":
+        return f"these {plural(picture)}"
+    # "left" and "right" would point at options that hold them.
+    told = ", then ".join(query.panels) if query.task in _TELLS_SCOPE else ""
+    return f"these side-by-side {plural(picture)}{f' ({told})' if told else ''}"
 
 
 def _count(sample: Sample) -> int:

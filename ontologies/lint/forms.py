@@ -41,9 +41,10 @@ def _mixed_number(draft: Draft) -> Iterator[str]:
 
 
 def _mixed_form(draft: Draft) -> Iterator[str]:
-    """What stands before the noun in one name stands behind it in no other."""
+    """What stands before the noun in one name stands behind it in no other; figures may."""
     for one, other in permutations(_names(draft), 2):
-        shared = content_words(phrase(one)) & content_words(_told(other))
+        both = content_words(phrase(one)) & content_words(_told(other))
+        shared = frozenset(word for word in both if not word.isdigit())
         if shared - content_words(phrase(other)) - content_words(_told(one)):
             yield (
                 f"{min(shared)!r} stands before the noun in {one!r} and behind it in "

@@ -21,6 +21,7 @@ VALUES = {
     "normal": False,
     "numbered": False,
     "scale": "cardiac phases",
+    "one_of": "of the following structures",
 }
 EVERY = [(task, variant) for task in Task for variant in variants(task)]
 

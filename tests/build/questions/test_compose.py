@@ -271,7 +271,7 @@ def test_pictures_side_by_side_are_said_to_be_so():
         modality=Modality.MRI,
     )
     item = among(asked)
-    assert "these cardiac MR images shown side by side" in item.question
+    assert "these side-by-side cardiac MR images" in item.question
 
 
 def shown(item):

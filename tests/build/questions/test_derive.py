@@ -405,3 +405,12 @@ def test_modality_is_asked_of_single_pictures_alone(card):
     pair = replace(case(), images=(ImageRef(paths=(Path("a.png"),)),) * 2)
     tasks = [{it.task for it in derive(card(VIEW), shown, [sample()])} for shown in (case(), pair)]
     assert [Task.MODALITY_RECOGNITION in found for found in tasks] == [True, False]
+
+
+def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
+    panels = tuple(Label(field="phase", value=value, evidence="t") for value in ("ES", "ED"))
+    images = (ImageRef(paths=(Path("a.png"),)),) * 2
+    facts = case(("disease", "g", State.PRESENT))
+    pair = replace(facts, panels=panels, images=images, shows=Scope.PATIENT)
+    asked = {query.task: query for query in derive(card(PHASE + DISEASE), pair, [sample()])}
+    assert asked[Task.DISEASE_DIAGNOSIS].panels == ("end-systole", "end-diastole")

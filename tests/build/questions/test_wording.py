@@ -21,7 +21,7 @@ ASKED_BY_OPTIONS = sorted(set(Task) - {Task.ROI_GROUNDING})
 PICTURES = list(product(Anatomy, Modality, ("0", "1+2", "1+2+3"), ("clean", "outline"), Scope))
 
 
-def query(task, anatomy, modality, frames, artefact, scope):
+def query(task, anatomy, modality, frames, artefact, scope, *, group=None, panels=()):
     seen = {"anatomy": anatomy.value, "modality": modality.value}
     return Query(
         task=task,
@@ -32,7 +32,8 @@ def query(task, anatomy, modality, frames, artefact, scope):
         ground=Ground(
             present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality
         ),
-        group=GROUPS.get(task),
+        group=group or GROUPS.get(task),
+        panels=panels,
     )
 
 
@@ -50,3 +51,56 @@ def test_questions_of_one_context_read_the_same_in_every_wording(task):
 def test_a_question_on_the_modality_has_no_context():
     told = {context(query(Task.MODALITY_RECOGNITION, *picture)) for picture in PICTURES}
     assert told == {""}
+
+
+PHASES = ("end-diastole", "end-systole")
+
+
+def ejection(**more):
+    told = {"group": "LVEF band", "panels": PHASES, **more}
+    place = (Anatomy.HEART, Modality.ULTRASOUND, "0+9", "clean", Scope.PATIENT)
+    return query(Task.SEVERITY_GRADING, *place, **told)
+
+
+def read(asked):
+    values = wording(asked, load_terms(), load_relations())
+    return [render_question(asked.task, name, **values) for name in variants(asked.task)]
+
+
+def test_an_ejection_fraction_is_asked_of_frames_whose_phases_are_told():
+    pictures = "echocardiographic images (end-diastole, then end-systole)?"
+    for text in read(ejection()):
+        assert "the left ventricular ejection fraction of the patient in" in text
+        assert text.endswith(pictures)
+
+
+def test_pictures_that_tell_their_phases_have_a_context_of_their_own():
+    assert context(ejection()) != context(ejection(panels=()))
+
+
+@pytest.mark.parametrize("task", [Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION])
+def test_what_panels_show_is_told_of_no_view_and_no_protocol(task):
+    place = (Anatomy.HEART, Modality.ULTRASOUND, "0+9", "clean", Scope.IMAGE)
+    assert not [text for text in read(query(task, *place, panels=PHASES)) if "end-" in text]
+
+
+def test_a_rating_is_asked_of_what_is_rated():
+    place = (Anatomy.LUNGS, Modality.CT, "0", "clean", Scope.SLICE)
+    asked = query(Task.SEVERITY_GRADING, *place, group="lung nodule malignancy")
+    assert (
+        "Which of the following malignancy ratings best applies to the lung nodule in this chest "
+        "CT image?"
+    ) in read(asked)
+
+
+@pytest.mark.parametrize("task", [Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS])
+def test_a_fact_of_a_study_of_films_is_asked_of_the_film(task):
+    place = (Anatomy.CHEST, Modality.XRAY, "0", "clean", Scope.STUDY)
+    assert not [text for text in read(query(task, *place)) if "study" in text]
+
+
+def test_of_two_structures_it_is_asked_which_one():
+    place = (Anatomy.LUNGS, Modality.XRAY, "0", "outline", Scope.IMAGE)
+    texts = read(query(Task.ORGAN_RECOGNITION, *place, group="lung side"))
+    assert "Which lung is outlined in red in this radiograph?" in texts
+    assert not [text for text in texts if "the following" in text]
