@@ -86,8 +86,8 @@ def release(
         private: keep pictures that may not be passed on, and mark the tree.
 
     Raises:
-        ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, no item may
-            be released, or a picture is missing.
+        ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
+            no items, none may be released, or a picture is missing.
         WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
             ``out`` cannot be written.
     """
@@ -97,6 +97,11 @@ def release(
     if audit["failures"]:
         raise ReleaseError(
             f"{workspace.audit}: the audit failed, so nothing is released: {audit['failures'][0]}"
+        )
+    if not items:
+        raise ReleaseError(
+            f"{workspace.items}: holds no items, so there is nothing to release; {workspace.audit} "
+            "says under 'dropped' why questions were not asked"
         )
     reviewed = load_reviewed(workspace.root)
     taken = choose(items, samples, reviewed, allow_unreviewed=allow_unreviewed)

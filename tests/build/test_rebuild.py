@@ -558,9 +558,11 @@ def package(tmp_path):
 
 
 def _template(package):
-    path = package / "templates" / "questions" / "modality_recognition.j2"
-    extra = "{% block w99 %}Which modality made {{ shown }}?{% endblock %}"
-    path.write_text(path.read_text() + extra + "\n")
+    """Every wording of a task that the toy source asks is another."""
+    path = package / "templates" / "questions" / "disease_diagnosis.j2"
+    before = path.read_text()
+    path.write_text(before.replace("?{% endblock %}", " here?{% endblock %}"))
+    assert path.read_text() != before
 
 
 def _term(package):

@@ -179,6 +179,12 @@ def test_a_failed_audit_stops_a_release(write, built):
         write()
 
 
+def test_a_build_without_items_says_where_the_reasons_stand(write, built):
+    pd.read_parquet(built.items).head(0).to_parquet(built.items)
+    with pytest.raises(ReleaseError, match=r"no items, .*audit\.json says under 'dropped'"):
+        write()
+
+
 def test_a_lost_picture_stops_a_release_and_leaves_no_rest(write, built, tmp_path):
     next(built.images.rglob("*.png")).unlink()
     with pytest.raises(ReleaseError, match="build again"):

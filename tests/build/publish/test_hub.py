@@ -130,7 +130,7 @@ def test_no_field_of_an_item_is_lost(editions):
 
 def test_many_pictures_are_spread_over_files_in_order(editions, released, monkeypatch):
     whole = [row["id"] for row in _rows(released("whole"))]
-    monkeypatch.setattr(hub, "SHARD", 20_000)
+    monkeypatch.setattr(hub, "SHARD", 10_000)
     monkeypatch.setattr(hub, "ROWS", 2)
     tree = released("parts")
     files = sorted((tree / "data" / "toy").iterdir())
