@@ -12,6 +12,7 @@ from pathlib import Path
 from medrcube.records import Case, FactKind
 from medrcube.sources.card import Card, PixelPolicy
 from medrcube.sources.contract import Source, concept_of, field_of
+from medrcube.sources.fields import Larger
 from medrcube.taxonomy import Task
 
 
@@ -46,6 +47,7 @@ class Job:
         case: the case.
         concepts: concept of each of the case's regions, in order.
         panels: concept of what each image alone shows, in order; empty where nothing is said.
+        larger: what the masks must show before the panels are asked, or ``None``.
         structures: numbers of the regions that are structures of the body.
         policy: how stored values become a picture.
         plane: plane to cut.
@@ -66,6 +68,7 @@ class Job:
     structures: frozenset[int] = frozenset()
     hooks: str = ""
     panels: tuple[str | None, ...] = ()
+    larger: Larger | None = None
 
 
 def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
@@ -80,6 +83,7 @@ def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
             case=case,
             concepts=tuple(concept_of(source.card, region) for region in case.regions),
             panels=tuple(concept_of(source.card, label) for label in case.panels),
+            larger=field_of(source.card, case.panels[0]).larger if case.panels else None,
             policy=source.card.pixels,
             plane=case.plane or source.card.pixels.plane,
             artefacts=artefacts_of(source.card, case),

@@ -23,6 +23,7 @@ from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
 from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
 from medrcube.build.pixels.overlay import bounding_box
+from medrcube.build.pixels.sizes import doubt_of
 from medrcube.build.pixels.slicing import Choice
 from medrcube.build.pixels.tags import Box
 from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
@@ -205,8 +206,12 @@ def _make(
 ) -> Picture | Problem | None:
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
     if artefact.kind == "numbered":
+        doubt = doubt_of(scene.job, scene.tiles, scene.choice.index)
+        if doubt:
+            message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"
+            return _problem(scene.job, "panels-unsure", message, stage="compose")
         return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
-    drawn = draw(scene.job, artefact, clean, masks)
+    drawn = draw(scene.job, artefact, clean, masks, scene.tiles[0].untrue_on(scene.choice.index))
     if isinstance(drawn, str):
         message = f"{drawn}, so no ROI Grounding item is made of it"
         return _problem(scene.job, "no-grounding", message, stage="compose")

@@ -20,12 +20,15 @@ class MaskFile:
         values: stored values that mark the region; empty takes every pixel above zero.
         member: path of the array inside a container file (HDF5), or ``None``.
         parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
+        needs: what a name that says several parts takes to be true of a slice: of each group of
+            stored values at least one marks it, such as core and edema of a tumour with edema.
     """
 
     paths: tuple[Path, ...]
     values: tuple[int, ...] = ()
     member: str | None = None
     parts: tuple[Path, ...] = ()
+    needs: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

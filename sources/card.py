@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -252,6 +252,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     fields = [parse_field(entry) for entry in table.tables("field")]
     names = [entry.name for entry in fields]
     concepts = {entry.name: entry.concepts() for entry in fields}
+    _check_panels(table, fields)
     card = Card(
         id=table.text("id", pattern=r"[a-z0-9][a-z0-9-]*"),
         title=table.text("title"),
@@ -281,6 +282,20 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     table.unique("field", names)
     table.unique("count", [f"{it.field} {it.shown}" for it in card.counts])
     return card
+
+
+def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:
+    """Fields that lean on others name ones that are there."""
+    sized = [entry.name for entry in fields if entry.larger]
+    known = {name for entry in fields for name in entry.concepts()}
+    for entry in fields:
+        if entry.rests_on and entry.rests_on not in sized:
+            expected = f"rests_on names a field with larger ({', '.join(sized) or 'none'})"
+            table.fail("field", expected, entry.rests_on)
+        if entry.larger and entry.larger.part not in known:
+            table.fail(
+                "field", "larger.part is a concept of a field of the card", entry.larger.part
+            )
 
 
 def _access(table: TomlTable) -> Access:

@@ -27,6 +27,27 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Larger:
+    """On which of several images, told apart by their panels, a part of the body is largest.
+
+    Masks that say otherwise, or do not clearly say so, or are not there, leave the panels unasked.
+
+    Attributes:
+        panel: concept of the image on which the part is largest.
+        part: concept of the part, marked as a region on every image.
+        by: least share by which it is larger there than on any other image.
+        reason: why so, and why by that much, for people.
+        evidence: URL, DOI or title that shows it.
+    """
+
+    panel: str
+    part: str
+    by: float
+    reason: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
     """A range ``[low, high)`` of a numeric raw value and its concept; empty when not used."""
 
@@ -55,6 +76,9 @@ class Field:
             the file, ``same`` lists raw values that are concepts themselves.
         bands: ranges of a numeric raw value.
         constant: concept that holds for every case.
+        larger: what the masks must show before panels of this field are asked, or ``None``.
+        rests_on: field of panels without which this one is not asked, such as the cardiac phases
+            of an ejection fraction; empty for none.
     """
 
     name: str
@@ -70,6 +94,8 @@ class Field:
     basis: Basis
     visible: Visible
     reasons: Mapping[str, Reason]
+    larger: Larger | None
+    rests_on: str
 
     def concept(self, raw: str) -> str | None:
         """Concept of a raw value; ``None`` when the card marks the value as unused.
@@ -144,6 +170,18 @@ def parse_field(table: TomlTable) -> Field:
         basis=table.choice("basis", Basis),
         visible=table.choice("visible", Visible),
         reasons=_reasons(table.table("reasons")),
+        larger=_larger(table.table("larger"), values) if table.has("larger") else None,
+        rests_on=table.text("rests_on", default=""),
+    )
+
+
+def _larger(table: TomlTable, values: Mapping[str, str]) -> Larger:
+    return Larger(
+        panel=table.text("panel", choices=tuple(values.values())),
+        part=table.text("part"),
+        by=table.number("by"),
+        reason=table.text("reason"),
+        evidence=table.text("evidence"),
     )
 
 

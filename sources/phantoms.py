@@ -66,15 +66,15 @@ def bounds(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
     return (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
 
 
-def chambers(height: int, width: int, *, seed: int) -> NDArray[np.uint8]:
+def chambers(height: int, width: int, *, seed: int, scale: float = 1.0) -> NDArray[np.uint8]:
     """Label picture of a heart: 1 a cavity, 2 the wall around it, 3 a second cavity beside it.
 
     The cavity stays off the centre and the second one lies to its left, so that every flip
-    and turn moves both.
+    and turn moves both. ``scale`` shrinks all of it, as a heart contracts.
     """
     rng = np.random.default_rng((seed, 7))
     rows, columns = np.mgrid[0:height, 0:width]
-    size = min(height, width) * (0.09 + 0.02 * rng.random())
+    size = scale * min(height, width) * (0.09 + 0.02 * rng.random())
     row, column = height * 0.45, width * 0.56
     distance = np.hypot(rows - row, (columns - column) / 1.2)
     beside = np.hypot((rows - row - 0.4 * size) / 1.3, columns - column + 2.7 * size)

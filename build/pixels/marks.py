@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,9 +50,20 @@ def draw_numbers(job: Job, artefact: Artefact, pictures: Sequence[NDArray[np.uin
 
 
 def draw(
-    job: Job, artefact: Artefact, clean: NDArray[np.uint8], masks: Mapping[int, NDArray[np.bool_]]
+    job: Job,
+    artefact: Artefact,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+    untrue: AbstractSet[int] = frozenset(),
 ) -> Drawn | str | None:
     """Draw one artefact into a copy of the clean picture.
+
+    Args:
+        job: the case.
+        artefact: what to draw.
+        clean: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
+        masks: number of a region -> where it lies on the picture.
+        untrue: numbers of regions whose names say more than the slice shows.
 
     Returns:
         The artefact; a reason when its region cannot be asked about; ``None`` when the region
@@ -63,6 +75,8 @@ def draw(
     mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == wanted]
     if not mine:
         return None
+    if not untrue.isdisjoint(mine):
+        return f"the slice does not show every part that {artefact.concept!r} names"
     region = masks[mine[0]]
     for number in mine[1:]:
         region |= masks[number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +44,7 @@ class Tile:
         policy: how stored values become a picture.
         masks: number of a region -> where it lies, in display order.
         guide: masks that choose the slice in place of those of the regions.
+        needs: number of a region -> masks of which each must mark a slice for its name to be true.
     """
 
     volume: Volume
@@ -51,6 +52,7 @@ class Tile:
     policy: PixelPolicy
     masks: Mapping[int, Mask]
     guide: tuple[Mask, ...] = ()
+    needs: Mapping[int, tuple[Mask, ...]] = field(default_factory=dict)
 
     def picture(self, index: int) -> NDArray[np.uint8]:
         """One slice as an 8-bit picture with square pixels."""
@@ -71,6 +73,14 @@ class Tile:
             {number: mask for number, mask in self.masks.items() if mask.marks(index)},
             index,
             self._size(self.volume.slices.shape[1:3]),
+        )
+
+    def untrue_on(self, index: int) -> frozenset[int]:
+        """Numbers of the regions whose names say more than one slice shows."""
+        return frozenset(
+            number
+            for number, parts in self.needs.items()
+            if not all(part.marks(index) for part in parts)
         )
 
     def without_pixels(self) -> Tile:
@@ -168,6 +178,7 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     orientation = geometry.orientation_of(stored, **place)
     volume = geometry.display(stored, **place)
     masks: dict[int, Mask] = {}
+    needs: dict[int, tuple[Mask, ...]] = {}
     for index, region in enumerate(job.case.regions):
         if region.image == number and job.concepts[index] is not None:
             mask = _mask(region, stored, job.policy)
@@ -179,6 +190,10 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                     code="empty-mask",
                 )
             masks[index] = mask.turned(orientation.axes, orientation.flips)
+            needs[index] = tuple(
+                _rasterise(shape, stored, job.policy).turned(orientation.axes, orientation.flips)
+                for shape in _needed(region.shape)
+            )
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
     # An adapter with a rule of its own reads the guide itself.
     own_rule = _source(job.folder).find_hook("frames") is not None
@@ -187,7 +202,14 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
         _rasterise(shape, stored, job.policy).turned(orientation.axes, orientation.flips)
         for shape in shapes
     )
-    return Tile(volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide)
+    return Tile(
+        volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide, needs=needs
+    )
+
+
+def _needed(shape: Shape) -> Iterator[MaskFile]:
+    if isinstance(shape, MaskFile):
+        yield from (replace(shape, values=values, needs=()) for values in shape.needs)
 
 
 def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:

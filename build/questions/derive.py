@@ -25,8 +25,9 @@ from medrcube.sources.contract import concept_of, missing_regions, quirk_of
 from medrcube.sources.fields import Field
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
-UNDIAGNOSED, OUT_OF_SCOPE = "undiagnosed", "scope"
-"""Why a question is barred: by a quirk of that action; the fact is wider than the picture."""
+UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
+"""Why a question is barred: by a quirk of that action; the fact is wider than the picture; the
+masks do not confirm what its images show."""
 MODALITY_CONCEPTS = {
     Modality.XRAY: "X-ray",
     Modality.CT: "CT",
@@ -133,6 +134,8 @@ class _Facts:
     ground: Ground
     terms: Terms
     relations: Relations
+    confirmed: frozenset[str]
+    """Fields of the panels that could be numbered."""
 
 
 def derive(
@@ -166,6 +169,7 @@ def derive(
         ground=grounds.of(case),
         terms=terms,
         relations=relations or load_relations(),
+        confirmed=frozenset(it.field for it in samples if it.artefact == "numbered"),
     )
     queries: list[Query] = []
     for sample in sorted(samples, key=lambda sample: sample.id):
@@ -339,6 +343,8 @@ def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
         return "burnt-in"
     if field.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE
+    if field.rests_on and field.rests_on not in facts.confirmed:
+        return UNSURE
     return ""
 
 

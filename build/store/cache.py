@@ -234,6 +234,8 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
         "plane": job.plane,
         "policy": portable(job.policy),
         "artefacts": portable(job.artefacts),
+        "panels": portable(job.panels),
+        "larger": portable(job.larger),
         "images": portable(case.images),
         "guide": portable(case.guide),
         "regions": [

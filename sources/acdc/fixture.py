@@ -19,6 +19,8 @@ PATIENTS = (
 )
 VALUES = np.array([0, 3, 2, 1], np.uint8)
 """Stored value of the background, the left cavity, its wall and the right cavity."""
+SCALES = (1.0, 0.7)
+"""Size of the heart at end-diastole and at end-systole."""
 EXTENTS = ((2, 5), (1, 6), (0, 4))
 """First slice of each structure and the one behind its last: only 2 and 3 show all three."""
 
@@ -45,7 +47,7 @@ def _info(folder: Path, ed: int, es: int, group: str = "") -> None:
 
 def _images(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> None:
     for number, frame in enumerate(frames):
-        heart = chambers(96, 120, seed=10 * seed + number)
+        heart = chambers(96, 120, seed=10 * seed + number, scale=SCALES[number])
         slices = [picture(96, 120, seed=k, maximum=900, parts=heart) for k in range(6)]
         volume = np.stack(slices).astype(np.int16)
         _write(folder, layout, f"{folder.name}_frame{frame:02}.nii.gz", volume)
@@ -54,7 +56,7 @@ def _images(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> No
 
 def _truth(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> None:
     for number, frame in enumerate(frames):
-        heart = chambers(96, 120, seed=10 * seed + number)
+        heart = chambers(96, 120, seed=10 * seed + number, scale=SCALES[number])
         volume = np.zeros((6, 96, 120), np.uint8)
         for part, (first, end) in enumerate(EXTENTS, start=1):
             volume[first:end, heart == part] = VALUES[part]

@@ -88,7 +88,11 @@ def _region(truth: Path, value: str) -> Region:
     return Region(
         field="extent" if "+" in value else "subregion",
         value=value,
-        shape=MaskFile(paths=(truth,), values=tuple(map(int, value.split("+")))),
+        shape=MaskFile(
+            paths=(truth,),
+            values=tuple(map(int, value.split("+"))),
+            needs=((1, 4), (2,)) if value == WHOLE else (),  # its name says tumor and edema
+        ),
         evidence=f"{truth.name}={value}",
         optional=value != WHOLE,  # a tumour need not have every part
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.records import Case, ImageRef, Label, Scope, Skip
+from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
+from medrcube.sources.ejection import ejection
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import label_map, natural, parts_of, read_key_values
 
@@ -53,6 +54,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     blind = layout == "mhd" and split == "testing"  # published without contours
     frames: list[ImageRef] = []
     phases: list[Label] = []
+    cavities: list[Region] = []
     for phase in ("ED", "ES"):
         stem = file.with_name(f"{file.parent.name}_{view}_{phase}")
         picture = Path(f"{stem}{SUFFIXES[layout]}")
@@ -61,6 +63,8 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
         unsure = blind or info.get("ImageQuality") == "Poor"
         frames.append(image)
         phases.append(info.label(phase, field="phase", value=phase))
+        if not unsure:
+            cavities += label_map(truth, (1,), field="structure", image=len(cavities))
         yield Case(
             key=f"{person}-{view}-{phase}",
             images=(image,),
@@ -70,16 +74,18 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
             split=split,
             facts=facts,
         )
-    ejection = next((key for key in ("EF", "LVef") if info.get(key)), None)
+    fraction = next((key for key in ("EF", "LVef") if info.get(key)), None)
     stated = []
-    if view == "4CH" and ejection:
-        stated = [info.label(ejection, field="ejection_fraction")]
+    if view == "4CH" and fraction:
+        volumes = {"diastole": "LVedv", "systole": "LVesv"}
+        stated = [ejection(info, fraction, **volumes, field="ejection_fraction")]
     yield Case(
         key=f"{person}-{view}-ED-ES",
         images=tuple(frames),
         patient=person,
         labels=(*labels, *stated),
         panels=tuple(phases),
+        regions=tuple(cavities),
         split=split,
         shows=Scope.PATIENT,
         facts=facts,

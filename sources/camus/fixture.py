@@ -19,6 +19,8 @@ from medrcube.sources.phantoms import (
 EJECTIONS = (62, 47, 35, 22, 54)
 QUALITIES = ("Good", "Medium", "Good", "Medium", "Poor")
 SHAPE = (110, 84)
+SCALES = {"ED": 1.0, "ES": 0.7}
+"""Size of the heart in each phase."""
 
 
 def build(root: Path, layout: str) -> None:
@@ -39,7 +41,8 @@ def build(root: Path, layout: str) -> None:
             else:
                 folder = root / "training" / name
                 known = ["NbFrame: 18", "Sex: M", "Age: 61", f"ImageQuality: {quality}"]
-                volumes = ["LVedv: 94.7", "LVesv: 41.6", f"LVef: {ejection + 0.1:.1f}"]
+                left = 94.7 * (1 - ejection / 100)
+                volumes = ["LVedv: 94.7", f"LVesv: {left:.1f}", f"LVef: {ejection + 0.1:.1f}"]
                 ends = ["ED: 1", "ES: 18"]
                 write_lines(folder / f"Info_{view}.cfg", [*ends, *known, *volumes])
                 _metaimage(folder, view, seed, truth=True)
@@ -70,8 +73,9 @@ def _strangers(root: Path) -> None:
 
 def _nifti(folder: Path, view: str, seed: int) -> None:
     stem = folder / f"{folder.name}_{view}"
-    for phase, offset in (("ED", 0), ("ES", 1)):
-        grey, truth = _grey(seed + offset), chambers(*SHAPE, seed=seed + offset)
+    for offset, (phase, scale) in enumerate(SCALES.items()):
+        grey = _grey(seed + offset, scale)
+        truth = chambers(*SHAPE, seed=seed + offset, scale=scale)
         write_nifti(Path(f"{stem}_{phase}.nii.gz"), grey, spacing=(0.3, 0.3))
         # Labels of this edition may be stored as floats.
         write_nifti(Path(f"{stem}_{phase}_gt.nii.gz"), truth.astype(np.float32), spacing=(0.3, 0.3))
@@ -83,14 +87,16 @@ def _nifti(folder: Path, view: str, seed: int) -> None:
 def _metaimage(folder: Path, view: str, seed: int, *, truth: bool) -> None:
     stem = folder / f"{folder.name}_{view}"
     spacing = (0.308, 0.154, 1)
-    for phase, offset in (("ED", 0), ("ES", 1)):
-        write_metaimage(Path(f"{stem}_{phase}.mhd"), _grey(seed + offset)[None], spacing=spacing)
+    for offset, (phase, scale) in enumerate(SCALES.items()):
+        grey = _grey(seed + offset, scale)[None]
+        write_metaimage(Path(f"{stem}_{phase}.mhd"), grey, spacing=spacing)
         if truth:
-            marked = chambers(*SHAPE, seed=seed + offset)[None]
+            marked = chambers(*SHAPE, seed=seed + offset, scale=scale)[None]
             write_metaimage(Path(f"{stem}_{phase}_gt.mhd"), marked, spacing=spacing)
     sequence = np.stack([_grey(seed), _grey(seed + 1)])
     write_metaimage(Path(f"{stem}_sequence.mhd"), sequence, spacing=spacing)
 
 
-def _grey(seed: int) -> NDArray[np.uint8]:
-    return picture(*SHAPE, seed=seed, parts=chambers(*SHAPE, seed=seed)).astype(np.uint8)
+def _grey(seed: int, scale: float = 1.0) -> NDArray[np.uint8]:
+    parts = chambers(*SHAPE, seed=seed, scale=scale)
+    return picture(*SHAPE, seed=seed, parts=parts).astype(np.uint8)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
+from medrcube.sources.ejection import ejection
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, read_csv
 
@@ -24,7 +26,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield end-diastole, end-systole and both together for every row of FileList.csv."""
     del layout
     table = min(root.glob("**/FileList.csv"))
-    columns = ("FileName", "EF", "FrameHeight", "FrameWidth", "Split")
+    columns = ("FileName", "EF", "ESV", "EDV", "FrameHeight", "FrameWidth", "Split")
     traces = _traces(root / table.with_name("VolumeTracings.csv"))
     for row in read_csv(table, columns=columns):
         video = table.parent / "Videos" / f"{row['FileName']}.avi"
@@ -63,24 +65,28 @@ def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
     patient, split = row["FileName"], row["Split"].lower()
     phases: list[Label] = []
+    marks: list[Region] = []
     images = {"ED": ImageRef(paths=(video,), frame=ed), "ES": ImageRef(paths=(video,), frame=es)}
     for phase, frame in (("ED", ed), ("ES", es)):
         evidence = f"VolumeTracings.csv {video.name} Frame={frame}"
         phases.append(Label(field="phase", value=phase, evidence=evidence))
         shape = Polygons(outlines=(Outline(points=outlines[frame]),))
+        mark = Region(field="structure", value="trace", shape=shape, evidence=evidence)
+        marks.append(replace(mark, image=len(marks)))
         yield Case(
             key=f"{patient}-{phase}",
             images=(images[phase],),
             patient=patient,
-            regions=(Region(field="structure", value="trace", shape=shape, evidence=evidence),),
+            regions=(mark,),
             split=split,
         )
     yield Case(
         key=f"{patient}-ED-ES",
         images=tuple(images.values()),
         patient=patient,
-        labels=(row.label("EF", field="ejection_fraction"),),
+        labels=(ejection(row, "EF", diastole="EDV", systole="ESV", field="ejection_fraction"),),
         panels=tuple(phases),
+        regions=tuple(marks),
         split=split,
         shows=Scope.PATIENT,
     )

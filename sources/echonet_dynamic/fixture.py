@@ -10,20 +10,23 @@ from numpy.typing import NDArray
 from medrcube.sources.phantoms import picture, write_clip, write_lines
 
 EJECTIONS = {"0X1A": 62.1, "0X2B": 47.3, "0X3C": 35.0, "0X4D": 21.9, "0X5E": 71.5, "0X6F": 41.2}
+CONTRADICTED = {"0XAD": 35.0}
+"""A fraction of 61 by its own volumes."""
 FRAMES = 6
 SIDE = 112
 
 
 def build(root: Path, layout: str) -> None:
-    """Write six usable clips, one untraced, one of odd size and one with a crossing outline."""
+    """Write seven clips, one untraced, one of odd size and one with a crossing outline."""
     del layout
     top = root / "EchoNet-Dynamic"
     files = ["FileName,EF,ESV,EDV,FrameHeight,FrameWidth,FPS,NumberOfFrames,Split"]
     traces = ["FileName,X1,Y1,X2,Y2,Frame"]
-    for seed, (name, ejection) in enumerate(EJECTIONS.items()):
+    for seed, (name, ejection) in enumerate((EJECTIONS | CONTRADICTED).items()):
         ed, es = (1, 4) if seed % 2 else (4, 1)
         split = ("TRAIN", "VAL", "TEST")[seed % 3]
-        files.append(f"{name},{ejection},32.0,82.0,112,112,50,{FRAMES},{split}")
+        left = 32.0 if name in CONTRADICTED else 82.0 * (1 - ejection / 100)
+        files.append(f"{name},{ejection},{left:.1f},82.0,112,112,50,{FRAMES},{split}")
         clip = [_frame(seed, 26 if frame == ed else 18) for frame in range(FRAMES)]
         write_clip(top / f"Videos/{name}.avi", clip, codec="mjpeg")
         for frame in sorted((ed, es)):

@@ -207,3 +207,45 @@ evidence = "e"
     else:
         with pytest.raises(CardError, match="two or more, with the action 'regions' alone"):
             load_card(path)
+
+
+PHASES = """
+[[field]]
+name = "phase"
+kind = "protocol"
+absence = "silent"
+values = { ED = "end-diastole", ES = "end-systole" }
+larger = { panel = "end-diastole", part = "LV", by = 0.05, reason = "full", evidence = "test" }
+[[field]]
+name = "structure"
+kind = "structure"
+absence = "silent"
+values = { 1 = "LV" }
+[[field]]
+name = "ejection"
+kind = "severity"
+absence = "silent"
+rests_on = "phase"
+values = { low = "LVEF < 30" }
+"""
+
+
+def test_a_field_says_on_which_panel_a_part_is_largest_and_what_rests_on_that(card_file, toy_card):
+    fields = load_card(card_file(toy_card + PHASES)).fields
+    larger = fields["phase"].larger
+    assert (larger.panel, larger.part, larger.by) == ("end-diastole", "LV", 0.05)
+    assert fields["ejection"].rests_on == "phase"
+    assert (fields["structure"].larger, fields["structure"].rests_on) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('rests_on = "phase"', 'rests_on = "structure"', "rests_on names a field with larger"),
+        ('part = "LV"', 'part = "LA"', "larger.part is a concept"),
+        ('panel = "end-diastole"', 'panel = "ED"', "panel"),
+    ],
+)
+def test_panels_that_rest_on_nothing_are_refused(card_file, toy_card, old, new, says):
+    with pytest.raises(CardError, match=says):
+        load_card(card_file(toy_card + PHASES.replace(old, new)))

@@ -5,7 +5,8 @@ import numpy as np
 from independent.paint import scene
 
 HEIGHT, WIDTH, SLICES = 60, 72, 9
-RIGHT, WALL, CAVITY = (14, 20, 26, 40), (30, 18, 54, 42), (36, 24, 48, 36)
+RIGHT, WALL = (14, 20, 26, 40), (30, 18, 54, 42)
+CAVITY = {"ED": (36, 24, 48, 36), "ES": (38, 26, 47, 35)}
 """Boxes in the displayed picture of the middle slice."""
 
 # folder, Info.cfg, whether the affine's first two signs are negative
@@ -57,7 +58,7 @@ def _labels(phase):
     for index in (1, *full):
         _paint(labels[..., index], WALL, 2)
         if index in full:
-            _paint(labels[..., index], CAVITY, 3)
+            _paint(labels[..., index], CAVITY[phase], 3)
             _paint(labels[..., index], RIGHT, 1)
     labels[5:55, 5:65, 7] = 2
     return labels.transpose(1, 0, 2)
@@ -82,7 +83,7 @@ def _case(number, folder, phase):
     name = folder.rsplit("/", 1)[-1]
     fact = {
         "present": [group] if group in GROUPS else [],
-        "regions": {"RV (structure)": [RIGHT], "MYO": [WALL], "LV": [CAVITY]},
+        "regions": {"RV (structure)": [RIGHT], "MYO": [WALL], "LV": [CAVITY[phase]]},
         "shows": _shown(number, phase, 3),
         "shows_by_frame": [_shown(number, phase, index) for index in range(SLICES)],
         "panel": ["end-diastole" if phase == "ED" else "end-systole"],

@@ -8,7 +8,8 @@ from independent.paint import scene
 ACROSS, DEEP = 40, 96
 """Stored columns and rows; a column is twice as wide as a row is high."""
 SHOWN = (96, 80)
-CAVITY, WALL, ATRIUM = (36, 16, 52, 48), (28, 10, 60, 56), (34, 60, 58, 78)
+CAVITY = {"ED": (36, 16, 52, 48), "ES": (38, 18, 50, 46)}
+WALL, ATRIUM = (28, 10, 60, 56), (34, 60, 58, 78)
 """Boxes in a picture of square pixels."""
 
 # patient: sex, age, quality of 2CH and 4CH, EF, ED and ES frame, list of the split
@@ -41,13 +42,13 @@ def write(root):
                 stem = f"{name}_{view}_{phase}"
                 kind = np.float32 if name in FLOATS else np.uint8
                 image = _stored(number, view, phase).T.astype(kind)
-                labels = _labels().T.astype(np.float32)
+                labels = _labels(phase).T.astype(np.float32)
                 if number == 3:  # a third axis of one, and labels that are not quite whole
                     image, labels = image[..., None], labels[..., None] + np.float32(1e-6)
                 _nifti(folder / f"{stem}.nii.gz", image, flipped=number == 1)
                 _nifti(folder / f"{stem}_gt.nii.gz", labels, flipped=number == 1)
             cine = np.stack([_stored(number, view, p).T for p in ("ED", "ES")], axis=-1)
-            marks = np.stack([_labels().T] * 2, axis=-1)
+            marks = np.stack([_labels(p).T for p in ("ED", "ES")], axis=-1)
             _nifti(folder / f"{name}_{view}_half_sequence.nii.gz", cine.astype(np.uint8))
             _nifti(folder / f"{name}_{view}_half_sequence_gt.nii.gz", marks.astype(np.uint8))
     (base / "database_split").mkdir()
@@ -74,14 +75,14 @@ def write_meta(root):
             info = {"ED": ed, "ES": es, "NbFrame": max(ed, es), "Sex": "M", "Age": 60}
             info |= {"ImageQuality": quality}
             if ef is not None:
-                info |= {"LVedv": 94.2, "LVesv": 42.7, "LVef": ef}
+                info |= {"LVedv": 94.2, "LVesv": round(94.2 * (1 - ef / 100), 1), "LVef": ef}
             _cfg(folder / f"Info_{view}.cfg", info)
             stem = f"{folder.name}_{view}"
             frames = [_stored(10 + number, view, phase) for phase in ("ED", "ES")]
             for phase, frame in zip(("ED", "ES"), frames, strict=True):
                 _mhd(folder / f"{stem}_{phase}.mhd", frame[None])
                 if place.startswith("training"):
-                    _mhd(folder / f"{stem}_{phase}_gt.mhd", _labels()[None])
+                    _mhd(folder / f"{stem}_{phase}_gt.mhd", _labels(phase)[None])
             _mhd(folder / f"{stem}_sequence.mhd", np.stack(frames))
     ted = root / "training" / "patient001"
     ted.mkdir()
@@ -109,9 +110,9 @@ def _stored(number, view, phase):
     return ((shown[:, 0::2] + shown[:, 1::2]) / 2).astype(np.uint8)
 
 
-def _labels():
+def _labels(phase):
     labels = np.zeros(SHOWN, np.uint8)
-    for value, (x0, y0, x1, y1) in ((2, WALL), (1, CAVITY), (3, ATRIUM)):
+    for value, (x0, y0, x1, y1) in ((2, WALL), (1, CAVITY[phase]), (3, ATRIUM)):
         labels[y0:y1, x0:x1] = value
     return labels[:, ::2]
 
@@ -155,7 +156,9 @@ def _band(ef):
     return next(name for name, low in limits if ef >= low)
 
 
-REGIONS = {"LV": [CAVITY], "MYO": [WALL], "LA": [ATRIUM]}
+REGIONS = {
+    phase: {"LV": [cavity], "MYO": [WALL], "LA": [ATRIUM]} for phase, cavity in CAVITY.items()
+}
 
 
 def _nifti_cases():
@@ -168,7 +171,7 @@ def _nifti_cases():
                 if quality == "Poor":
                     fact["no_grounding"] = True
                 else:
-                    fact["regions"] = REGIONS
+                    fact["regions"] = REGIONS[phase]
                 yield f"CAMUS_public/database_nifti/{name}/{name}_{view}_{phase}.nii.gz", fact
         yield _frames(f"CAMUS_public/database_nifti/{name}/{name}", "nii.gz"), _function(ef)
 
@@ -181,7 +184,7 @@ def _meta_cases(part):
                 fact = _facts(10 + number, view, phase)
                 fact |= {"patient": place, "split": split}
                 if ef is not None:
-                    fact["regions"] = REGIONS
+                    fact["regions"] = REGIONS[phase]
                 yield f"{part[split]}/{name}/{name}_{view}_{phase}.mhd", fact
         yield _frames(f"{part[split]}/{name}/{name}", "mhd"), _function(ef)
 

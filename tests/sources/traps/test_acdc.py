@@ -244,3 +244,37 @@ def test_split_is_the_folder_and_patient_its_name(scan_fixture):
 
 def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixture):
     assert {s.redistribute for s in build_fixture(SOURCE, LAYOUT).samples} == {False}
+
+
+def _asked(built, case):
+    return {item.field for item in built.items_of(case)}
+
+
+def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fixture):
+    """What Info.cfg calls end-systole has the larger left ventricle."""
+    pair = "patient001-ED-ES"
+    assert "phase" in _asked(build_fixture(SOURCE, LAYOUT), pair)
+    root = changed(SOURCE, LAYOUT, _info("ED: 12\nES: 1\nGroup: DCM\n"))
+    built = build_tree(SOURCE, root)
+    assert "phase" not in _asked(built, pair)
+    row = built.quarantine.set_index("case").loc[pair]
+    assert row["code"] == "panels-unsure"
+    assert "expected at least 1.05" in row["message"]
+
+
+@pytest.mark.parametrize(("left", "asked"), [(0.97, False), (0.9, True)])
+def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
+    changed, build_tree, left, asked
+):
+    def shrink(root):
+        stored = nibabel.load(_folder(root) / "patient001_frame01_gt.nii.gz")
+        voxels = np.asarray(stored.dataobj).copy()
+        for k in range(voxels.shape[2]):
+            places = np.argwhere(voxels[:, :, k] == 3)
+            for x, y in places[round(left * len(places)) :]:
+                voxels[x, y, k] = 2
+        path = _folder(root) / "patient001_frame12_gt.nii.gz"
+        nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
+    assert ("phase" in _asked(built, "patient001-ED-ES")) is asked

@@ -158,12 +158,35 @@ def test_no_grade_is_asked(build_fixture):
 
 
 @pytest.mark.parametrize("sequence", ["t2", "flair"])
-def test_patient_without_edema_is_shown_and_only_the_edema_is_not_asked(build_fixture, sequence):
+def test_patient_without_edema_is_asked_neither_the_edema_nor_a_tumor_with_it(
+    build_fixture, sequence
+):
     built, key = build_fixture(SOURCE, LAYOUT), f"{DRY}-{sequence}-axial"
-    assert key not in built.codes()
-    marked = {sample.marked for sample in built.samples if sample.case == key}
-    assert "ED" not in marked
-    assert "WT" in marked
+    assert {sample.marked for sample in built.samples if sample.case == key} == {""}
+    messages = built.quarantine.set_index("case")["message"]
+    assert "does not show every part that 'WT' names" in messages[key]
+
+
+@pytest.mark.parametrize("gone", [(2,), (1, 4)], ids=["edema", "core"])
+def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, build_tree, gone):
+    """The other slices keep what the one with most tumour loses."""
+
+    def lose(values):
+        best = int((values > 0).sum(axis=(0, 1)).argmax())
+        shown = values[:, :, best]
+        shown[np.isin(shown, gone)] = 4 if gone == (2,) else 2
+        return values
+
+    key = f"{FIRST}-flair-axial"
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _relabel(FIRST, lose)))
+    assert built.sample(key)
+    assert "WT" not in {sample.marked for sample in built.samples if sample.case == key}
+
+
+def test_tumor_with_edema_is_asked_where_the_slice_shows_both(build_fixture):
+    samples = build_fixture(SOURCE, LAYOUT).samples
+    asked = {it.case for it in samples if it.marked == "WT"}
+    assert f"{FIRST}-flair-axial" in asked
 
 
 @pytest.mark.parametrize(("value", "concept"), [(1, "NCR"), (4, "ET")])

@@ -10,7 +10,7 @@ from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.questions.ground import ground_of
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Scope
+from medrcube.records import Scope, State
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import chambers, picture
 from medrcube.sources.registry import find_sources
@@ -195,6 +195,52 @@ def test_pair_of_a_patient_without_an_ejection_states_the_phases_alone(scan_fixt
 def test_contours_of_a_poor_picture_are_not_used(scan_fixture, build_fixture):
     assert scan_fixture(SOURCE, "nifti").cases["patient0005-2CH-ED"].regions == ()
     assert build_fixture(SOURCE, "nifti").items_of("patient0005-2CH-ED", "ROI Grounding") == []
+
+
+def _pair_asked(built, case):
+    return {item.field for item in built.items_of(case)} & {"phase", "ejection_fraction"}
+
+
+def test_neither_phase_nor_ejection_is_asked_of_poor_pictures(build_fixture):
+    built = build_fixture(SOURCE, "nifti")
+    assert _pair_asked(built, "patient0001-4CH-ED-ES") == {"phase", "ejection_fraction"}
+    assert _pair_asked(built, "patient0005-4CH-ED-ES") == set()
+    assert built.codes()["patient0005-4CH-ED-ES"] == "panels-unsure"
+
+
+def test_neither_phase_nor_ejection_is_asked_where_the_masks_refute_the_phases(changed, build_tree):
+    def swap(root):
+        folder = root / NIFTI
+        for end in ("", "_gt"):
+            ed, es = (folder / f"patient0001_4CH_{p}{end}.nii.gz" for p in ("ED", "ES"))
+            ed.rename(folder / "aside")
+            es.rename(ed)
+            (folder / "aside").rename(es)
+
+    built = build_tree(SOURCE, changed(SOURCE, "nifti", swap))
+    assert _pair_asked(built, "patient0001-4CH-ED-ES") == set()
+    assert built.codes()["patient0001-4CH-ED-ES"] == "panels-unsure"
+    assert "view" in {item.field for item in built.items_of("patient0001-4CH-ED-ES")}
+
+
+def test_phase_of_frames_without_contours_is_unconfirmed(build_fixture):
+    assert _pair_asked(build_fixture(SOURCE, "mhd"), "testing-patient0001-4CH-ED-ES") == set()
+
+
+def test_ejection_that_its_own_volumes_contradict_is_unknown(changed, scan_tree, scan_fixture):
+    def edit(root):
+        path = root / "training/patient0001/Info_4CH.cfg"
+        path.write_text(path.read_text().replace("LVef: 62.1", "LVef: 35.0"))
+
+    def label(found):
+        case = found.cases["training-patient0001-4CH-ED-ES"]
+        return next(it for it in case.labels if it.field == "ejection_fraction")
+
+    assert label(scan_fixture(SOURCE, "mhd")).state is State.PRESENT
+    contradicted = label(scan_tree(SOURCE, "mhd", changed(SOURCE, "mhd", edit)))
+    assert contradicted.state is State.UNKNOWN
+    assert "patient0001/Info_4CH.cfg" in contradicted.evidence
+    assert "LVedv=94.7" in contradicted.evidence
 
 
 def test_quality_of_the_picture_is_no_grade_of_disease(build_fixture):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import Scope
+from medrcube.records import Scope, State
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import picture
 from medrcube.sources.registry import find_sources
@@ -261,13 +261,37 @@ def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
 
 @pytest.mark.parametrize("ejection", ["28.0", "31.9", "38.5", "42.9", "52.1", "57.9", "70.0", "97"])
 def test_fraction_near_the_edge_of_a_band_is_not_graded(changed, build_tree, ejection):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(EF=ejection)))
+    volumes = {"EDV": "100.0", "ESV": str(100 - float(ejection))}
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(EF=ejection, **volumes)))
     assert built.items_of(f"{ONE}-ED-ES", "Severity Grading") == []
 
 
 def test_fraction_of_the_table_goes_before_that_of_the_outlines(scan_fixture):
     labels = scan_fixture(SOURCE, LAYOUT).cases[f"{ONE}-ED-ES"].labels
     assert {label.value for label in labels} == {"62.1"}
+
+
+def test_fraction_that_its_own_volumes_contradict_is_unknown_and_not_asked(
+    scan_fixture, build_fixture
+):
+    """35 by the table, 61 by the volumes beside it."""
+    labels = scan_fixture(SOURCE, LAYOUT).cases["0XAD-ED-ES"].labels
+    assert [(label.value, label.state) for label in labels] == [("35.0", State.UNKNOWN)]
+    assert labels[0].evidence == "FileList.csv:8 EF=35.0 against EDV=82.0, ESV=32.0"
+    built = build_fixture(SOURCE, LAYOUT)
+    assert built.items_of("0XAD-ED-ES", "Severity Grading") == []
+    assert built.right_of("0X3C-ED-ES", "Severity Grading") == {"LVEF 30-39"}
+
+
+def test_outlines_of_nearly_one_size_tell_neither_phase_nor_fraction(changed, build_tree):
+    def alike(rows):
+        large = [row for row in rows if row[-1] == "4"]
+        return [*large, *([*row[:-1], "1"] for row in _scaled(0.99)(large))]
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _trace(alike)))
+    asked = {item.field for item in built.items_of(f"{ONE}-ED-ES")}
+    assert asked.isdisjoint({"phase", "ejection_fraction"})
+    assert built.codes()[f"{ONE}-ED-ES"] == "panels-unsure"
 
 
 def test_nothing_is_called_a_disease(build_fixture):

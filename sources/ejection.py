@@ -1,0 +1,41 @@
+"""The ejection fraction of a ventricle, held against the volumes that it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from medrcube.errors import SourceError
+from medrcube.records import Label, State
+from medrcube.sources.tables import Row
+
+TOLERANCE = 2.0
+"""Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
+
+
+def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str) -> Label:
+    """The fraction of a row; unknown where its own volumes, if it has any, give another.
+
+    Args:
+        row: table row or ``Key: value`` file.
+        fraction: column of the fraction, in percent.
+        diastole: column of the volume at end-diastole.
+        systole: column of the volume at end-systole, in the same unit.
+        field: field of the card.
+    """
+    label = row.label(fraction, field=field)
+    volumes = [column for column in (diastole, systole) if row.get(column)]
+    if not volumes:
+        return label
+    if len(volumes) == 2 and _agree(row, fraction, diastole, systole):
+        return label
+    beside = ", ".join(f"{column}={row[column]}" for column in volumes)
+    evidence = f"{label.evidence} against {beside}"
+    return replace(label, state=State.UNKNOWN, evidence=evidence)
+
+
+def _agree(row: Row, fraction: str, diastole: str, systole: str) -> bool:
+    try:
+        stated, full, left = (row.number(column) for column in (fraction, diastole, systole))
+    except SourceError:
+        return False
+    return full > 0 and abs(100 * (full - left) / full - stated) <= TOLERANCE
