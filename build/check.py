@@ -19,7 +19,7 @@ from medrcube.build.pipeline import build
 from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Grade
+from medrcube.records import BAD_ROW, Case, Grade
 from medrcube.sources.card import Card
 from medrcube.sources.claims import admitted, too_wide
 from medrcube.sources.contract import Source
@@ -131,7 +131,9 @@ def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
 def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
     for name, workspace in trial.workspaces.items():
         table = pd.read_parquet(workspace.quarantine)
-        for row in table[table["code"].isin(["unclaimed", "crashed", "worker-died"])].itertuples():
+        for row in table[
+            table["code"].isin(["unclaimed", BAD_ROW, "crashed", "worker-died"])
+        ].itertuples():
             yield f"layout {name!r}: {row.case}: {row.message}"
 
 

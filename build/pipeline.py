@@ -50,7 +50,7 @@ from medrcube.ontologies.index import Index
 from medrcube.ontologies.indexed import Indexed
 from medrcube.ontologies.knowledge import Knowledge, Silent
 from medrcube.ontologies.safety import Rules
-from medrcube.records import Problem
+from medrcube.records import BAD_ROW, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import get_source
@@ -161,7 +161,8 @@ def build(
         absent = {part.source: part.absent for part in gathered.parts}
         verdict = audit(samples, items, problems, absent)
         reports = _reports(sites, gathered.parts, items)
-        failures = [*verdict["failures"], *_gate(reports, workspace.settings.quarantine_gate)]
+        gate = workspace.settings.quarantine_gate
+        failures = [*verdict["failures"], *_gate(reports, gathered.parts, gate)]
         shared = shared_images(cards, samples)
         aimed = None
         if profile is not None and composed.plan is not None:
@@ -367,13 +368,28 @@ def _reports(
     )
 
 
-def _gate(reports: Sequence[SourceReport], gate: float) -> list[str]:
-    return [
+def _gate(
+    reports: Sequence[SourceReport], parts: Sequence[SourceBuild], gate: float
+) -> Iterator[str]:
+    """Which sources gave nothing, or lost more of their cases than the gate allows."""
+    for part in parts:
+        bad = [it.message for it in part.set_aside if it.code == BAD_ROW]
+        if len(bad) > gate * (part.cases + len(bad)):
+            yield (
+                f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
+                f"cannot be used, more than the gate of {gate:.0%}; the first: {bad[0]}"
+            )
+        if not part.samples:
+            codes = Counter(it.code for it in (*part.set_aside, *part.problems))
+            codes["absent"] = part.absent
+            why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
+            yield f"{part.source}: no picture was made ({why or 'no case was found'})"
+    yield from (
         f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, more "
         f"than the gate of {gate:.0%}; see quarantine.parquet"
         for report in reports
         if report.cases and report.failed / report.cases > gate
-    ]
+    )
 
 
 def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None, ...]:

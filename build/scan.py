@@ -162,7 +162,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             if files and there.isdisjoint(files):
                 absent.append(found.key)
             else:
-                problems.append(_problem(source, found.key, "set-aside", found.reason))
+                problems.append(_problem(source, found.key, found.code, found.reason))
             continue
         files = _relative(found.files(), root)
         claimed.update(files)

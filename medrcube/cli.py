@@ -131,16 +131,22 @@ def build(
     from dataclasses import asdict, replace
 
     from medrcube.build.pipeline import build as run_build
+    from medrcube.build.workspace_sources import sources_of
     from medrcube.console import Reporter
-    from medrcube.sources.registry import find_sources
-    from medrcube.workspace import CONFIG, init_workspace, open_workspace
+    from medrcube.sources.layout import check_root
+    from medrcube.sources.registry import find_sources, get_source
+    from medrcube.workspace import CONFIG, init_workspace, open_workspace, remember_folders
 
     reporter = Reporter(json_output=json_output)
     where = _engine(engine, scheduler, workers)
     roots = {name: Path(root).absolute() for name, root in pairs(source).items()}
+    found = find_sources(extra or ())
+    for name, root in roots.items():
+        check_root(get_source(found, name).card, root)
     if roots and not (directory / CONFIG).exists():
         init_workspace(directory, roots)
         reporter.note(f"made {directory / CONFIG}")
+    remember_folders(directory, extra or ())
     workspace = open_workspace(directory).with_sources(roots)
     settings = workspace.settings
     settings = replace(
@@ -150,7 +156,7 @@ def build(
         switched_on=tuple(switch_on or settings.switched_on),
     )
     workspace = replace(workspace, settings=settings)
-    report = run_build(workspace, find_sources(extra or ()), where, reporter)
+    report = run_build(workspace, sources_of(workspace), where, reporter)
     _show_build(report, workspace.root, reporter)
     reporter.data(asdict(report))
     raise typer.Exit(1 if report.failures else 0)
@@ -174,14 +180,15 @@ def release(
     from dataclasses import asdict
 
     from medrcube.build.release import release as write_release
+    from medrcube.build.workspace_sources import sources_of
     from medrcube.console import Reporter
-    from medrcube.sources.registry import find_sources
     from medrcube.workspace import open_workspace
 
     reporter = Reporter(json_output=json_output)
+    workspace = open_workspace(directory)
     report = write_release(
-        open_workspace(directory),
-        find_sources(extra or ()),
+        workspace,
+        sources_of(workspace, extra or ()),
         out,
         name=name,
         allow_unreviewed=allow_unreviewed,

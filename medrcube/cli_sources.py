@@ -9,6 +9,7 @@ import typer
 
 from medrcube.cli_options import Extra, Json
 from medrcube.errors import MedrcubeError
+from medrcube.records import BAD_ROW
 
 if TYPE_CHECKING:
     from medrcube.sources.contract import Source
@@ -78,16 +79,31 @@ def verify(
     extra: Extra = None,
     json_output: Json = False,
 ) -> None:
-    """Tell which layout a raw tree has and what it lacks."""
+    """Tell which layout a raw tree has, what it lacks, and how many cases its tables yield."""
+    from collections import Counter
+
+    from medrcube.build.scan import scan
     from medrcube.console import Reporter
     from medrcube.sources.layout import verify as verify_layout
     from medrcube.sources.registry import find_sources, get_source
     from medrcube.sources.roots import describe_root
 
     reporter = Reporter(json_output=json_output)
-    report = verify_layout(get_source(find_sources(extra or ()), name).card, root)
-    found = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
-    reporter.result("; ".join(filter(None, found)))
+    source = get_source(find_sources(extra or ()), name)
+    report = verify_layout(source.card, root)
+    told = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
+    reporter.result("; ".join(filter(None, told)))
+    cases, codes = 0, Counter[str]()
+    if report.fits:
+        found = scan(source, report.root, b"")
+        cases = len(found.cases)
+        codes.update(problem.code for problem in found.problems)
+        codes.update({"absent": len(found.absent)})
+        aside = ", ".join(f"{count:,} {code}" for code, count in sorted(codes.items()) if count)
+        reporter.result(f"{cases:,} cases with all their files" + (f"; {aside}" if aside else ""))
+        first = next((it.message for it in found.problems if it.code == BAD_ROW), None)
+        if first is not None:
+            reporter.result(f"first row that cannot be used: {first}")
     reporter.data(
         {
             "source": report.source,
@@ -100,9 +116,11 @@ def verify(
             "litter": report.litter,
             "found": dict(report.found),
             "expected": dict(report.expected),
+            "cases": cases,
+            "set_aside": dict(codes),
         }
     )
-    raise typer.Exit(0 if report.fits else 1)
+    raise typer.Exit(0 if cases else 1)
 
 
 @sources_app.command()

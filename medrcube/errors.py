@@ -21,6 +21,10 @@ class SourceError(MedrcubeError):
     """A raw tree or a table in it is not what the card declares; the source cannot be built."""
 
 
+class RowError(SourceError):
+    """One row of a table says what cannot be used; its case is set aside and the build goes on."""
+
+
 class ReadError(MedrcubeError):
     """One raw file cannot be read as the pixels it should hold; the case goes to quarantine.
 

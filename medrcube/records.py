@@ -26,6 +26,7 @@ from medrcube.shapes import (
 from medrcube.taxonomy import Anatomy, Modality
 
 __all__ = [
+    "BAD_ROW",
     "Absence",
     "Basis",
     "Case",
@@ -286,6 +287,10 @@ class Case:
         )
 
 
+BAD_ROW = "bad-row"
+"""Code of what is set aside because a row of a table cannot be used."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
     """A raw file or row that an adapter sets aside on purpose, with a reason for people.
@@ -294,11 +299,13 @@ class Skip:
         key: what the case would have been called.
         reason: why it is left out.
         paths: files that are accounted for by this.
+        code: ``BAD_ROW`` where a table holds what the card and the adapter do not know.
     """
 
     key: str
     reason: str
     paths: tuple[Path, ...] = ()
+    code: str = "set-aside"
 
     def moved(self, place: Callable[[Path], Path]) -> Skip:
         """The same with each raw file where ``place`` says that it lies."""

@@ -60,6 +60,10 @@ class TomlTable:
             self.fail(key, f"a string of the form {pattern}", value)
         return value
 
+    def names(self) -> tuple[str, ...]:
+        """The keys that are given, of a table whose keys the user chooses."""
+        return tuple(self._data)
+
     def has(self, key: str) -> bool:
         """Whether the key is given; it counts as known from here on."""
         self._asked.append(key)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import secrets
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from medrcube.endpoints import OFFICIAL_URL, checked_url
 from medrcube.errors import ModelError, WorkspaceError
+from medrcube.files import write_text
 from medrcube.records import Grade, Visible
 from medrcube.toml_table import TomlTable
 
@@ -37,6 +39,7 @@ even_keys = true         # ask only what leaves no option always or never right;
                          # that a source allows, to look at it: such a build is not released
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
 # switched_on = []       # sources that the profile switches off and you want
+# source_folders = ["../my_sources"]  # folders of source folders of your own
 # templates = "questions"  # folder of your own question templates, in place of some of ours
 quarantine_gate = 0.05   # the build reports failure when a larger share of cases fails
 
@@ -48,9 +51,17 @@ quarantine_gate = 0.05   # the build reports failure when a larger share of case
 # base_url = "http://localhost:8000/v1"
 # max_requests = 200     # most requests of one build; replies are kept and never asked for again
 
+# [values.padchest.view] # raw values that a card does not know: a term, or "" for nothing
+# "UNK" = ""
+
 [sources]                # id = folder with your own copy of the raw data
 {sources}
 """
+
+_FOLDERS = re.compile(r"^(?:# )?source_folders = .*$", re.MULTILINE)
+
+Values = Mapping[str, str]
+"""Raw values of one field and their concepts; an empty one marks a value that is not used."""
 
 
 class Wanted(StrEnum):
@@ -103,11 +114,23 @@ class LlmSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Where everything of one benchmark lies."""
+    """Where everything of one benchmark lies.
+
+    Attributes:
+        root: its folder.
+        settings: the table ``[build]``.
+        sources: id -> raw root.
+        source_folders: folders that hold source folders outside the package.
+        values: id -> field -> raw values that the card does not know.
+        llm: a model that may propose wrong options.
+        ontology_index: the user's compiled ontologies.
+    """
 
     root: Path
     settings: BuildSettings = field(default_factory=BuildSettings)
     sources: Mapping[str, Path] = field(default_factory=dict)
+    source_folders: tuple[Path, ...] = ()
+    values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
     llm: LlmSettings | None = None
     ontology_index: Path | None = None
 
@@ -175,6 +198,28 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
     return open_workspace(root)
 
 
+def remember_folders(root: Path, folders: Iterable[Path]) -> None:
+    """Write folders of source folders into the configuration, beside those that stand there.
+
+    Raises:
+        WorkspaceError: the configuration cannot be written, or has no table ``[build]``.
+    """
+    known = open_workspace(root).source_folders
+    wanted = dict.fromkeys((*known, *(folder.resolve() for folder in folders)))
+    if len(wanted) == len(known):
+        return
+    config = root / CONFIG
+    text = config.read_text(encoding="utf-8")
+    line = f"source_folders = {json.dumps(list(map(str, wanted)))}"
+    if _FOLDERS.search(text):
+        text = _FOLDERS.sub(lambda _: line, text, count=1)
+    elif "[build]\n" in text:
+        text = text.replace("[build]\n", f"[build]\n{line}\n", 1)
+    else:
+        text = f"[build]\n{line}\n\n{text}"
+    write_text(config, text)
+
+
 def open_workspace(root: Path) -> Workspace:
     """Read the configuration of a workspace.
 
@@ -193,12 +238,19 @@ def open_workspace(root: Path) -> Workspace:
         raise WorkspaceError(f"{config}: cannot be read: {error}") from error
     table = TomlTable(config, data, error=WorkspaceError)
     build = table.table("build", optional=True)
+    folders = build.texts("source_folders", default=())
     sources = table.mapping("sources", default={})
+    values = table.table("values", optional=True)
     workspace = Workspace(
         root=root,
         settings=_settings(build, root),
         sources={name: (root / path).resolve() for name, path in sources.items()},
         llm=_llm(table.table("llm")) if "llm" in data else None,
+        source_folders=tuple((root / it).resolve() for it in folders),
+        values={
+            name: {field: entry.mapping(field) for field in entry.names()}
+            for name, entry in ((name, values.table(name)) for name in values.names())
+        },
         ontology_index=_index(root, table.table("ontologies", optional=True)),
     )
     table.finish()

@@ -21,7 +21,9 @@ layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,11 +32,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from medrcube.errors import CardError, SourceError
+from medrcube.errors import CardError, RowError, SourceError
 from medrcube.records import Case, Label, Region, Skip
 from medrcube.sources.card import Card, Quirk, load_card
 from medrcube.sources.fields import Field
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.tables import unless_bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,9 @@ class Source:
         Paths are those of the files in this copy; see ``RawTree.resolve``.
 
         Raises:
-            SourceError: two cases share a key, a path lies outside ``root``, a field or raw
-                value is not in the card, or a table is not what the adapter expects.
+            SourceError: two cases share a key, a path lies outside ``root``, a field is not in the
+                card, or a table is not what the adapter expects. A case whose raw value the card
+                does not know is set aside.
         """
         tree = RawTree(root) if isinstance(root, Path) else root
         seen: dict[str, Case | Skip] = {}
@@ -68,9 +72,13 @@ class Source:
                     "because they name the pictures"
                 )
             seen[found.key] = found
-            if isinstance(found, Case):
-                _check_case(self.card, found, tree.path)
-            yield found
+            if isinstance(found, Skip):
+                yield found
+                continue
+            _check_case(self.card, found, tree.path)
+            yield from unless_bad(
+                functools.partial(_known, self.card, found), key=found.key, paths=found.files()
+            )
 
     def build_fixture(self, root: Path, layout: str) -> None:
         """Write the synthetic raw tree of one layout into ``root``."""
@@ -143,16 +151,18 @@ def concept_of(card: Card, statement: Label | Region) -> str | None:
     """Concept that the card gives to a raw value; ``None`` for values that are not used.
 
     Raises:
-        SourceError: the value is not in the card: a label is never guessed.
+        RowError: the value is not in the card: a label is never guessed.
     """
     field = field_of(card, statement)
     try:
         return field.concept(statement.value)
     except (KeyError, ValueError):
         known = ", ".join(repr(value) for value in field.values) or "numeric bands"
-        raise SourceError(
+        raise RowError(
             f"{card.id}: {statement.evidence}: value {statement.value!r} of field "
-            f"{field.name!r} is not in the card (known: {known}); add it to the value map"
+            f"{field.name!r} is not in the card (known: {known}); say in medrcube.toml what it "
+            f'means, or "" for nothing:  [values.{card.id}.{field.name}]  '
+            f'{json.dumps(statement.value)} = ""'
         ) from None
 
 
@@ -171,9 +181,18 @@ def _check_case(card: Card, case: Case, root: Path) -> None:
             f"{len(case.panels)} panel(s); expected two to four images and one label for each, all "
             "of one field"
         )
+
+
+def _known(card: Card, case: Case) -> tuple[Case]:
+    """The case, when the card knows every value that it states.
+
+    Raises:
+        RowError: names the first value that it does not know.
+    """
     statements: Iterable[Label | Region] = (*case.labels, *case.panels, *case.regions)
     for statement in statements:
         concept_of(card, statement)
+    return (case,)
 
 
 def _load(file: Path) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -109,7 +110,7 @@ class Field:
                 if band.low <= number < band.high:
                     return band.concept or None
             raise KeyError(raw)
-        return self.values[raw] or None
+        return self.values[raw if raw in self.values else unsaved(raw)] or None
 
     def concepts(self) -> tuple[str, ...]:
         """All concepts that the field can state, in card order, without repeats."""
@@ -117,6 +118,11 @@ class Field:
         if self.constant:
             named.append(self.constant)
         return tuple(dict.fromkeys(name for name in named if name))
+
+
+def unsaved(value: str) -> str:
+    """A whole number as it stood before a program saved it again as ``4.0``; other values as is."""
+    return re.sub(r"(?<=\d)\.0+$", "", value) if re.fullmatch(r"-?\d+\.0+", value) else value
 
 
 def gaps(entry: Mapping[str, Any]) -> Iterator[str]:

@@ -14,11 +14,12 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from medrcube.errors import SourceError
-from medrcube.records import Label, MaskFile, Region, State, Words
+from medrcube.errors import RowError, SourceError
+from medrcube.records import BAD_ROW, Case, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import NameIndex, RawTree
 
 
@@ -58,28 +59,28 @@ class Row(Mapping[str, str]):
         return Label(field=field, value=stated, state=state, evidence=self.cite(column))
 
     def integer(self, column: str) -> int:
-        """The whole number in a column.
+        """The whole number in a column; ``4.0`` is one.
 
         Raises:
-            SourceError: something else stands there.
+            RowError: something else stands there.
         """
         try:
-            return int(self[column])
+            return int(unsaved(self[column]))
         except ValueError:
-            raise SourceError(f"{self.cite(column)}: expected a whole number") from None
+            raise RowError(f"{self.cite(column)}: expected a whole number") from None
 
     def number(self, column: str) -> float:
         """The number in a column, with a decimal point.
 
         Raises:
-            SourceError: something else stands there.
+            RowError: something else stands there.
         """
         try:
             number = float(self[column])
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise SourceError(f"{self.cite(column)}: expected a number")
+            raise RowError(f"{self.cite(column)}: expected a number")
         return number
 
     def state(self, column: str, states: Mapping[str, State]) -> State:
@@ -90,13 +91,14 @@ class Row(Mapping[str, str]):
             states: every value that may stand there.
 
         Raises:
-            SourceError: another value stands there; a state is never guessed.
+            RowError: another value stands there; a state is never guessed.
         """
+        value = self[column]
         try:
-            return states[self[column]]
+            return states[value if value in states else unsaved(value)]
         except KeyError:
             known = ", ".join(repr(value) for value in states)
-            raise SourceError(f"{self.cite(column)}: expected one of {known}") from None
+            raise RowError(f"{self.cite(column)}: expected one of {known}") from None
 
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
         """Values worth keeping, as (name, value), of those columns that exist and are filled."""
@@ -109,6 +111,20 @@ class Row(Mapping[str, str]):
             for name, column in columns.items()
             if self.get(column)
         )
+
+
+def unless_bad(
+    make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
+) -> Iterator[Case | Skip]:
+    """What ``make`` gives; or, where a row cannot be used, a ``Skip`` that says which and why.
+
+    Make a case of all rows that speak of it, so that one bad row sets aside the whole case: without
+    that row the others would call absent what it calls present.
+    """
+    try:
+        yield from tuple(make())
+    except RowError as error:
+        yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
 
 
 def read_csv(

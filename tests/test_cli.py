@@ -80,6 +80,31 @@ def test_verify_tells_the_layout_and_its_status_says_whether_it_fits(run, busi, 
     assert (status, json.loads(out)["fits"]) == (1, False)
 
 
+def test_verify_reads_the_tables_and_says_when_no_case_has_its_files(run, tmp_path):
+    root = tmp_path / "raw"
+    run("sources", "fixture", "bus-bra", root)
+    status, out, _ = run("sources", "verify", "bus-bra", root)
+    assert (status, "cases with all their files" in out) == (0, True)
+    for path in root.rglob("bus_*.png"):
+        path.rename(path.with_name("bus_9999-x.png"))
+    status, out, _ = run("sources", "verify", "bus-bra", root)
+    assert (status, "\n0 cases with all their files" in out) == (1, True)
+
+
+def test_verify_says_which_folder_it_took(run, busi):
+    status, out, _ = run("sources", "verify", "busi", busi / "benign")
+    assert status == 0
+    assert f"read from {busi}, above the folder given" in out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("wrong", ["bus={raw}", "busi={raw}-gone"])
+def test_a_misspelt_name_or_root_leaves_no_workspace_behind(run, busi, tmp_path, wrong):
+    status, _, err = run("build", tmp_path / "w", "--source", wrong.format(raw=busi))
+    assert (status, (tmp_path / "w").exists()) == (2, False)
+    assert "no source is called 'bus'" in err or "does not exist" in err
+    assert run("build", tmp_path / "w", "--source", f"busi={busi}", "--workers", 1)[0] == 0
+
+
 def test_build_release_evaluate_and_report_from_the_command_line(run, busi, tmp_path):
     workspace, out = tmp_path / "workspace", tmp_path / "release"
     status, text, _ = run("build", workspace, "--source", f"busi={busi}", "--workers", 1)

@@ -4,7 +4,13 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.records import Grade
-from medrcube.workspace import BuildSettings, init_workspace, open_workspace, patient_key
+from medrcube.workspace import (
+    BuildSettings,
+    init_workspace,
+    open_workspace,
+    patient_key,
+    remember_folders,
+)
 
 
 def test_a_new_workspace_opens_with_the_documented_settings(tmp_path):
@@ -86,3 +92,28 @@ def test_a_workspace_in_a_file_is_an_error(tmp_path):
         init_workspace(tmp_path / "file" / "w")
     with pytest.raises(WorkspaceError, match="is no workspace"):
         open_workspace(tmp_path / "file")
+
+
+@pytest.mark.parametrize("text", [None, "[sources]\n", "[build]\nseed = 3\n"])
+def test_folders_of_sources_are_remembered_beside_those_that_stand_there(tmp_path, text):
+    init_workspace(tmp_path)
+    if text is not None:
+        (tmp_path / "medrcube.toml").write_text(text)
+    for name in ("mine", "yours", "mine"):
+        remember_folders(tmp_path, [tmp_path / name])
+    folders = tmp_path.resolve() / "mine", tmp_path.resolve() / "yours"
+    assert open_workspace(tmp_path).source_folders == folders
+
+
+def test_remembering_nothing_new_leaves_the_file_as_it_was(tmp_path):
+    init_workspace(tmp_path)
+    before = (tmp_path / "medrcube.toml").read_bytes()
+    remember_folders(tmp_path, [])
+    assert (tmp_path / "medrcube.toml").read_bytes() == before
+
+
+def test_values_that_a_card_does_not_know_are_read_by_source_and_field(tmp_path):
+    init_workspace(tmp_path)
+    config = tmp_path / "medrcube.toml"
+    config.write_text(config.read_text() + '\n[values.padchest.view]\nX = ""\n"Y 1" = "PA"\n')
+    assert open_workspace(tmp_path).values == {"padchest": {"view": {"X": "", "Y 1": "PA"}}}

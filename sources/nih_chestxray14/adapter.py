@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region
+from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, read_csv
+from medrcube.sources.tables import Row, read_csv, unless_bad
 
 # Globs of the label table (the last name in order is the newest) and of the picture folders.
 _LAYOUTS = {
@@ -20,7 +21,7 @@ _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 _BOX = ("Bbox [x", "y", "w", "h]")
 
 
-def cases(root: RawTree, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label table."""
     tables, folders = _LAYOUTS[layout]
     table = max(root.glob(tables), default=root / "Data_Entry_2017.csv")
@@ -29,34 +30,42 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
     splits = _split(root, "train_val") | _split(root, "test")
     for row in read_csv(table, columns=_COLUMNS):
         name = row["Image Index"]
-        findings, view = row.cite("Finding Labels"), row.cite("View Position")
-        yield Case(
-            key=name.removesuffix(".png"),
-            images=(ImageRef(paths=(found.get(name, root / "images" / name),)),),
-            patient=row["Patient ID"].zfill(8),
-            labels=(
-                Label(field="view", value=row["View Position"], evidence=view),
-                *(
-                    Label(field="finding", value=value, evidence=findings)
-                    for value in row["Finding Labels"].split("|")
-                ),
+        path = found.get(name, root / "images" / name)
+        make = partial(_film, row, path, boxes.get(name, ()), splits.get(name))
+        yield from unless_bad(make, key=name.removesuffix(".png"), paths=(path,))
+
+
+def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iterator[Case]:
+    name = row["Image Index"]
+    findings, view = row.cite("Finding Labels"), row.cite("View Position")
+    yield Case(
+        key=name.removesuffix(".png"),
+        images=(ImageRef(paths=(path,)),),
+        patient=row["Patient ID"].zfill(8),
+        labels=(
+            Label(field="view", value=row["View Position"], evidence=view),
+            *(
+                Label(field="finding", value=value, evidence=findings)
+                for value in row["Finding Labels"].split("|")
             ),
-            regions=tuple(boxes.get(name, ())),
-            split=splits.get(name),
-        )
+        ),
+        regions=tuple(map(_region, boxes)),
+        split=split,
+    )
 
 
-def _boxes(path: Path) -> dict[str, list[Region]]:
-    """Boxes by file name; in the 1024 x 1024 frame of the release, as ``x, y, width, height``."""
-    boxes: dict[str, list[Region]] = {}
+def _boxes(path: Path) -> dict[str, list[Row]]:
+    """Rows of boxes by file name."""
+    boxes: dict[str, list[Row]] = {}
     if path.exists():
         for row in read_csv(path, columns=("Image Index", "Finding Label", *_BOX)):
-            boxes.setdefault(row["Image Index"], []).append(_region(row))
+            boxes.setdefault(row["Image Index"], []).append(row)
     return boxes
 
 
 def _region(row: Row) -> Region:
-    x, y, width, height = (float(row[column]) for column in _BOX)
+    """A box in the 1024 x 1024 frame of the release, as ``x, y, width, height``."""
+    x, y, width, height = (row.number(column) for column in _BOX)
     shape = Rectangle(xyxy=(x, y, x + width, y + height), frame=(1024, 1024))
     evidence = row.cite("Finding Label")
     return Region(field="finding", value=row["Finding Label"], shape=shape, evidence=evidence)
@@ -64,4 +73,4 @@ def _region(row: Row) -> Region:
 
 def _split(root: RawTree, split: str) -> dict[str, str]:
     path = root / f"{split}_list.txt"
-    return dict.fromkeys(path.read_text("ascii").split(), split) if path.exists() else {}
+    return dict.fromkeys(path.read_text("utf-8-sig").split(), split) if path.exists() else {}

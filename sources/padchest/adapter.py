@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, find_table, index_names, iter_csv
+from medrcube.sources.tables import Row, find_table, index_names, iter_csv, unless_bad
 
 _TABLE = "PADCHEST_chest_x_ray_images_labels_160K_01.02.19"
 _COLUMNS = (
@@ -39,21 +41,26 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
     for row in iter_csv(find_table(root, _TABLE), columns=_COLUMNS):
         name = row["ImageID"]
         path = files.get(name, root / row["ImageDir"] / name)
-        names = _names(row)
-        reason = _unsuited(row, names)
-        if reason:
-            yield Skip(key=name.removesuffix(".png"), reason=reason, paths=(path,))
-            continue
-        manual = row["MethodProjection"] == "Manual review of DICOM fields"
-        state = State.PRESENT if manual else State.UNKNOWN
-        yield Case(
-            key=name.removesuffix(".png"),
-            images=(ImageRef(paths=(path,)),),
-            patient=row["PatientID"],
-            labels=(row.label("Projection", field="view", state=state), *_labels(row, names)),
-            shows=Scope.IMAGE if row["Projection"] == "L" else Scope.STUDY,
-            facts=row.facts(sex="PatientSex_DICOM"),
-        )
+        key = name.removesuffix(".png")
+        yield from unless_bad(partial(_film, row, key, path), key=key, paths=(path,))
+
+
+def _film(row: Row, key: str, path: Path) -> tuple[Case | Skip]:
+    names = _names(row)
+    reason = _unsuited(row, names)
+    if reason:
+        return (Skip(key=key, reason=reason, paths=(path,)),)
+    manual = row["MethodProjection"] == "Manual review of DICOM fields"
+    state = State.PRESENT if manual else State.UNKNOWN
+    case = Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        patient=row["PatientID"],
+        labels=(row.label("Projection", field="view", state=state), *_labels(row, names)),
+        shows=Scope.IMAGE if row["Projection"] == "L" else Scope.STUDY,
+        facts=row.facts(sex="PatientSex_DICOM"),
+    )
+    return (case,)
 
 
 def _names(row: Row) -> list[str]:
@@ -65,7 +72,7 @@ def _names(row: Row) -> list[str]:
         items = ast.literal_eval(text)
         return list(dict.fromkeys(item.strip() for item in items if item.strip()))
     except (AttributeError, SyntaxError, TypeError, ValueError):
-        raise SourceError(f"{row.cite('Labels')}: expected a list of texts in brackets") from None
+        raise RowError(f"{row.cite('Labels')}: expected a list of texts in brackets") from None
 
 
 def _unsuited(row: Row, names: list[str]) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from medrcube.errors import ReadError, SourceError
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.errors import ReadError, RowError, SourceError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import find_table, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, index_names, read_csv
 
 Box = tuple[float, float, float, float]
 
@@ -36,6 +37,7 @@ class _Film:
     evidence: str
     boxes: list[Box] = field(default_factory=list)
     problem: str = ""
+    code: str = "set-aside"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -52,7 +54,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except ReadError as error:
             film.problem = str(error)
         if film.problem:
-            yield Skip(key=name, reason=film.problem, paths=(path,))
+            yield Skip(key=name, reason=film.problem, paths=(path,), code=film.code)
             continue
         yield Case(
             key=name,
@@ -100,13 +102,16 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
     table = find_table(root, "stage_2_train_labels")
     for row in read_csv(table, columns=("patientId", *_BOX, "Target")):
         known = films.get(row["patientId"])
-        if known is None or (known.label == _OPACITY) != (row["Target"] == "1"):
+        marked = unsaved(row["Target"]) == "1"
+        if known is None or (known.label == _OPACITY) != marked:
             raise SourceError(
                 f"{row.cite('Target')}: expected 1 exactly for films of the class {_OPACITY!r}; "
                 "are the tables of one stage?"
             )
-        if row["x"]:
-            known.boxes.append(_box(row))
+        try:
+            known.boxes += [_box(row)] if marked else []
+        except RowError as error:
+            known.problem, known.code = str(error), BAD_ROW
     return films
 
 
@@ -151,12 +156,17 @@ def _film(marks: list[tuple[str, Any]]) -> _Film:
     if len(labels) != 1 or not labels <= set(_CLASSES):
         reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
         return _Film("", _ANNOTATIONS, problem=reason)
-    boxes = [_box(data) for _, data in stated if data]
+    boxes = [_drawn(data) for _, data in stated if data]
     return _Film(labels.pop(), _ANNOTATIONS, boxes)
 
 
-def _box(values: Any) -> Box:
-    x, y, width, height = (float(values[name]) for name in _BOX)
+def _drawn(data: Any) -> Box:
+    x, y, width, height = (float(data[name]) for name in _BOX)
+    return (x, y, width, height)
+
+
+def _box(row: Row) -> Box:
+    x, y, width, height = (row.number(name) for name in _BOX)
     return (x, y, width, height)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from medrcube.errors import SourceError
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
+from medrcube.errors import RowError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, index_names, read_csv
 
@@ -49,9 +49,10 @@ class _Reading:
     boxes: dict[str, list[tuple[str, Box]]] = field(default_factory=dict)
     lines: list[int] = field(default_factory=list)
     table: str = ""
+    problem: str = ""
 
 
-def cases(root: RawTree, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture that a label table names."""
     files = index_names(root)
     if layout == "kaggle":
@@ -107,13 +108,19 @@ def _physionet(
         reading.readers.add(reader)
         reading.lines.append(row.line)
         for name in stated:
-            if row[name] not in {"0", "1"}:
-                raise SourceError(f"{row.cite(name)}: expected 0 or 1; is this another edition?")
-            if row[name] == "1":
+            if _says(reading, row, name):
                 reading.marked.setdefault(name, set()).add(reader)
     for row in boxes:
         _add_box(readings.setdefault(row["image_id"], _Reading(table=row.table)), row)
     return readings
+
+
+def _says(reading: _Reading, row: Row, name: str) -> bool:
+    try:
+        return row.state(name, {"1": State.PRESENT, "0": State.ABSENT}) is State.PRESENT
+    except RowError as error:
+        reading.problem = str(error)
+        return False
 
 
 def _kaggle(rows: Iterable[Row]) -> dict[str, _Reading]:
@@ -128,8 +135,12 @@ def _kaggle(rows: Iterable[Row]) -> dict[str, _Reading]:
 
 
 def _add_box(reading: _Reading, row: Row) -> None:
-    if row["x_min"]:  # a row of `No finding` has no box
-        x0, y0, x1, y1 = (float(row[corner]) for corner in _CORNERS)
+    if row["class_name"] != _NONE:
+        try:
+            x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
+        except RowError as error:
+            reading.problem = str(error)
+            return
         reader = row.get("rad_id", "consensus")
         reading.boxes.setdefault(row["class_name"], []).append((reader, (x0, y0, x1, y1)))
         reading.marked.setdefault(row["class_name"], set()).add(reader)
@@ -141,9 +152,14 @@ def _cases(
     files: Mapping[str, Path],
     readings: dict[str, _Reading],
     stated: dict[str, bool],
-) -> Iterator[Case]:
+) -> Iterator[Case | Skip]:
     """Yield a case for every reading; ``stated`` tells which labels the tables speak of."""
     for image, reading in readings.items():
+        file = f"{image}.dicom"
+        path = files.get(file, root / f"{split}/{file}")
+        if reading.problem:
+            yield Skip(key=image, reason=reading.problem, paths=(path,), code=BAD_ROW)
+            continue
         states = {
             name: _state(reading, name, split) if stated.get(name, True) else State.UNKNOWN
             for name in dict.fromkeys((*stated, *reading.marked))
@@ -155,10 +171,9 @@ def _cases(
         if State.PRESENT in {states[name] for name in _OPACITIES}:
             doubtful = (name for name in _OPACITIES if states[name] is State.ABSENT)
             states |= dict.fromkeys(doubtful, State.UNKNOWN)
-        file = f"{image}.dicom"
         yield Case(
             key=image,
-            images=(ImageRef(paths=(files.get(file, root / split / file),)),),
+            images=(ImageRef(paths=(path,)),),
             patient=image,
             labels=tuple(_label(reading, name, state) for name, state in states.items()),
             regions=tuple(_regions(reading, states, split)),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State
+from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, index_names, read_csv, unless_bad
 
 TABLE = "finding_annotations.csv"
 CORNERS = ("xmin", "ymin", "xmax", "ymax")
@@ -27,7 +29,7 @@ NONE = "No Finding"
 NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 
 
-def cases(root: RawTree, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture, in the order of its first row."""
     del layout
     files = index_names(root)
@@ -37,19 +39,24 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
     for image, rows in pictures.items():
         first, file = rows[0], f"{image}.dicom"
         path = files.get(file, root / "images" / first["study_id"] / file)
-        yield Case(
-            key=image,
-            images=(ImageRef(paths=(path,)),),
-            patient=first["study_id"],
-            labels=(
-                first.label("view_position", field="view"),
-                first.label("breast_density", field="density"),
-                *_grades(rows),
-                *_findings(rows),
-            ),
-            regions=tuple(region for row in rows for region in _regions(row)),
-            split=first["split"],
-        )
+        yield from unless_bad(partial(_picture, image, path, rows), key=image, paths=(path,))
+
+
+def _picture(image: str, path: Path, rows: Sequence[Row]) -> Iterator[Case]:
+    first = rows[0]
+    yield Case(
+        key=image,
+        images=(ImageRef(paths=(path,)),),
+        patient=first["study_id"],
+        labels=(
+            first.label("view_position", field="view"),
+            first.label("breast_density", field="density"),
+            *_grades(rows),
+            *_findings(rows),
+        ),
+        regions=tuple(region for row in rows for region in _regions(row)),
+        split=first["split"],
+    )
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -99,7 +106,7 @@ def _regions(row: Row) -> Iterator[Region]:
     if not row["xmin"]:
         return
     width, height = row.integer("width"), row.integer("height")
-    x0, y0, x1, y1 = (float(row[corner]) for corner in CORNERS)
+    x0, y0, x1, y1 = (row.number(corner) for corner in CORNERS)
     box = (max(x0, 0.0), max(y0, 0.0), min(x1, float(width)), min(y1, float(height)))
     for name in _categories(row):
         yield Region(

@@ -193,15 +193,33 @@ def test_a_mended_file_leaves_the_quarantine(run, workspace, raw, write_case):
     assert _quarantine(workspace) == {}
 
 
-def test_an_unmapped_label_stops_the_build_and_keeps_what_was_built(
+def test_a_case_with_an_unmapped_label_is_set_aside_and_the_others_are_built(
     run, workspace, raw, write_case
 ):
-    run(workspace)
-    before = _files(workspace.root)
     write_case(raw, "q (1)")
-    with pytest.raises(SourceError, match="'q' of field 'tumour' is not in the card"):
-        run(workspace)
-    assert _files(workspace.root) == before
+    gate = replace(workspace.settings, quarantine_gate=0.5)
+    report = run(replace(workspace, settings=gate))
+    assert (report.sources[0].pictures, report.failures) == (12, ())
+    assert _quarantine(workspace) == {"q (1)": "bad-row"}
+
+
+def test_more_unmapped_labels_than_the_gate_fail_the_build_and_show_the_first(
+    run, workspace, raw, write_case
+):
+    write_case(raw, "q (1)")
+    (failure,) = run(workspace).failures
+    assert failure.startswith(
+        "toy: 1 of 7 cases have a row that cannot be used, more than the gate"
+    )
+    assert "value 'q' of field 'tumour' is not in the card" in failure
+
+
+def test_a_source_that_gives_no_picture_fails_the_build_and_says_why(run, workspace, raw):
+    for path in raw.glob("*.png"):
+        path.write_bytes(b"no picture")
+    gate = replace(workspace.settings, quarantine_gate=1.0)
+    failures = run(replace(workspace, settings=gate)).failures
+    assert "toy: no picture was made (6 unsupported-format)" in failures
 
 
 def test_a_root_that_is_a_file_stops_the_build(run, workspace, tmp_path):

@@ -16,7 +16,7 @@ from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.console import Reporter
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Grade, MaskFile
+from medrcube.records import BAD_ROW, Case, Grade, MaskFile, Skip
 from medrcube.sources.claims import admitted, too_wide
 from medrcube.sources.contract import concept_of
 from medrcube.sources.free_text import FILE_NAME
@@ -113,6 +113,12 @@ def test_an_adapter_finds_files_through_the_tree_alone(name):
             assert node.attr not in {"iterdir", "rglob", "walk", "listdir", "scandir"}, node.lineno
             if node.attr == "glob":
                 assert ast.unparse(node.value) == "root", node.lineno
+
+
+@each_layout
+def test_its_fixture_has_no_row_that_cannot_be_used(source, layout, fixture_tree):
+    found = source.scan(fixture_tree(source.id, layout), layout)
+    assert [it.reason for it in found if isinstance(it, Skip) and it.code == BAD_ROW] == []
 
 
 @each_layout

@@ -1,10 +1,11 @@
+import re
 import sys
 from importlib.metadata import EntryPoint
 
 import pytest
 
 from medrcube.errors import CardError, MedrcubeError, SourceError
-from medrcube.records import Case
+from medrcube.records import BAD_ROW, Case
 from medrcube.sources import registry
 from medrcube.sources.contract import load_source, quirk_of
 from medrcube.sources.registry import find_sources, get_source
@@ -101,7 +102,7 @@ def test_an_adapter_that_breaks_its_contract_is_stopped(toy_source, raw, body, s
         _scan(toy_source(adapter=text), raw)
 
 
-def test_a_raw_value_that_the_card_does_not_map_stops_and_cites_its_place(
+def test_a_raw_value_that_the_card_does_not_map_sets_its_case_aside_and_cites_its_place(
     toy_source, toy_card, reasoned, raw
 ):
     card = toy_card + (
@@ -115,8 +116,10 @@ def cases(root, layout):
     label = Label(field="finding", value="Oedema", evidence="t.csv:7 Finding=Oedema")
     yield Case(key="x", images=(ImageRef(paths=(root / "a.png",)),), labels=(label,))
 """
-    with pytest.raises(SourceError, match=r"t.csv:7 .*'Oedema'.*known: 'Edema'.*value map"):
-        _scan(toy_source(card=reasoned(card), adapter=adapter), raw)
+    (skip,) = _scan(toy_source(card=reasoned(card), adapter=adapter), raw)
+    assert (skip.key, skip.code) == ("x", BAD_ROW)
+    assert re.search(r"t.csv:7 .*'Oedema'.*known: 'Edema'", skip.reason)
+    assert skip.reason.endswith('[values.toy.finding]  "Oedema" = ""')
 
 
 def test_an_adapter_without_cases_is_named(toy_source, raw):

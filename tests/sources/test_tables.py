@@ -4,9 +4,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError, SourceError
+from medrcube.records import BAD_ROW, Case, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import find_table, natural, read_csv, read_key_values
+from medrcube.sources.tables import Row, find_table, natural, read_csv, read_key_values, unless_bad
 
 
 @pytest.fixture
@@ -138,3 +139,38 @@ def test_a_cell_that_is_no_number_names_its_place(table):
         bad = read_csv(table(b"score;\n" + cell + b";\n"), columns=["score"], delimiter=";")[0]
         with pytest.raises(SourceError, match=r"train.csv:2 score=.*: expected a number"):
             bad.number("score")
+
+
+@pytest.mark.parametrize(("cell", "number"), [("4", 4), ("4.0", 4), ("-7.00", -7)])
+def test_a_whole_number_that_was_saved_again_is_the_same_number(cell, number):
+    assert Row({"n": cell}, "t.csv", 3).integer("n") == number
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "4.5", "four", "4.0.0"])
+def test_what_is_no_whole_number_names_table_row_column_and_value(cell):
+    with pytest.raises(RowError, match=rf"t\.csv:3 n={cell}: expected a whole number"):
+        Row({"n": cell}, "t.csv", 3).integer("n")
+
+
+def test_a_flag_that_was_saved_again_is_the_same_flag_and_a_blank_is_none():
+    states = {"1": State.PRESENT, "0": State.ABSENT}
+    assert Row({"n": "1.0"}, "t.csv", 3).state("n", states) is State.PRESENT
+    with pytest.raises(RowError, match="expected one of '1', '0'"):
+        Row({"n": ""}, "t.csv", 3).state("n", states)
+
+
+def test_a_bad_row_sets_aside_the_whole_case_that_it_speaks_of():
+    def make():
+        yield Case(key="x", images=())
+        raise RowError("t.csv:3 n=nan: expected a number")
+
+    (skip,) = unless_bad(make, key="x")
+    assert (skip.key, skip.code, skip.reason) == ("x", BAD_ROW, "t.csv:3 n=nan: expected a number")
+
+
+def test_a_table_that_is_missing_is_more_than_a_bad_row():
+    def make():
+        raise SourceError("t.csv: the table is missing")
+
+    with pytest.raises(SourceError, match="missing"):
+        list(unless_bad(make, key="x"))

@@ -19,7 +19,7 @@ from medrcube.build.scan import scan
 from medrcube.console import Reporter
 from medrcube.ontologies.safety import Request, Rules, judge
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Grade, ImageRef, Label, Skip
+from medrcube.records import BAD_ROW, Case, Grade, ImageRef, Label, Skip
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
@@ -40,6 +40,14 @@ class Found:
     @property
     def skips(self):
         return {found.key: found.reason for found in self.entries if isinstance(found, Skip)}
+
+    def bad_rows(self, says):
+        """Keys of cases that a bad row sets aside, with this text in the reason."""
+        return {
+            found.key
+            for found in self.entries
+            if isinstance(found, Skip) and found.code == BAD_ROW and says in found.reason
+        }
 
     def states(self, key, field):
         """Raw value -> state, of what a case says in one field."""

@@ -151,10 +151,10 @@ def test_groups_are_set_against_groups_of_this_set_only(build_fixture):
             assert {option.concept for option in item.options} <= groups
 
 
-def test_group_spelled_as_in_papers_stops_the_source(changed, scan_tree):
+def test_group_spelled_as_in_papers_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\nGroup: ARV\n"))
-    with pytest.raises(SourceError, match="value 'ARV'"):
-        scan_tree(SOURCE, LAYOUT, root)
+    found = scan_tree(SOURCE, LAYOUT, root)
+    assert found.bad_rows("value 'ARV'")
 
 
 def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan_tree):

@@ -9,7 +9,6 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.phantoms import lesion
 from medrcube.sources.registry import find_sources
@@ -164,7 +163,8 @@ def test_picture_is_shown_as_it_is_stored(build_fixture, scan_fixture):
         assert (built.pixels(built.sample(LEFT)) == np.asarray(stored)).all()
 
 
-def test_histology_that_the_card_does_not_know_stops_the_source(changed, scan_tree, replacing):
+def test_histology_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):
     edit = replacing("bus_data.csv", "lobular atrophy", "lobular hypertrophy")
-    with pytest.raises(SourceError, match="lobular hypertrophy"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+
+    assert found.bad_rows("lobular hypertrophy")

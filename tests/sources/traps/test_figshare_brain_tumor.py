@@ -8,7 +8,6 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
-from medrcube.errors import SourceError
 from medrcube.records import Absence
 from medrcube.sources.contract import quirk_of
 from medrcube.sources.layout import verify
@@ -80,10 +79,10 @@ def test_label_one_is_meningioma_two_glioma_three_pituitary(scan_fixture):
     )
 
 
-def test_label_out_of_range_stops_the_source(changed, scan_tree):
+def test_label_out_of_range_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, _change("label", np.array([[4.0]])))
-    with pytest.raises(SourceError, match="value '4'"):
-        scan_tree(SOURCE, LAYOUT, root)
+    found = scan_tree(SOURCE, LAYOUT, root)
+    assert found.bad_rows("value '4'")
 
 
 @pytest.mark.parametrize("member", ["label", "PID", "image", "tumorMask", "tumorBorder"])

@@ -9,7 +9,6 @@ from PIL import Image
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.questions.ground import ground_of
-from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Absence, Grade, State
 from medrcube.sources.layout import verify
@@ -190,10 +189,10 @@ def test_lines_with_carriage_returns_leave_no_trace(scan_fixture, fixture_tree):
     assert not [value for value in values if value != value.strip()]
 
 
-def test_unknown_label_stops_the_source(changed, scan_tree):
+def test_unknown_label_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, "official", _replace("Hernia", "Fracture"))
-    with pytest.raises(SourceError, match="value 'Fracture'"):
-        scan_tree(SOURCE, "official", root)
+    found = scan_tree(SOURCE, "official", root)
+    assert found.bad_rows("value 'Fracture'")
 
 
 def test_blank_film_is_refused(changed, build_tree):

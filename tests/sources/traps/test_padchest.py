@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.errors import SourceError
 from medrcube.ontologies.relations import load_relations
 from medrcube.records import Scope, State
 from medrcube.sources.contract import quirk_of
@@ -82,14 +81,14 @@ def test_film_without_labels_is_a_picture_without_findings(changed, scan_tree, c
 
 
 @pytest.mark.parametrize("cell", ["pneumonia", "['pneumonia'", "__import__('os').name", "[1]"])
-def test_cell_that_is_no_list_of_texts_stops_the_source(changed, scan_tree, cell):
-    with pytest.raises(SourceError, match="expected a list of texts"):
-        _after(changed, scan_tree, NORMAL, Labels=cell)
+def test_cell_that_is_no_list_of_texts_sets_its_case_aside(changed, scan_tree, cell):
+    found = _after(changed, scan_tree, NORMAL, Labels=cell)
+    assert found.bad_rows("expected a list of texts")
 
 
-def test_label_that_the_card_does_not_know_stops_the_source(changed, scan_tree):
-    with pytest.raises(SourceError, match="'mystery'"):
-        _after(changed, scan_tree, NORMAL, Labels="['mystery']")
+def test_label_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
+    found = _after(changed, scan_tree, NORMAL, Labels="['mystery']")
+    assert found.bad_rows("'mystery'")
 
 
 def test_view_that_a_network_could_not_tell_is_known_and_not_asked(changed, scan_tree):

@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from medrcube.build.questions.ground import ground_of
-from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Scope, State
 from medrcube.sources.layout import verify
@@ -100,9 +99,9 @@ def test_column_of_the_score_stands_in_the_newer_table_only(scan_fixture):
         assert [label.value for label in case.labels if label.field == "score"] == scores
 
 
-def test_score_beyond_the_assumed_scale_stops_the_source(changed, scan_tree):
-    with pytest.raises(SourceError, match="value '4'"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(CLIP, score="4")))
+def test_score_beyond_the_assumed_scale_sets_its_case_aside(changed, scan_tree):
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(CLIP, score="4")))
+    assert found.bad_rows("value '4'")
 
 
 def test_folder_of_uncertain_labels_is_never_used(scan_fixture):

@@ -6,7 +6,6 @@ import shutil
 import pydicom
 import pytest
 
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.layout import verify
 from medrcube.sources.registry import find_sources
@@ -130,14 +129,14 @@ def test_tables_may_lie_beside_the_pictures(changed, scan_tree, scan_fixture, fo
     assert scan_tree(SOURCE, "physionet", root).cases.keys() == expected
 
 
-def test_mark_that_is_neither_zero_nor_one_stops_the_source(changed, scan_tree):
+def test_mark_that_is_neither_zero_nor_one_sets_its_case_aside(changed, scan_tree):
     def spoil(rows, ids):
         del ids
         rows[0]["Edema"] = "0.5"
 
     root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", spoil))
-    with pytest.raises(SourceError, match="expected 0 or 1"):
-        scan_tree(SOURCE, "physionet", root)
+    found = scan_tree(SOURCE, "physionet", root)
+    assert found.bad_rows("expected one of '1', '0'")
 
 
 @pytest.mark.parametrize(("film", "state"), [(HEART, State.ABSENT), (AIR, State.UNKNOWN)])

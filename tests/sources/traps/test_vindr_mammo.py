@@ -270,7 +270,8 @@ def test_box_below_two_thousandths_of_the_frame_is_not_asked():
     assert CARD.roi[0] == 0.002
 
 
-def test_category_that_the_card_does_not_know_stops_the_source(changed, scan_tree, image):
+def test_category_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, image):
     edit = _set(image(1, "L", "CC"), finding_categories="['Breast Implant']")
-    with pytest.raises(SourceError, match="Breast Implant"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+
+    assert found.bad_rows("Breast Implant")

@@ -1,0 +1,51 @@
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.workspace_sources import sources_of
+from medrcube.errors import MedrcubeError, WorkspaceError
+
+
+@pytest.fixture
+def mapped(workspace, toy):
+    def make(**values):
+        return replace(workspace, source_folders=(toy.folder.parent,), values={"toy": values})
+
+    return make
+
+
+def test_a_value_of_the_workspace_is_known_to_the_card(mapped, workspace, raw, write_case, quiet):
+    write_case(raw, "q (1)")
+    workspace = mapped(tumour={"q": ""}, region={"q": ""})
+    report = build(workspace, sources_of(workspace), LocalEngine(1), quiet)
+    assert (report.failures, report.sources[0].set_aside) == ((), 0)
+    assert report.sources[0].cases == 7
+
+
+def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mapped, toy):
+    changed = sources_of(mapped(tumour={"q": ""}))["toy"].card.fingerprint
+    assert changed not in {
+        toy.card.fingerprint,
+        sources_of(mapped(tumour={"r": ""}))["toy"].card.fingerprint,
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"tumor": {"q": ""}}, "is no field with values; expected one of"),
+        ({"tumour": {"q": "no such thing"}}, "'no such thing' is no term"),
+        ({"tumour": {"g": ""}}, "the card gives 'g' a meaning"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_with_its_place(mapped, values, says):
+    with pytest.raises(WorkspaceError, match=r"medrcube\.toml: \[values\.toy\.tum") as caught:
+        sources_of(mapped(**values))
+    assert says in str(caught.value)
+
+
+def test_a_source_that_does_not_exist_is_named_before_anything_is_built(workspace):
+    with pytest.raises(MedrcubeError, match="no source is called 'toy'"):
+        sources_of(workspace)
