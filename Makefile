@@ -65,6 +65,7 @@ typecheck: $(VENV)/.dev .dev/medrcube
 # Pages and pictures that are made from the cards.
 reference: $(VENV)/.run
 	$(BIN)/medrcube sources page docs
+	$(BIN)/python tests/sources/copies/page.py docs
 
 # Every id of ontologies/terms.csv against an index made by  medrcube ontologies index.
 check-terms: $(VENV)/.run

@@ -38,7 +38,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for split, (table, folder) in splits.items():
         file = root / f"CheXlocalize/gt_segmentations_{folder}.json"
         masks = _masks(file) if layout == "localize" else {}
-        for row in iter_csv(root / f"{home}/{table}", columns=("Path", *COLUMNS)):
+        path_of_table = root / f"{home}/{table}"
+        if not path_of_table.exists():
+            continue  # a copy may hold one part alone
+        for row in iter_csv(path_of_table, columns=("Path", *COLUMNS)):
             match = _PATH.fullmatch(row["Path"])
             if match is None:
                 expected = "patientNNNNN/studyN/viewN_frontal.jpg or _lateral.jpg"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from medrcube.records import Case, ImageRef, Scope, Skip, State
 from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, find_table, iter_csv
+from medrcube.sources.tables import Row, find_table, index_names, iter_csv
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
 # Named by the authors; none is a plain view of the chest.
@@ -32,15 +32,15 @@ _RELATED = {
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield a case or a reason for every row of the metadata table, in its order."""
-    table = find_table(root, "mimic-cxr-2.0.0-metadata")
+    table, files = find_table(root, "mimic-cxr-2.0.0-metadata"), index_names(root, ".jpg")
     rows = _rows(root, "2.0.0-split", "dicom_id", "split")
     splits = {row["dicom_id"]: row["split"] for row in rows}
     readings = _readings(root, checked=layout == "2.1.0")
     columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
     for row in iter_csv(table, columns=columns):
         subject, study, view = row["subject_id"], row["study_id"], row["ViewPosition"]
-        folder = table.parent / "files" / f"p{subject[:2]}" / f"p{subject}" / f"s{study}"
-        path = folder / f"{row['dicom_id']}.jpg"
+        name = f"{row['dicom_id']}.jpg"
+        path = files.get(name, root / f"files/p{subject[:2]}/p{subject}/s{study}/{name}")
         reason = _unsuited(row)
         if reason:
             yield Skip(key=row["dicom_id"], reason=reason, paths=(path,))

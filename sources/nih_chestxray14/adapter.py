@@ -13,7 +13,7 @@ from medrcube.sources.tables import Row, read_csv, unless_bad
 # Globs of the label table (the last name in order is the newest) and of the picture folders.
 _LAYOUTS = {
     "official": ("Data_Entry_2017*.csv", "images"),
-    "kaggle": ("Data_Entry_2017*.csv", "images_*/images"),
+    "kaggle": ("Data_Entry_2017*.csv", "images_*/**"),
     "sample": ("sample/sample_labels.csv", "sample/images"),
 }
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")

@@ -62,6 +62,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         return
     for split in _PANEL:
         tables = (f"image_labels_{split}.csv", f"annotations_{split}.csv")
+        if files.keys().isdisjoint(tables):
+            continue  # a copy may hold one part alone
         paths = [files.get(table, root / "annotations" / table) for table in tables]
         labels = read_csv(paths[0], columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
         boxes = read_csv(paths[1], columns=("image_id", "class_name", *_CORNERS))
