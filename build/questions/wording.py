@@ -50,7 +50,7 @@ _WHOLE = {
     Scope.VOLUME: "the scan from which {shown} {was} taken",
     Scope.BREAST: "the breast in {shown}",
     Scope.STUDY: "the study from which {shown} {was} taken",
-    Scope.PATIENT: "the patient in {shown}",
+    Scope.PATIENT: "the patient imaged in {shown}",
 }
 """What a fact of more than the picture is about."""
 

@@ -70,7 +70,7 @@ def read(asked):
 def test_an_ejection_fraction_is_asked_of_frames_whose_phases_are_told():
     pictures = "echocardiographic images (end-diastole, then end-systole)?"
     for text in read(ejection()):
-        assert "the left ventricular ejection fraction of the patient in" in text
+        assert "the left ventricular ejection fraction of the patient imaged in" in text
         assert text.endswith(pictures)
 
 

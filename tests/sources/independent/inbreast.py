@@ -140,7 +140,7 @@ EXPECTED = {
         # That every mass was marked is said but not confirmed: no mark denies nothing.
         _file(1): _fact(1, "MLO", "BI-RADS 2", None, ["breast calcification"]),
         # A normal film was read for masks as well, but the card trusts no silence about them.
-        _file(2): _fact(2, "MLO", "BI-RADS 1", "density A", absent=SIGNS[1:]),
+        _file(2): _fact(2, "MLO", None, "density A", absent=SIGNS[1:]),
         # 6 is a known cancer and no grade of suspicion.
         _file(4): _fact(4, "CC", None, "density D", SIGNS[:2], regions={"breast mass": [MASS]}),
         _file(5): _fact(5, "CC", "BI-RADS 5", "density C", SIGNS[2:]),
