@@ -314,8 +314,8 @@ def test_a_fact_wider_than_the_picture_is_found(oracle, items):
 
 
 def test_a_question_that_does_not_name_its_subject_is_found(oracle, items):
-    item = next(it for it in items if it.scope == "study" and not rules(oracle, it))
-    question = item.question.replace("study", "picture")
+    item = next(it for it in items if it.scope == "patient" and not rules(oracle, it))
+    question = item.question.replace("patient", "picture")
     assert rules(oracle, replace(item, question=question)) == {"level"}
 
 

@@ -60,7 +60,7 @@ def test_no_task_is_answered_by_the_form_of_its_options(demo, variant, trick):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_task_is_answered_by_its_most_frequent_label(demo, variant):
     gains = {task: gain(it, frequent(it)) for task, it in by_task(demo[variant].items).items()}
-    assert {task: value for task, value in gains.items() if value > 2} == {}
+    assert {task: value for task, value in gains.items() if value > 3} == {}  # of eight tasks
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -166,7 +166,10 @@ class Oracle:
         if field.scope.name.lower() != item.scope:
             yield "level", f"the field is of a {field.scope.name}, the item says {item.scope}"
         subject = SUBJECTS.get(field.scope, "")
-        if item.task in HIGH and subject not in item.question.casefold():
+        # A reader sees one film of a study, and a disease is the patient's whatever was imaged.
+        alike = sample.modality == "X-ray" or item.task == "Disease Diagnosis"
+        told = (field.scope is Scope.STUDY and alike) or subject in item.question.casefold()
+        if item.task in HIGH and not told:
             yield "level", f"the question does not say that it is about the {subject}"
         if field.scope is Scope.SLICE and self._unsettled(sample, field):
             yield "level", "a fact of a slice, on several slices of one case"
@@ -288,8 +291,9 @@ class Oracle:
             yield "options", f"{[it.text for it in item.options]} for {len(boxes)} boxes"
         if (item.key + 1, item.concept) != (int(sample.truth), sample.marked):
             yield "key", f"box {sample.truth} holds {sample.marked!r}"
-        if self.tables.names[item.concept].casefold() not in item.question.casefold():
-            yield "text", f"the question does not ask for {self.tables.names[item.concept]!r}"
+        target = self.tables.targets[item.concept]
+        if target.casefold() not in item.question.casefold():
+            yield "text", f"the question does not ask for {target!r}"
         if not (is_exhaustive(field) or field.whole):
             yield "silent", f"field {field.name!r} may leave a second {item.concept!r} unmarked"
         picture = self.picture(sample)
@@ -318,8 +322,9 @@ class Oracle:
             yield "key", f"images {holding} (from 0) show {item.concept!r}, the key is {item.key}"
         if [it.text for it in item.options] != [f"Frame {n}" for n in range(1, len(order) + 1)]:
             yield "options", f"{[it.text for it in item.options]} for {len(order)} images"
-        if self.tables.names[item.concept].casefold() not in item.question.casefold():
-            yield "text", f"the question does not ask for {self.tables.names[item.concept]!r}"
+        target = self.tables.targets[item.concept]
+        if target.casefold() not in item.question.casefold():
+            yield "text", f"the question does not ask for {target!r}"
         self.tally["panel"] += len(order) - 1
 
     def _sides(self, marks, sample):

@@ -27,12 +27,14 @@ _SPELLINGS = (("oedema", "edema"), ("haem", "hem"), ("tumour", "tumor"), ("oesop
 class Tables:
     """What the two tables say of pairs of concepts.
 
+    ``targets`` is how a question on a box or frame speaks of a concept.
     ``up`` holds for each concept everything that is true when it is, itself included; ``alike``
     unordered pairs of look-alikes; ``rivals`` unordered pairs -> the groups in which they exclude
     each other; ``cliques`` the groups of which all members exclude all others.
     """
 
     names: dict[str, str]
+    targets: dict[str, str]
     ids: dict[str, frozenset[str]]
     up: dict[str, frozenset[str]]
     alike: frozenset[frozenset[str]]
@@ -120,6 +122,8 @@ def read_tables():
     visible = _rows("visible.csv")
     return Tables(
         names={row["label"]: row["name"] for row in terms},
+        targets={row["label"]: row["name"].partition(" (")[0] for row in terms}
+        | {row["label"]: row["text"] for row in _rows("targets.csv")},
         ids=ids,
         up={label: _reach(label, edges) for label in {*edges, *(row["label"] for row in terms)}},
         alike=frozenset(alike),
