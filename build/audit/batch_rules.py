@@ -225,8 +225,8 @@ BATCH_RULES = (
     ),
     BatchRule(
         id="box-geometry",
-        asks="Where boxes are drawn does not tell the right one: a model of corners alone scores "
-        "at most chance + 2 SE, and no trick more than chance + 3 SE.",
+        asks="Where boxes are drawn does not tell the right one: neither a model of corners alone "
+        "nor any trick scores more than chance + 3 SE.",
         remedy="Boxes follow `questions.exchange`; look for a law that only the right one obeys.",
         measure=box_geometry,
         level=ERROR,

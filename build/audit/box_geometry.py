@@ -18,8 +18,9 @@ from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 
 MODEL = "a model of box geometry"
-TRICK_SE = 3.0
-"""A trick may lie this many standard errors above chance, of the many there are; the model 2."""
+BOUND_SE = 3.0
+"""A score may lie this many standard errors above chance: of so many tricks one lies two above by
+luck, and a rule of the level error stops a release."""
 _NEAR = 1e-9
 _BORDER = 1 / 16
 """Share of a side of the picture within which a box counts as at the border."""
@@ -64,12 +65,12 @@ def box_geometry(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
         values = [measure(boxes) for boxes in layouts]
         for most in (True, False):
             hits = [_hit(row, key, most=most) for row, key in zip(values, keys, strict=True)]
-            rows.append(_row(f"{'most' if most else 'least'} {name}", hits, layouts, own, TRICK_SE))
+            rows.append(_row(f"{'most' if most else 'least'} {name}", hits, layouts, own))
     questions = [
         Question(options=_features(boxes), key=key)
         for boxes, key in zip(layouts, keys, strict=True)
     ]
-    return [*rows, _row(MODEL, cross_validate(questions, own), layouts, own, 2.0)]
+    return [*rows, _row(MODEL, cross_validate(questions, own), layouts, own)]
 
 
 def _readable(item: Item, sample: Sample) -> bool:
@@ -86,15 +87,13 @@ def _boxes(sample: Sample) -> _Boxes:
     return _Boxes(width=sample.width, height=sample.height, corners=tuple(corners))
 
 
-def _row(
-    name: str, hits: list[float] | None, layouts: Sequence[_Boxes], own: Sequence[str], se: float
-) -> Row:
+def _row(name: str, hits: list[float] | None, layouts: Sequence[_Boxes], own: Sequence[str]) -> Row:
     chances = [1 / len(boxes.corners) for boxes in layouts]
     if hits is None:
         known = {"task": name, "n": len(chances), "groups": 1, "chance": sum(chances) / len(own)}
         return known | dict.fromkeys(("accuracy", "se", "threshold", "within"))
     row = score(list(zip(hits, chances, own, strict=True)))
-    most = row["chance"] + se * row["se"]
+    most = row["chance"] + BOUND_SE * row["se"]
     within = row["accuracy"] <= most if row["n"] >= FEWEST else None
     return {"task": name, **row, "threshold": most, "within": within}
 
