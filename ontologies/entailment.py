@@ -27,7 +27,7 @@ class Entailment:
         self._nested: dict[tuple[str, str], bool] = {}
         self._alike: dict[tuple[str, str], bool] = {}
         self._words: dict[str, tuple[frozenset[str], ...]] = {}
-        self._normal: dict[str, str] = {}
+        self._normal: dict[str, tuple[str, str]] = {}
 
     def closure(self, label: str) -> frozenset[str]:
         """All labels that are true when this one is, itself included.
@@ -104,8 +104,10 @@ class Entailment:
             known = self._words[label] = tuple(content_words(text) for text in texts)
         return known
 
-    def _name(self, label: str) -> str:
+    def _name(self, label: str) -> tuple[str, str]:
+        """The name and what it is a value of: one grade of two zones is two facts."""
         known = self._normal.get(label)
         if known is None:
-            known = self._normal[label] = normalise(self._terms[label].name)
+            name = normalise(self._terms[label].name)
+            known = self._normal[label] = (name, self._relations.measured(label))
         return known

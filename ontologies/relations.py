@@ -69,6 +69,9 @@ class Relations:
         self._may = _may_be_true(self._alike, self._closure)
         self._groups = _exclusive_groups(rows)
         self._group_sets = {group: frozenset(names) for group, names in self._groups.items()}
+        self._of = {
+            label: self.scale(group).of for group, names in self._groups.items() for label in names
+        }
         self._check()
 
     def over(self, terms: Terms) -> Relations:
@@ -172,6 +175,10 @@ class Relations:
     def scale(self, group: str) -> Scale:
         """Order and wording of a group; an unlisted one is unordered and carries its own name."""
         return self._scales.get(group, Scale(ordered=False, phrase=group))
+
+    def measured(self, label: str) -> str:
+        """What a value is of (``Scale.of``), which the stem says and not its name; else empty."""
+        return self._of.get(label, "")
 
     def _check(self) -> None:
         for label, reached in self._closure.items():

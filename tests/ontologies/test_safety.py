@@ -91,6 +91,13 @@ def test_what_is_true_under_another_name_or_implied_is_refused(candidate, reason
     assert ask(candidate, "Effusion", facts).reason == reason
 
 
+def test_a_grade_of_one_zone_is_not_the_equally_named_grade_of_another():
+    facts = ground(["Brixia A0", "Brixia F3"])
+    assert ask("Brixia A3", "Brixia A0", facts, group="Brixia zone A").allowed
+    facts = ground(["Brixia A0"], unknown=["Brixia A3"])
+    assert ask("Brixia A3", "Brixia A0", facts, group="Brixia zone A").reason == "identity"
+
+
 @pytest.mark.parametrize("child", ["Edema", "Consolidation", "Pneumonia", "Atelectasis"])
 def test_parents_of_the_chexpert_tree_are_no_wrong_options(child):
     facts = ground([child], [label for label in CHEST if label != child])

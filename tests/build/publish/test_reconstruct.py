@@ -198,11 +198,28 @@ def test_a_copy_that_fits_no_layout_is_told_by_the_files_that_it_lacks(again, ra
     assert all("fits no layout" in it.detail for it in told.values())
 
 
-def test_a_table_that_the_adapter_refuses_is_told_and_other_sources_go_on(again, raw, write_case):
+def test_a_case_that_a_bad_row_sets_aside_is_told_with_its_value_and_the_others_come_back(
+    again, withheld
+):
+    told = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
+    mine = [it for it in told.values() if it.case.startswith("g")]
+    assert {it.status for it in mine} == {Status.CASE_MISSING}
+    assert all("value 'g'" in it.detail and "(bad-row)" in it.detail for it in mine)
+    others = {it.status for it in told.values() if not it.case.startswith("g")}
+    assert others == {Status.REBUILT}
+
+
+def test_a_row_that_is_new_and_bad_costs_no_published_picture(again, raw, write_case):
     write_case(raw, "q (7)")
-    told = again()
+    assert {it.status for it in again().values()} == {Status.REBUILT}
+
+
+def test_a_copy_that_the_adapter_refuses_is_told(again, withheld):
+    adapter = withheld.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace("key=path.stem,\n", "key=letter,\n"))
+    told = again(load_source(withheld.folder))
     assert {it.status for it in told.values()} == {Status.RAW_TREE_REFUSED}
-    assert all("value 'q'" in it.detail for it in told.values())
+    assert all("two cases have the key 'g'" in it.detail for it in told.values())
 
 
 def test_a_card_with_another_window_is_told_as_that(again, withheld):

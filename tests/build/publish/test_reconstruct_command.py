@@ -103,12 +103,14 @@ def test_programs_get_one_object_with_every_picture(run, public, tmp_path):
 
 
 # Children are forked off a process that has loaded everything: a kill lands in the work. A child
-# kills itself at a step of its own, a call or a return, so that no clock has a say in it.
+# kills itself at a step of its own, a call or a return, so that no clock has a say in it. The
+# first four count their steps from the first picture that they put, and leave the tree partway.
 NURSERY = """
 import itertools, os, random, shutil, signal, sys
 from pathlib import Path
 
 from medrcube.build.engine import LocalEngine
+from medrcube.build.publish.placing import put
 from medrcube.build.publish.reconstruct import reconstruct
 from medrcube.console import Reporter
 from medrcube.sources.registry import find_sources
@@ -119,20 +121,30 @@ sources = find_sources()
 moments = random.Random(7)
 
 
-def start(tree, last=None):
+def start(tree, last=None, *, from_put=False):
     child = os.fork()
     if child == 0:
         steps = itertools.count(1)
+        counting = not from_put
+        places = []
 
-        def step(*_):
-            if next(steps) == last:
-                os.kill(os.getpid(), signal.SIGKILL)
+        def step(frame, event, _):
+            nonlocal counting
+            placed = event == "return" and frame.f_code is put.__code__
+            counting = counting or placed
+            if counting:
+                now = next(steps)
+                if placed:
+                    places.append(now)
+                if now == last:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
         try:
             sys.setprofile(step)
             reconstruct(tree, {"camus": raw}, sources, LocalEngine(1), Reporter(quiet=True))
             sys.setprofile(None)
-            Path(os.environ["TMPDIR"], "steps").write_text(str(next(steps)))
+            told = f"{next(steps)} {places[-1] - places[0]} {len(places)}"
+            Path(os.environ["TMPDIR"], "steps").write_text(told)
         except BaseException:
             import traceback
             traceback.print_exc()
@@ -143,13 +155,17 @@ def start(tree, last=None):
 
 copy = Path(os.environ["TMPDIR"], "copy")
 os.waitpid(start(shutil.copytree(tree, copy)), 0)
-whole = int(copy.with_name("steps").read_text())
+whole, placing, count = map(int, copy.with_name("steps").read_text().split())
 partway = 0
 pictures = tree / "CAMUS" / "pictures"
-for _ in range(kills):
+for number in range(kills):
     before = len(list(pictures.glob("*.png")))
-    _, status = os.waitpid(start(tree, moments.randint(whole // 4, whole * 3 // 4)), 0)
-    partway += os.WIFSIGNALED(status) and len(list(pictures.glob("*.png"))) > before
+    if number < 4:  # each puts an eighth of the pictures at most, so that some are left
+        child = start(tree, moments.randint(1, placing // 8), from_put=True)
+    else:
+        child = start(tree, moments.randint(1, whole))
+    _, status = os.waitpid(child, 0)
+    partway += os.WIFSIGNALED(status) and before < len(list(pictures.glob("*.png"))) < count
 _, status = os.waitpid(start(tree), 0)
 print(partway)
 sys.exit(status)
@@ -166,7 +182,7 @@ def test_a_kill_at_any_moment_costs_only_what_was_in_flight(public, tmp_path):
         arguments, capture_output=True, text=True, timeout=600, check=False, env=environment
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 3
+    assert int(done.stdout) >= 4
     assert _files(public) == _files(tmp_path / "private")
     shutil.rmtree(tmp_path / "temporary")
 

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from medrcube.ontologies.terms import load_terms
+from medrcube.ontologies.relations import load_relations
 from medrcube.records import State
 from medrcube.sources.phantoms import picture, write_dicom
 from medrcube.sources.registry import find_sources
@@ -84,7 +84,17 @@ def test_zones_that_are_no_digits_from_0_to_3_or_do_not_add_up_are_set_aside(
 )
 def test_zones_are_named_by_the_side_of_the_patient(zone, words):
     field = CARD.fields[f"zone_{zone.lower()}"]
-    assert {words in load_terms()[concept].name for concept in field.concepts()} == {True}
+    assert load_relations().scale(field.group).of == f"the {words} lung zone"
+    asked = {f"Brixia {zone}{grade}" for grade in (0, 3)}
+    assert asked == set(field.concepts()) == set(load_relations().group_members(field.group))
+
+
+def test_a_question_about_a_zone_names_it(build_fixture):
+    built = build_fixture(SOURCE, "v2")
+    graded = [it for it in built.items_of(_name(2), SEVERITY) if it.group.startswith("Brixia zone")]
+    assert len(graded) == 4
+    for item in graded:
+        assert load_relations().scale(item.group).of in item.question
 
 
 def test_zones_are_asked_only_at_the_ends_of_the_scale(build_fixture):
