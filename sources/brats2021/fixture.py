@@ -42,7 +42,9 @@ def _labels(seed: int) -> NDArray[np.uint8]:
     count, rows, columns = SHAPE
     labels = np.zeros(SHAPE, np.uint8)
     for k in range(36, 66):
-        flat = chambers(rows, columns, seed=seed)
+        # Tumours lie on either side and at any height, as in patients.
+        flat = np.roll(chambers(rows, columns, seed=seed), (0, 6, -6)[seed % 3], axis=0)
+        flat = flat[:, ::-1] if seed % 2 else flat
         # Away from the middle the core is all ring, and there is no edema.
         labels[k] = flat if abs(k - 2 * count // 3) <= 7 else 2 * ((flat == 1) | (flat == 2))
     return labels if seed != DRY else np.where(labels == 3, np.uint8(0), labels)
