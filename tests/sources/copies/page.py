@@ -1,38 +1,60 @@
-"""Writes docs/reference/copies.md from variants.toml:  python tests/sources/copies/page.py docs"""
+"""Writes docs/reference/copies.md from the tables here: python tests/sources/copies/page.py docs"""
 
 import sys
 import tomllib
 from pathlib import Path
 
-TABLE = Path(__file__).parent / "variants.toml"
+FOLDER = Path(__file__).parent
 HEAD = """\
 # Shapes of copies
 
 Copies of one dataset differ: archives unpack into folders of their own, systems leave files, parts
-are missing. This table says what becomes of each shape; a test holds every row of it. It is made
-from `tests/sources/copies/variants.toml` by `make reference`.
+are missing, loaders and mirrors rename and sort anew. This table says what becomes of each shape,
+and where the shape was seen; a test holds every row of it. It is made from the tables in
+`tests/sources/copies` by `make reference`.
 
 The raw root is found: the folder given, or one up to two levels below it; or one above it where a
 layout names the folder given. `medrcube sources verify ID FOLDER` and the build say which was
 taken. Extensions fit in any case. `._*`, `__MACOSX`, `.DS_Store`, `Thumbs.db`, `desktop.ini`,
 checksums and licences are counted and passed over.
 """
+SLIP = "a usual slip"
+"""Where a shape was seen that follows from how people unpack, copy and name folders."""
 
 
-def page(variants):
+def read_every():
+    """Shapes that every source takes."""
+    return _read(FOLDER / "every.toml")["every"]
+
+
+def read_named():
+    """Shapes by source and name: one table for each source, in the order of the page."""
+    tables = sorted(set(FOLDER.glob("*.toml")) - {FOLDER / "every.toml"})
+    return [
+        {"source": table.stem, "seen": SLIP} | row
+        for table in tables
+        for row in _read(table)["variant"]
+    ]
+
+
+def _read(table):
+    return tomllib.loads(table.read_text(encoding="utf-8"))
+
+
+def page():
     """The page as Markdown."""
-    rows = [("every source", entry["name"], "accepted") for entry in variants["every"]]
-    for entry in sorted(variants["variant"], key=lambda entry: (entry["source"], entry["name"])):
-        refused = entry.get("refused")
-        part = "accepted, with the part that is there"
-        whole = part if {"cases", "keys"} & entry.keys() else "accepted"
-        rows.append(
-            (entry["source"], entry["name"], f"refused: “… {refused} …”" if refused else whole)
-        )
+    rows = [("every source", row["name"], SLIP, "accepted") for row in read_every()]
+    rows += [(row["source"], row["name"], row["seen"], _outcome(row)) for row in read_named()]
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join((HEAD, "| Source | Copy | Outcome |", "|---|---|---|", *lines, ""))
+    return "\n".join((HEAD, "| Source | Copy | Seen | Outcome |", "|---|---|---|---|", *lines, ""))
+
+
+def _outcome(row):
+    if "refused" in row:
+        return f"refused: “… {row['refused']} …”"
+    part = {"cases", "keys"} & row.keys()
+    return "accepted, with the part that is there" if part else "accepted"
 
 
 if __name__ == "__main__":
-    text = page(tomllib.loads(TABLE.read_text(encoding="utf-8")))
-    (Path(sys.argv[1]) / "reference" / "copies.md").write_text(text, encoding="utf-8")
+    (Path(sys.argv[1]) / "reference" / "copies.md").write_text(page(), encoding="utf-8")

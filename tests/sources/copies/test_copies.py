@@ -1,25 +1,26 @@
-"""Copies as users have them: what every source takes, and each variant of ``variants.toml``."""
+"""Copies as users have them: what every source takes, and each variant by name."""
 
 import functools
-import gzip
 import re
 import runpy
 import shutil
 import sys
-import tomllib
-import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from medrcube.build.scan import scan
 from medrcube.errors import SourceError
-from medrcube.sources.raw_tree import compile_glob, walk
 from medrcube.sources.registry import find_sources
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+edit = import_module("copies.edits").edit
+page = import_module("copies.page")
 
 SOURCES = find_sources()
 KEY = b"k" * 32
-VARIANTS = tomllib.loads((Path(__file__).parent / "variants.toml").read_text(encoding="utf-8"))
+KEYS = {"source", "name", "seen", "layout", "edits", "keys", "cases", "refused"}
 
 
 @pytest.fixture(scope="module")
@@ -44,126 +45,27 @@ def copy(tmp_path, intact):
         root.parent.mkdir()
         shutil.copytree(intact(source_id, layout)[0], root)
         given = root
-        for edit in edits:
-            given = _edit(root, *edit.split(" | ")) or given
+        for line in edits:
+            given = edit(root, line) or given
         return given
 
     return make
 
 
-def _edit(root, verb, *words):
-    return _VERBS[verb](root, *words)
+def _told(case):
+    """All that a case says, without the names of its files and tables."""
+    return (
+        *(case.key, case.patient, case.split, len(case.images), _stated(case)),
+        sorted((region.field, region.value, region.image) for region in case.regions),
+    )
 
 
-def _match(root, glob):
-    pattern = compile_glob(glob)
-    found = [name for name in walk(root) if pattern.fullmatch(name)]
-    assert found, f"no file of the fixture fits {glob}"
-    return found
+def _stated(case):
+    return sorted((label.field, label.value, label.state.name) for label in case.labels)
 
 
-def _move(root, glob, target):
-    """``target`` may hold {name}, {stem}, {parent} and {folder}: name of the folder, whole path."""
-    for name in _match(root, glob):
-        path = Path(name)
-        words = {"name": path.name, "stem": path.stem}
-        words |= {"parent": path.parent.name, "folder": path.parent.as_posix()}
-        place = root / target.format(**words)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (root / name).rename(place)
-
-
-def _drop(root, glob):
-    for name in _match(root, glob):
-        (root / name).unlink()
-
-
-def _wrap(root, folder):
-    inner = root.with_name("inner")
-    root.rename(inner)
-    place = root / folder
-    place.parent.mkdir(parents=True)
-    inner.rename(place)
-
-
-def _give(root, folder):
-    given = (root / folder).resolve()
-    assert given.is_dir()
-    return given
-
-
-def _gzip(root, glob):
-    for name in _match(root, glob):
-        (root / f"{name}.gz").write_bytes(gzip.compress((root / name).read_bytes()))
-        (root / name).unlink()
-
-
-def _pack(root, glob, archive):
-    (root / archive).parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(root / archive, "w") as packed:
-        for name in _match(root, glob):
-            packed.write(root / name, Path(name).name)
-            (root / name).unlink()
-
-
-def _text(root, glob, change):
-    changes = {
-        "bom": lambda text: "\ufeff" + text,
-        "crlf": lambda text: text.replace("\n", "\r\n"),
-        "semicolons": lambda text: text.replace(",", ";"),
-    }
-    for name in _match(root, glob):
-        text = (root / name).read_bytes().decode("utf-8")
-        (root / name).write_bytes(changes[change](text).encode("utf-8"))
-
-
-def _replace(root, glob, old, new):
-    for name in _match(root, glob):
-        text = (root / name).read_text(encoding="utf-8")
-        assert old in text
-        (root / name).write_text(text.replace(old, new), encoding="utf-8", newline="")
-
-
-def _capitals(root, glob):
-    for name in _match(root, glob):
-        path = root / name
-        path.rename(path.with_name(re.sub(r"\.[^.]+$", lambda it: it[0].upper(), path.name)))
-
-
-def _litter(root):
-    for name in list(walk(root)):
-        path = root / name
-        (path.parent / f"._{path.name}").write_bytes(b"\0\5\x16\7")
-        twin = root / "__MACOSX" / path.relative_to(root)
-        twin.parent.mkdir(parents=True, exist_ok=True)
-        (twin.parent / f"._{path.name}").write_bytes(b"\0\5\x16\7")
-        twin.write_bytes(b"")
-        for left in (".DS_Store", "Thumbs.db", "desktop.ini", "SHA256SUMS.txt", "LICENSE.txt"):
-            if not (path.parent / left).exists():
-                (path.parent / left).write_bytes(b"left")
-
-
-def _double(root):
-    for folder in [path for path in root.iterdir() if path.is_dir()]:
-        aside = root / "aside"
-        folder.rename(aside)
-        folder.mkdir()
-        aside.rename(folder / folder.name)
-
-
-_VERBS = {
-    "move": _move,
-    "drop": _drop,
-    "wrap": _wrap,
-    "give": _give,
-    "gzip": _gzip,
-    "pack": _pack,
-    "text": _text,
-    "replace": _replace,
-    "capitals": _capitals,
-    "litter": _litter,
-    "double": _double,
-}
+def _ruled_out(case):
+    return {label[:2] for label in _stated(case) if label[2] == "ABSENT"}
 
 
 def _codes(found):
@@ -172,7 +74,7 @@ def _codes(found):
 
 EVERY = [
     pytest.param(source, entry["edits"], id=f"{source}: {entry['name']}")
-    for entry in VARIANTS["every"]
+    for entry in page.read_every()
     for source in SOURCES
     if source not in entry.get("but", {})
 ]
@@ -183,12 +85,12 @@ def test_every_source_takes(source, edits, copy, intact):
     layout = SOURCES[source].card.layouts[0].name
     _, expected = intact(source, layout)
     found = scan(SOURCES[source], copy(source, layout, edits), KEY)
-    assert [case.key for case in found.cases] == [case.key for case in expected.cases]
+    assert [_told(case) for case in found.cases] == [_told(case) for case in expected.cases]
     assert _codes(found) == _codes(expected)
 
 
-ACCEPTED = [it for it in VARIANTS["variant"] if "refused" not in it]
-REFUSED = [it for it in VARIANTS["variant"] if "refused" in it]
+ACCEPTED = [it for it in page.read_named() if "refused" not in it]
+REFUSED = [it for it in page.read_named() if "refused" in it]
 
 
 def _named(variants):
@@ -201,13 +103,16 @@ def test_accepted(variant, copy, intact):
     layout = variant.get("layout", source.card.layouts[0].name)
     _, expected = intact(source.id, layout)
     found = scan(source, copy(source.id, layout, variant["edits"]), KEY)
+    whole = {case.key: case for case in expected.cases}
     if "cases" in variant:
         assert len(found.cases) == variant["cases"]
     else:
         part = variant.get("keys", "")
-        keys = {case.key for case in expected.cases if re.search(part, case.key)}
-        assert {case.key for case in found.cases} == keys
-    if not {"cases", "keys"} & variant.keys():
+        assert {case.key for case in found.cases} == {it for it in whole if re.search(part, it)}
+    if {"cases", "keys"} & variant.keys():
+        assert not any(_ruled_out(case) - _ruled_out(whole[case.key]) for case in found.cases)
+    else:
+        assert sorted(map(_told, found.cases)) == sorted(map(_told, whole.values()))
         assert "unclaimed" not in _codes(found)
 
 
@@ -219,6 +124,12 @@ def test_refused_with_the_hint(variant, copy):
     with pytest.raises(SourceError) as caught:
         scan(source, given, KEY)
     assert variant["refused"] in str(caught.value)
+
+
+def test_each_row_is_told_apart_and_has_no_other_keys():
+    rows = page.read_named()
+    assert len({(row["source"], row["name"]) for row in rows}) == len(rows)
+    assert not [(row["name"], row.keys() - KEYS) for row in rows if row.keys() - KEYS]
 
 
 def test_the_page_of_the_docs_is_made_from_the_table(monkeypatch, tmp_path):

@@ -1,0 +1,160 @@
+"""Edits that turn the fixture of a source into a copy as users have it."""
+
+import gzip
+import re
+import zipfile
+from pathlib import Path
+
+from PIL import Image
+
+from medrcube.sources.raw_tree import compile_glob, walk
+
+
+def edit(root, line):
+    """Make one edit, such as ``move | images/*.png | flat/{name}``; the folder given, if named."""
+    verb, *words = line.split(" | ")
+    return _VERBS[verb](root, *words)
+
+
+def _match(root, glob):
+    pattern = compile_glob(glob)
+    found = [name for name in walk(root) if pattern.fullmatch(name)]
+    assert found, f"no file of the fixture fits {glob}"
+    return found
+
+
+def _move(root, glob, target):
+    """``target`` may hold {name}, {stem}, {parent} and {folder}: name of the folder, whole path."""
+    for name in _match(root, glob):
+        path = Path(name)
+        words = {"name": path.name, "stem": path.stem}
+        words |= {"parent": path.parent.name, "folder": path.parent.as_posix()}
+        _put(root / name, root / target.format(**words))
+
+
+def _rename(root, pattern, name):
+    """Rename the files whose whole path fits a regular expression; ``name`` may hold its groups."""
+    found = [(it, re.fullmatch(pattern, it)) for it in list(walk(root))]
+    assert any(match for _, match in found), f"no file of the fixture fits {pattern}"
+    for old, match in found:
+        if match:
+            _put(root / old, root / match.expand(name))
+
+
+def _put(path, place):
+    assert not place.exists(), place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(place)
+
+
+def _drop(root, glob):
+    for name in _match(root, glob):
+        (root / name).unlink()
+
+
+def _wrap(root, folder):
+    inner = root.with_name("inner")
+    root.rename(inner)
+    place = root / folder
+    place.parent.mkdir(parents=True)
+    inner.rename(place)
+
+
+def _give(root, folder):
+    given = (root / folder).resolve()
+    assert given.is_dir()
+    return given
+
+
+def _gzip(root, glob):
+    for name in _match(root, glob):
+        (root / f"{name}.gz").write_bytes(gzip.compress((root / name).read_bytes()))
+        (root / name).unlink()
+
+
+def _gunzip(root, glob):
+    for name in _match(root, glob):
+        (root / name.removesuffix(".gz")).write_bytes(gzip.decompress((root / name).read_bytes()))
+        (root / name).unlink()
+
+
+def _pack(root, glob, archive):
+    (root / archive).parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(root / archive, "w") as packed:
+        for name in _match(root, glob):
+            packed.write(root / name, Path(name).name)
+            (root / name).unlink()
+
+
+def _encode(root, glob, extension):
+    """Store pictures in another format, under its extension."""
+    for name in _match(root, glob):
+        path = root / name
+        with Image.open(path) as picture:
+            picture.load()
+        path.unlink()
+        picture.save(path.with_suffix(extension))
+
+
+def _text(root, glob, change):
+    changes = {
+        "bom": lambda text: "\ufeff" + text,
+        "crlf": lambda text: text.replace("\n", "\r\n"),
+        "semicolons": lambda text: text.replace(",", ";"),
+        "tabs": lambda text: text.replace(",", "\t"),
+    }
+    for name in _match(root, glob):
+        text = (root / name).read_bytes().decode("utf-8")
+        (root / name).write_bytes(changes[change](text).encode("utf-8"))
+
+
+def _replace(root, glob, old, new):
+    for name in _match(root, glob):
+        text = (root / name).read_text(encoding="utf-8")
+        assert old in text
+        (root / name).write_text(text.replace(old, new), encoding="utf-8", newline="")
+
+
+def _capitals(root, glob):
+    for name in _match(root, glob):
+        path = root / name
+        path.rename(path.with_name(re.sub(r"\.[^.]+$", lambda it: it[0].upper(), path.name)))
+
+
+def _litter(root):
+    for name in list(walk(root)):
+        path = root / name
+        (path.parent / f"._{path.name}").write_bytes(b"\0\5\x16\7")
+        twin = root / "__MACOSX" / path.relative_to(root)
+        twin.parent.mkdir(parents=True, exist_ok=True)
+        (twin.parent / f"._{path.name}").write_bytes(b"\0\5\x16\7")
+        twin.write_bytes(b"")
+        for left in (".DS_Store", "Thumbs.db", "desktop.ini", "SHA256SUMS.txt", "LICENSE.txt"):
+            if not (path.parent / left).exists():
+                (path.parent / left).write_bytes(b"left")
+
+
+def _double(root):
+    for folder in [path for path in root.iterdir() if path.is_dir()]:
+        aside = root / "aside"
+        folder.rename(aside)
+        folder.mkdir()
+        aside.rename(folder / folder.name)
+
+
+_VERBS = {
+    "move": _move,
+    "rename": _rename,
+    "drop": _drop,
+    "wrap": _wrap,
+    "give": _give,
+    "gzip": _gzip,
+    "gunzip": _gunzip,
+    "pack": _pack,
+    "encode": _encode,
+    "text": _text,
+    "replace": _replace,
+    "capitals": _capitals,
+    "litter": _litter,
+    "double": _double,
+}
