@@ -16,7 +16,7 @@ from typing import Any
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree, compile_glob
-from medrcube.sources.tables import Row, read_csv
+from medrcube.sources.tables import Row, delimiter_of, read_csv
 
 TAGS = (
     *("Modality", "BodyPartExamined", "ViewPosition", "ImageLaterality", "Laterality"),
@@ -211,9 +211,8 @@ def _tables(root: Path, names: Iterable[str], pictures: Sequence[str]) -> Iterab
 def _table(path: Path, name: str, pictures: Sequence[str]) -> Table:
     encoding = _encoding(path)
     with path.open(encoding=encoding, newline="") as file:
-        head = file.readline()
-    delimiter = max(",;\t|", key=head.count)
-    rows = read_csv(path, columns=(), encoding=encoding, delimiter=delimiter)
+        delimiter = delimiter_of(file.readline())
+    rows = read_csv(path, columns=(), encoding=encoding)
     header = [column for column in (rows[0] if rows else ()) if column]
     columns = tuple(_column(column, rows) for column in header)
     key, suffix = _key(header, rows, pictures)

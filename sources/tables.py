@@ -14,13 +14,17 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.records import BAD_ROW, Case, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import NameIndex, RawTree
+
+_DELIMITERS = ",;\t|"
+_HEADER = 1 << 16
+"""Characters at the start of a table that hold its header."""
 
 
 class Row(Mapping[str, str]):
@@ -132,24 +136,21 @@ def read_csv(
     *,
     columns: Iterable[str],
     encoding: str = "utf-8-sig",
-    delimiter: str = ",",
     comment: str = "",
 ) -> list[Row]:
-    """Read a delimited table, quoted line breaks included.
+    """Read a delimited table, quoted line breaks included; its header tells the delimiter.
 
     Args:
         path: the table, plain, gzip (``.csv.gz``) or alone in a ``.zip``: its first bytes tell.
         columns: column names that must exist; others are kept too. Names and values are
             stripped of blanks; of two columns with one name the first is kept.
         encoding: text encoding; the default accepts UTF-8 with and without BOM.
-        delimiter: one character, or empty where editions differ: then the header tells.
         comment: lines before the header that begin with this are skipped.
 
     Raises:
         SourceError: the table is missing, cannot be decoded, or lacks a column.
     """
-    rows = iter_csv(path, columns=columns, encoding=encoding, delimiter=delimiter, comment=comment)
-    return list(rows)
+    return list(iter_csv(path, columns=columns, encoding=encoding, comment=comment))
 
 
 def iter_csv(
@@ -157,7 +158,6 @@ def iter_csv(
     *,
     columns: Iterable[str],
     encoding: str = "utf-8-sig",
-    delimiter: str = ",",
     comment: str = "",
 ) -> Iterator[Row]:
     """The rows of ``read_csv`` one at a time, for tables of hundreds of thousands of rows.
@@ -170,7 +170,8 @@ def iter_csv(
     while comment and text.startswith(comment):
         text = text.partition("\n")[2]
         skipped += 1
-    delimiter = delimiter or _delimiter(text.partition("\n")[0])
+    columns = tuple(columns)
+    delimiter = delimiter_of(text, columns)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False)
     header = [name.strip() for name in next(reader, [])]
     require_columns(path, header, columns)
@@ -179,6 +180,25 @@ def iter_csv(
         first_line, line = line + 1 + skipped, reader.line_num
         if any(cell.strip() for cell in cells):
             yield Row(name_cells(header, cells), path.name, first_line)
+
+
+def delimiter_of(text: str, columns: Collection[str] = ()) -> str:
+    """The character that parts the names of a header: one of ``, ; | `` and the tab.
+
+    Of several the one counts that shows most of the expected columns, then most names; quoted
+    names may hold any of them. Rows are not asked, since free text holds commas too.
+
+    Args:
+        text: a table, or its first line.
+        columns: names that are expected in the header.
+    """
+
+    def likeness(delimiter: str) -> tuple[int, int]:
+        lines = io.StringIO(text[:_HEADER], newline="")
+        names = {name.strip() for name in next(csv.reader(lines, delimiter=delimiter), ())}
+        return len(names.intersection(columns)), len(names)
+
+    return max(_DELIMITERS, key=likeness)
 
 
 def find_table(root: RawTree, name: str) -> Path:
@@ -309,8 +329,3 @@ def _only_member(path: Path) -> bytes:
         if len(names) != 1:
             raise SourceError(f"{path}: holds {len(names)} files; expected one table alone")
         return archive.read(names[0])
-
-
-def _delimiter(header: str) -> str:
-    """The character that parts most names of a header line."""
-    return max(",;\t|", key=header.count)

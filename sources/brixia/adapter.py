@@ -60,9 +60,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     name = f"metadata_global_{layout}.csv"
     panel: dict[str, Row] = {}
     if "metadata_consensus_v1.csv" in tables:
-        rows = iter_csv(tables["metadata_consensus_v1.csv"], columns=_CONSENSUS, delimiter="")
+        rows = iter_csv(tables["metadata_consensus_v1.csv"], columns=_CONSENSUS)
         panel = {_stem(row["Filename"]): row for row in rows}
-    for row in iter_csv(tables.get(name, root / name), columns=_GLOBAL, delimiter=""):
+    for row in iter_csv(tables.get(name, root / name), columns=_GLOBAL):
         key = _stem(row["Filename"])
         path = films.get(key, root / "dicom_clean" / f"{key}.dcm")
         zones = row["BrixiaScore"].zfill(len(_ZONES))

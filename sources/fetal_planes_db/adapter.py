@@ -21,7 +21,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in table order; planes outside the five anatomies are set aside."""
     del layout
     files = index_names(root)
-    for row in read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS, delimiter=";"):
+    for row in read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS):
         key, plane = row["Image_name"], row["Plane"]
         path = files.get(f"{key}.png", root / "Images" / f"{key}.png")
         if plane in OUTSIDE:

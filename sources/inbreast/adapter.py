@@ -87,7 +87,7 @@ def _rows(root: RawTree, layout: str) -> Iterator[Row]:
     name = "INbreast.csv" if layout == "csv" else "INbreast.xls"
     path = index_names(root, name).get(name, root / name)
     if layout == "csv":
-        rows = read_csv(path, columns=COLUMNS, delimiter=";")
+        rows = read_csv(path, columns=COLUMNS)
     else:
         # A second sheet of some copies has another row order and names people.
         rows = read_sheet(path, columns=(*COLUMNS, *FLAGS), sheet="Sheet1")

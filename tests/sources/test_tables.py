@@ -89,13 +89,22 @@ def test_a_gzip_table_that_was_cut_is_a_source_error(tmp_path):
         read_csv(path, columns=["id"])
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_without_a_delimiter_the_header_tells_it(table, delimiter):
-    data = f"id{delimiter}note\n1{delimiter}a b\n".encode()
-    assert dict(read_csv(table(data), columns=["note"], delimiter="")[0]) == {
-        "id": "1",
-        "note": "a b",
-    }
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_header_tells_the_delimiter(table, delimiter):
+    data = f'id{delimiter}"view; AP, PA|LL"\n1{delimiter}"a, b; c|d"\n'.encode()
+    assert [dict(row) for row in read_csv(table(data), columns=["view; AP, PA|LL"])] == [
+        {"id": "1", "view; AP, PA|LL": "a, b; c|d"}
+    ]
+
+
+def test_expected_names_tell_the_delimiter_where_another_parts_more(table):
+    rows = read_csv(table(b"name;a,b,c\nx;1,2,3\n"), columns=["name"])
+    assert dict(rows[0]) == {"name": "x", "a,b,c": "1,2,3"}
+
+
+def test_free_text_in_rows_does_not_tell_the_delimiter(table):
+    rows = read_csv(table(b"id,note\n1,a;b;c;d\n2,e;f;g\n"), columns=["note"])
+    assert [row["note"] for row in rows] == ["a;b;c;d", "e;f;g"]
 
 
 def test_a_table_is_found_at_any_depth_packed_or_not(tmp_path):
@@ -136,7 +145,7 @@ def test_a_cell_that_is_no_number_names_its_place(table):
     row = read_csv(table(b"score\n1.5\n"), columns=["score"])[0]
     assert row.number("score") == 1.5
     for cell in (b"nan", b"1,5", b"high"):
-        bad = read_csv(table(b"score;\n" + cell + b";\n"), columns=["score"], delimiter=";")[0]
+        bad = read_csv(table(b"score;\n" + cell + b";\n"), columns=["score"])[0]
         with pytest.raises(SourceError, match=r"train.csv:2 score=.*: expected a number"):
             bad.number("score")
 

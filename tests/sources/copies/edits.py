@@ -101,6 +101,7 @@ def _text(root, glob, change):
         "bom": lambda text: "\ufeff" + text,
         "crlf": lambda text: text.replace("\n", "\r\n"),
         "semicolons": lambda text: text.replace(",", ";"),
+        "commas": lambda text: text.replace(";", ","),
         "tabs": lambda text: text.replace(",", "\t"),
     }
     for name in _match(root, glob):
