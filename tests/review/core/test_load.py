@@ -1,5 +1,6 @@
 """Eight processes on one queue, with both databases: what the constraints promise, they keep."""
 
+import gc
 import json
 import os
 import subprocess
@@ -23,6 +24,9 @@ PROGRAM = Path(__file__).with_name("reader_process.py")
 @pytest.fixture
 def crowd(any_database, project, person, add_items):
     """The queue after eight readers in eight processes have emptied it: what each of them says."""
+    # Thousands of rows set off a full collection, and what it closes may roll back a transaction:
+    # what earlier tests left behind is collected before the first of them.
+    gc.collect()
     add_items(ITEMS)
     readers = [person() for _ in range(PROCESSES)]
     connection.close()
