@@ -12,6 +12,8 @@ the queue itself is not needed.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import shutil
 import tempfile
@@ -36,7 +38,7 @@ from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_facts import ItemFacts, write_item_facts
 from medrcube.sources.contract import Source
 from medrcube.taxonomy import Task
-from medrcube.workspace import Workspace
+from medrcube.workspace import Workspace, patient_key
 
 LETTERS = "ABCD"
 
@@ -129,7 +131,8 @@ def release(
             _write_proofs(workspace, tree, taken, pictures)
             write_audit(tree, audit, chosen, samples, workspace.root)
             write_licences(tree, chosen, pictures, sources)
-            write_item_facts(tree, map(_facts, chosen))
+            secret = patient_key(workspace)
+            write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in chosen))
             write_contracts(tree, chosen, pictures.values())
             places = {_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
@@ -148,6 +151,23 @@ def release(
 def dataset_name(source: str) -> str:
     """Name of a source's folder in a release, such as ``BUSI``."""
     return source.upper()
+
+
+def unit_of(sample: Sample, secret: bytes) -> str:
+    """The patient of a picture, or its case where the source names none, under a keyed id.
+
+    Equal units stay equal in every edition of a workspace. Without the key, which never leaves
+    the workspace, no id can be computed from a name, so none can be turned back by trying names.
+    """
+    kind, name = ("patient", sample.patient) if sample.patient else ("case", sample.case)
+    told = f"unit\0{kind}\0{sample.source}\0{name}"
+    return f"{kind}-{hmac.new(secret, told.encode(), hashlib.sha256).hexdigest()[:16]}"
+
+
+def fact_of(item: Item) -> str:
+    """What an item asks of which picture, whatever its wording and its options."""
+    told = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def _why_none(taken: Chosen, items: int, *, allow_unreviewed: bool) -> str:
@@ -253,9 +273,15 @@ def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
     }
 
 
-def _facts(item: Item) -> ItemFacts:
-    dataset = dataset_name(item.source)
-    return ItemFacts(dataset=dataset, id=item.id, visible=item.visible, block=item.block)
+def _facts(item: Item, sample: Sample, secret: bytes) -> ItemFacts:
+    return ItemFacts(
+        dataset=dataset_name(item.source),
+        id=item.id,
+        visible=item.visible,
+        block=item.block,
+        unit=unit_of(sample, secret),
+        fact=fact_of(item),
+    )
 
 
 def _picture_path(sample: Sample) -> str:

@@ -20,13 +20,16 @@ from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.running.dataset_lock import Seen, is_unchanged, look
-from medrcube.release_facts import read_item_facts
+from medrcube.release_facts import read_case_units, read_item_facts
 from medrcube.release_rows import LETTERS, BadRowError, Row, read_row
 from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.strict_json import BadJsonError, read_list
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = ["LETTERS", "Benchmark", "Item", "item_from_json", "item_to_json", "load_benchmark"]
+
+_TOLD = ("visible", "block", "unit", "fact")
+_NOT_ASKED = ("unit", "fact")
 
 SHOWN_PROBLEMS = 10
 """So many problems are listed when a release is refused."""
@@ -43,10 +46,17 @@ class Item(Row):
         visible: whether a reader of the picture could know the answer: ``yes``, ``partly`` or
             ``no``; empty where the release does not say.
         block: block of items that share their options; empty for none.
+        unit: patient or case of the picture under a keyed id, such as ``case-0123456789abcdef``;
+            empty where the release does not say.
+        fact: id of what is asked of which picture; empty where the release does not say.
+
+    ``unit`` and ``fact`` are no part of the question: items that differ in nothing else are equal.
     """
 
     visible: str = ""
     block: str = ""
+    unit: str = field(default="", compare=False)
+    fact: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -107,7 +117,8 @@ class Benchmark:
         total = hashlib.sha256()
         for item in self.items:
             picture = None if item.image is None else self.image_digests[item.image]
-            row = {**item_to_json(item), "image_sha256": picture}
+            asked = {n: v for n, v in item_to_json(item).items() if n not in _NOT_ASKED}
+            row = {**asked, "image_sha256": picture}
             total.update(json.dumps(row, sort_keys=True).encode())
         return total.hexdigest()
 
@@ -142,7 +153,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
 
 def item_to_json(item: Item) -> dict[str, Any]:
     """The item as a JSON object that ``item_from_json`` reads back."""
-    told = {"visible": item.visible, "block": item.block}
+    told = {name: getattr(item, name) for name in _TOLD}
     return {
         "id": item.id,
         "dataset": item.dataset,
@@ -174,8 +185,7 @@ def item_from_json(row: Mapping[str, Any]) -> Item:
         image=row["image"],
         original_task=row["original_task"],
         restricted=row["restricted"],
-        visible=row.get("visible", ""),
-        block=row.get("block", ""),
+        **{name: row.get(name, "") for name in _TOLD},
     )
 
 
@@ -191,6 +201,8 @@ class _Loader:
         self._pictures: dict[str, str | None] = {}
         self._real_root = os.path.realpath(root)
         self._told = read_item_facts(root)
+        tells_units = any(facts.unit for facts in self._told.values())
+        self._cases = {} if tells_units else read_case_units(root)
         self._plain_folders: dict[str, bool] = {}
 
     def read(self, table: Path) -> None:
@@ -221,8 +233,9 @@ class _Loader:
             self.problems.append(f"{where}: {problem}")
         told = {field.name: getattr(found, field.name) for field in fields(found)}
         facts = self._told.get((found.dataset, found.id))
-        beside = {} if facts is None else {"visible": facts.visible, "block": facts.block}
-        self.items.append(Item(**{**told, **beside, "image": image}))
+        beside = {} if facts is None else {name: getattr(facts, name) for name in _TOLD}
+        unit = beside.get("unit") or self._cases.get(image or "", "")
+        self.items.append(Item(**{**told, **beside, "unit": unit, "image": image}))
 
     def _problem_of(self, image: str) -> str | None:
         """Why a picture must not be opened; one that is absent is no problem here."""

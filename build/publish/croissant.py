@@ -69,6 +69,8 @@ _TOLD = {
     "licence": "licence of the picture",
     "visible": "whether a reader of the picture could know the answer: yes, partly or no",
     "block": "block of items that share their options; empty for none",
+    "unit": "patient, or case where none is named, under a keyed id: the unit of resampling",
+    "fact": "id of what is asked of which picture, equal in every edition of a workspace",
     "pixel_sha256": "identity of the picture: hash of its shape, type and pixels",
 }
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from medrcube.build.publish.crosscheck import Placed
 from medrcube.build.publish.findings import Findings
-from medrcube.build.publish.hub import DATA, SCHEMA
+from medrcube.build.publish.hub import DATA, SCHEMA, TOLD
 from medrcube.build.publish.parquet_rows import read_batches
 from medrcube.build.publish.png_check import Seen
 from medrcube.errors import ReleaseError
+from medrcube.release_facts import ItemFacts
 from medrcube.release_rows import FIELDS
 from medrcube.release_tree import shown
 
@@ -24,6 +25,7 @@ def check_edition(
     seen: Mapping[str, Seen],
     findings: Findings,
     *,
+    facts: Mapping[tuple[str, str], ItemFacts],
     most: int,
 ) -> None:
     """Hold every row of the Parquet files against its item, and its picture against the file.
@@ -39,7 +41,11 @@ def check_edition(
         try:
             for batch in read_batches(root, name, most=most, schema=SCHEMA):
                 for row in batch.to_pylist():
-                    _check(name, row, left.pop(str(row["id"]), None), seen, findings)
+                    placed = left.pop(str(row["id"]), None)
+                    _check(name, row, placed, seen, findings)
+                    if placed is not None:
+                        told = facts.get((placed.folder, placed.row.id))
+                        _check_told(name, row, told, findings)
         except ReleaseError as error:
             findings.add("edition", str(error))
     for item in sorted(left):
@@ -67,3 +73,11 @@ def _check(
     known = seen.get(placed.image or "")
     if picture is None or known is None or hashlib.sha256(picture).hexdigest() != known.sha256:
         findings.add("edition-differs", f"{name}: {shown(row['id'])} has another picture")
+
+
+def _check_told(
+    name: str, row: Mapping[str, Any], told: ItemFacts | None, findings: Findings
+) -> None:
+    for column in TOLD if told else ():
+        if row[column] != getattr(told, column):
+            findings.add("edition-differs", f"{name}: {shown(row['id'])} has another {column}")

@@ -192,6 +192,18 @@ CHECKS: dict[str, Check] = {
     "licence-table": Check(
         title="licences.csv does not say of every item what its licence is", advice=_AGAIN
     ),
+    "item-facts": Check(
+        title="items.csv does not tell of every item what it should", advice=_AGAIN
+    ),
+    "unit": Check(
+        title="items.csv tells a unit that cannot be: pictures of one case are of one unit",
+        advice=_AGAIN,
+    ),
+    "units-missing": Check(
+        title="items.csv tells no units, as an earlier version wrote it",
+        advice="release again; until then intervals take each case as a unit",
+        level=_WARN,
+    ),
     # The Parquet edition
     "edition": Check(title="a file of the Parquet edition cannot be read", advice=_AGAIN),
     "edition-differs": Check(title="the Parquet edition and test.json disagree", advice=_AGAIN),

@@ -30,6 +30,9 @@ SHARD = 500_000_000
 ROWS = 100
 """Rows of a row group: what a reader takes into memory at once."""
 
+TOLD = ("visible", "block", "unit", "fact")
+"""Columns that ``items.csv`` tells beside the published fields."""
+
 LICENCES = (
     "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
     "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0",
@@ -54,6 +57,8 @@ _FEATURES: Mapping[str, Mapping[str, str]] = {
     "pixel_sha256": _TEXT,
     "visible": _TEXT,
     "block": _TEXT,
+    "unit": _TEXT,
+    "fact": _TEXT,
 }
 _ARROW = {"string": pa.string(), "int64": pa.int64(), "bool": pa.bool_()}
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -138,7 +143,7 @@ def _rows(
         row = {**dict.fromkeys(SCHEMA.names), **record, "image": image}
         row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}
         if (facts := told.get((folder, record["id"]))) is not None:
-            row |= {"visible": facts.visible, "block": facts.block}
+            row |= {name: getattr(facts, name) for name in TOLD}
         yield size // SHARD, row
         size += len(image["bytes"]) if image else 0
 

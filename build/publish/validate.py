@@ -43,6 +43,7 @@ from medrcube.build.publish.licences import LICENCES
 from medrcube.build.publish.marking import PRIVATE, SUMS
 from medrcube.build.publish.png_check import Seen
 from medrcube.build.publish.recipes import RECIPES, Recipe, read_recipes
+from medrcube.build.publish.units_check import check_units
 from medrcube.build.publish.views import item_view, record_view
 from medrcube.errors import ReleaseError
 from medrcube.release_rows import BadRowError, departures, read_row
@@ -150,7 +151,8 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     compare_sums(sums, seen, findings, private=private)
     _check_pictures(rows, recipes, seen, findings, private=private)
     if not foreign:
-        check_edition(root, files, rows, seen, findings, most=most)
+        facts = check_units(root, rows, recipes or {}, findings)
+        check_edition(root, files, rows, seen, findings, facts=facts, most=most)
     audit, verdicts, views = _check_proofs(
         root, files, rows, recipes, findings, foreign=foreign, most=most
     )

@@ -232,3 +232,34 @@ def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write
     seen = json.loads((out / "audit.json").read_text())["by_visible"]
     assert seen == dict(sorted(Counter(visible for visible, _ in told.values()).items()))
     assert "Items by what the picture shows" in (out / "audit.html").read_text()
+
+
+def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(built, write):
+    samples = pd.read_parquet(built.samples)
+    samples["patient"] = ["p" if case < "m" else "" for case in samples["case"]]
+    samples.to_parquet(built.samples)
+    out = write().out
+    of_sample = samples.set_index("id")
+    kept = pd.read_parquet(out / "items.parquet")
+    told = {row.id: row for row in read_item_facts(out).values()}
+    units = {}
+    for item in kept.itertuples():
+        sample = of_sample.loc[item.sample]
+        units.setdefault(sample["patient"] or sample["case"], set()).add(told[item.id].unit)
+        kind = "patient" if sample["patient"] else "case"
+        assert told[item.id].unit.startswith(f"{kind}-")
+    assert all(len(found) == 1 for found in units.values())
+    assert len(set.union(*units.values())) == len(units) > 1
+    again = {row.unit for row in read_item_facts(write("again").out).values()}
+    assert again == set.union(*units.values())
+
+
+def test_units_cannot_be_computed_without_the_key_of_the_workspace(built, write):
+    before = {row.id: row for row in read_item_facts(write("one").out).values()}
+    (built.root / "cache/patient.key").unlink()
+    after = {row.id: row for row in read_item_facts(write("two").out).values()}
+    assert not {row.unit for row in before.values()} & {row.unit for row in after.values()}
+    assert {name: row.fact for name, row in before.items()} == {
+        name: row.fact for name, row in after.items()
+    }
+    assert len({row.fact for row in after.values()}) == len(after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -212,3 +213,28 @@ def test_what_a_release_tells_beside_its_rows_is_kept_and_changes_the_digest(
     assert told.digest != bare.digest
     assert [item_from_json(item_to_json(item)) for item in told.items] == list(told.items)
     assert "visible" not in item_to_json(second)
+
+
+def test_the_unit_of_an_item_is_no_part_of_what_the_benchmark_is(tmp_path, row, write_release):
+    root = write_release(tmp_path / "r", [row(0)])
+    bare = load_benchmark(root)
+    fact = ItemFacts(dataset="ALPHA", id="q000", visible="yes", block="")
+    write_item_facts(root, [fact])
+    without = load_benchmark(root)
+    write_item_facts(root, [replace(fact, unit="patient-0123456789abcdef", fact="0" * 16)])
+    told = load_benchmark(root)
+    assert [item.unit for item in told.items] == ["patient-0123456789abcdef"]
+    assert told.items == without.items != bare.items
+    assert told.digest == without.digest
+    assert item_from_json(item_to_json(told.items[0])).unit == "patient-0123456789abcdef"
+
+
+def test_a_release_that_tells_no_unit_has_its_cases_by_the_recipes(tmp_path, row, write_release):
+    root = write_release(tmp_path / "r", [row(0), row(1), row(2)])
+    lines = [
+        {"image": f"ALPHA/pictures/p{n}.png", "source": "alpha", "case": "one"} for n in range(2)
+    ]
+    (root / "recipes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    units = [item.unit for item in load_benchmark(root).items]
+    assert len(set(units)) == 1
+    assert units[0].startswith("case-")

@@ -66,7 +66,8 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
                 assert image == [picture.mode, _pixels(picture)]
         del row["licence"], row["pixel_sha256"]
         told = facts[row["dataset"], row["id"]]
-        assert (row.pop("visible"), row.pop("block")) == (told.visible, told.block)
+        for name in ("visible", "block", "unit", "fact"):
+            assert row.pop(name) == getattr(told, name)
         assert {name: value for name, value in row.items() if value is not None} == record
 
 

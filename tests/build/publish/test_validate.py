@@ -234,6 +234,10 @@ def _other_text(rows):
     rows[0]["question"] = "Another?"
 
 
+def _other_unit(rows):
+    rows[0]["unit"] = "patient-0123456789abcdef"
+
+
 def _other_picture(rows):
     row = next(row for row in rows if row["image"])
     row["image"]["bytes"] += b"x"
@@ -251,6 +255,7 @@ def _barred_picture(rows):
         (lambda rows: rows.append(rows[0]), "edition-differs"),
         (_other_text, "edition-differs"),
         (_other_picture, "edition-differs"),
+        (_other_unit, "edition-differs"),
         (_barred_picture, "restricted-picture"),
     ],
 )
@@ -265,6 +270,51 @@ def test_a_parquet_edition_that_tells_something_else_is_found(
     change(rows)
     pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
     assert faults(tree) == {"digest", expected}
+
+
+def _alone(rows):
+    seen = [row["unit"] for row in rows]
+    rows[next(n for n, unit in enumerate(seen) if seen.count(unit) > 1)]["unit"] = (
+        "case-0123456789abcdef"
+    )
+
+
+def _one_fact(rows):
+    rows[0]["fact"] = rows[1]["fact"]
+
+
+def _no_unit(rows):
+    rows[0]["unit"] = ""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (_alone, "unit"),
+        (_one_fact, "item-facts"),
+        (_no_unit, "item-facts"),
+        (list.pop, "item-facts"),
+        (lambda rows: rows[0].update(unit="Jane Doe"), "item-facts"),
+        (lambda rows: rows[0].update(id="none"), "item-facts"),
+    ],
+)
+def test_units_and_facts_that_cannot_be_are_found(change, expected, public, faults):
+    path = public / "items.csv"
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    columns = list(rows[0])
+    change(rows)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+    assert {"digest", expected} <= faults(public) <= {"digest", expected, "edition-differs"}
+
+
+def test_a_release_of_an_earlier_version_is_told_to_have_no_units(public, faults):
+    path = public / "items.csv"
+    rows = [line.split(",")[:4] for line in path.read_text().splitlines()]
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    assert faults(public, "warning") == {"units-missing"}
 
 
 def test_a_parquet_edition_that_is_none_is_found(public, faults):
