@@ -161,6 +161,8 @@ class Cell:
 class Card:
     """All facts about one source; ``fingerprint`` changes with any of them.
 
+    ``unfit`` tells of globs by which a copy in another form is known why it cannot be used and
+    what to get instead.
     ``roi`` is the least and the most of a picture that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
     cases whose adapter says otherwise. ``counts`` tells how many pictures of the complete data set
@@ -177,6 +179,7 @@ class Card:
     citation: str
     access: Access
     layouts: tuple[Layout, ...]
+    unfit: Mapping[str, str]
     anatomy: Anatomy
     modality: Modality
     patient: str
@@ -262,6 +265,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         citation=table.text("citation"),
         access=_access(table.table("access")),
         layouts=tuple(_layout(entry) for entry in table.tables("layout", least=1)),
+        unfit=table.mapping("unfit", default={}),
         anatomy=case.choice("anatomy", Anatomy),
         modality=case.choice("modality", Modality),
         patient=case.text("patient", choices=("known", "unknown")),

@@ -114,7 +114,7 @@ def compare(card: Card, tree: RawTree) -> LayoutReport:
     report = _best(card, tree)
     hints = [*_packed(tree, report)] if not report.complete else []
     if not report.fits:
-        hints += [*_nearby(card, tree, report), *_kinds(tree, report)]
+        hints += [*_unfit(card, tree), *_nearby(card, tree, report), *_kinds(tree, report)]
     return replace(report, hints=tuple(hints), seconds=time.monotonic() - started)
 
 
@@ -179,6 +179,14 @@ def _command(file: Path) -> str:
     return command.format(file=shlex.quote(str(file)), folder=shlex.quote(str(file.parent)))
 
 
+def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
+    """What the card says of copies in a form that cannot be used."""
+    for glob, reason in card.unfit.items():
+        first = next(tree.match(glob), None)
+        if first is not None:
+            yield f"it holds {first}: {reason}"
+
+
 def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
     """A folder below that is more like a copy, or the parent where it has what is missing."""
     inner = [_best(card, tree.inside(folder)) for folder in folders_below(card, tree)]
@@ -219,8 +227,8 @@ def _files_of(folder: os.DirEntry[str]) -> list[str]:
 
 
 def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
-    """What a tree holds of which a layout knows nothing."""
-    if any(report.found.values()):
+    """What a tree holds where it has none of the pictures that a layout names."""
+    if all(report.found[glob] for glob, count in report.expected.items() if count > 1):
         return
     kinds: Sequence[tuple[str, int]] = Counter(
         PurePosixPath(name).suffix.lower() or "no suffix" for name in tree.names

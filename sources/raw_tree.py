@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from medrcube.sources.litter import is_litter
 
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _EXTENSION = re.compile(r"\.[^./]*(?:\.(?:gz|zip))?$", re.IGNORECASE)
 
 
@@ -172,11 +173,26 @@ def walk(root: Path) -> Iterator[str]:
 def compile_glob(glob: str) -> re.Pattern[str]:
     """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
 
-    Brackets are letters, not classes: real file names hold them. An extension fits in any case.
+    ``{a,b}`` is either of two or more texts. Brackets are letters, not classes: real file names
+    hold them. An extension fits in any case.
     """
+    return re.compile("|".join(map(_pattern, alternatives(glob))))
+
+
+def alternatives(glob: str) -> list[str]:
+    """The globs without braces that a glob with braces stands for, in order."""
+    found = _BRACES.search(glob)
+    if found is None:
+        return [glob]
+    start, end = found.span()
+    texts = found[1].split(",")
+    return [it for text in texts for it in alternatives(f"{glob[:start]}{text}{glob[end:]}")]
+
+
+def _pattern(glob: str) -> str:
     found = _EXTENSION.search(glob)
     start = len(glob) if found is None else found.start()
-    return re.compile(f"{_translate(glob[:start])}(?i:{_translate(glob[start:])})")
+    return f"{_translate(glob[:start])}(?i:{_translate(glob[start:])})"
 
 
 def _translate(glob: str) -> str:

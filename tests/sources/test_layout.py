@@ -86,3 +86,22 @@ def test_walk_follows_linked_folders_once_and_ends(tree, tmp_path):
     (root / "linked").symlink_to(elsewhere)
     (elsewhere / "back").symlink_to(root)
     assert list(walk(root)) == ["a.png", "linked/b.png"]
+
+
+def test_braces_stand_for_either_text(tree):
+    root = tree("a/1.png", "b/1.JPG", "c/1.png", "a/1.gif")
+    found = [path.relative_to(root).as_posix() for path in RawTree(root).glob("{a,b}/*.{png,jpg}")]
+    assert found == ["a/1.png", "b/1.JPG"]
+
+
+def test_brackets_and_single_braces_are_letters():
+    assert compile_glob("{a}[1].png").fullmatch("{a}[1].png")
+
+
+def test_a_copy_in_a_form_that_the_card_knows_is_refused_with_the_reason(tmp_path, toy_card, tree):
+    path = tmp_path / "card.toml"
+    unfit = '[unfit]\n"slices/*.npy" = "slices without their grey scale: get the volumes"\n'
+    path.write_text(toy_card.replace("[case]", f"{LAYOUTS}\n{unfit}\n[case]"))
+    report = verify(load_card(path), tree("slices/1.npy"))
+    assert not report.fits
+    assert "it holds slices/1.npy: slices without their grey scale" in report.describe()
