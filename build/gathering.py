@@ -15,7 +15,7 @@ from medrcube.build.scan import Scan, scan
 from medrcube.build.site import Site
 from medrcube.build.source_build import SourceBuild, Unread, build_source, still_unread
 from medrcube.build.store.cache import BuildCache
-from medrcube.build.store.memory import dump, load
+from medrcube.build.store.memory import dump, recall
 from medrcube.build.store.trees import State, look
 from medrcube.files import sweep
 
@@ -125,11 +125,10 @@ class _Rendering:
 
 def _recall(site: Site, shop: Workshop) -> SourceBuild | None:
     key = site.key(site.pictures)
-    record = shop.cache.recall(f"source/{site.id}", key) if key else None
-    if record is None:
+    part = recall(shop.cache, f"source/{site.id}", key, SourceBuild) if key else None
+    if part is None or not still_unread(part.unread, shop.engine, shop.images):
         return None
-    part: SourceBuild = load(record)
-    return part if still_unread(part.unread, shop.engine, shop.images) else None
+    return part
 
 
 def _render(jobs: Sequence[tuple[Site, Job]], rendering: _Rendering, shop: Workshop) -> int:

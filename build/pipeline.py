@@ -41,7 +41,7 @@ from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.site import Site, site_of
 from medrcube.build.source_build import SourceBuild, Unread, still_unread
 from medrcube.build.store.cache import BuildCache
-from medrcube.build.store.memory import dump, hash_of, load
+from medrcube.build.store.memory import dump, hash_of, recall
 from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError
 from medrcube.files import replacing, sweep, write_text
@@ -241,11 +241,8 @@ def _recall(
     tables = tuple(state_of(path) for path in _tables(workspace))
     if None in keys or None in tables:
         return None
-    record = shop.cache.recall(_NAME, hash_of(outside, keys, tables))
-    if record is None:
-        return None
-    earlier: _Earlier = load(record)
-    if not still_unread(earlier.unread, shop.engine, shop.images):
+    earlier = recall(shop.cache, _NAME, hash_of(outside, keys, tables), _Earlier)
+    if earlier is None or not still_unread(earlier.unread, shop.engine, shop.images):
         return None
     again = len(earlier.unread)
     cases = sum(source.cases for source in earlier.report.sources)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from medrcube.build.contradictions import hear
-from medrcube.build.store.memory import Memory, dump, load, scan_key
+from medrcube.build.store.memory import Memory, dump, recall, scan_key
 from medrcube.build.store.trees import Tree, look
 from medrcube.errors import SourceError
 from medrcube.ontologies.terms import load_terms
@@ -94,11 +94,10 @@ def scan(
     if memory is None or not tree.settled:
         return _scan(source, tree, _look_through(source, tree, key))
     name, state = f"scan/{source.id}", scan_key(source, tree, key)
-    record = memory.recall(name, state)
-    if record is not None:
-        return _scan(source, tree, load(record))
-    found = _look_through(source, tree, key)
-    memory.remember(name, state, dump(found))
+    found = recall(memory, name, state, _Found)
+    if found is None:
+        found = _look_through(source, tree, key)
+        memory.remember(name, state, dump(found))
     return _scan(source, tree, found)
 
 

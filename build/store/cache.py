@@ -103,12 +103,15 @@ class BuildCache:
         ).fetchone()
         if row is None:
             return None
-        record = json.loads(row[0])
-        for name, digest in record["files"].items():
+        try:
+            files, rendered = _decode(row[0], job)
+        except (AttributeError, KeyError, TypeError, ValueError):  # damaged: rendered again
+            return None
+        for name, digest in files.items():
             path = images / name
             if self._digest(path, pictures.state(path), known=False) != digest:
                 return None
-        return _decode(record, job)
+        return rendered
 
     def keep(
         self, job: Job, rendered: Rendered, raw: Tree, images: Path
@@ -154,7 +157,10 @@ class BuildCache:
         row = self._execute(
             "SELECT record FROM memory WHERE name = ? AND key = ?", (name, key)
         ).fetchone()
-        return None if row is None else zlib.decompress(row[0])
+        try:
+            return None if row is None else zlib.decompress(row[0])
+        except (TypeError, zlib.error):  # damaged: as if it had never been kept
+            return None
 
     def remember(self, name: str, key: str, record: bytes) -> None:
         """Keep a record in place of the last one of that name."""
@@ -263,8 +269,11 @@ def _encode(rendered: Rendered) -> dict[str, Any]:
     }
 
 
-def _decode(record: Mapping[str, Any], job: Job) -> Rendered:
-    return Rendered(
+def _decode(text: str, job: Job) -> tuple[Mapping[str, str], Rendered]:
+    """Digests of the pictures by name, and what was rendered."""
+    record = json.loads(text)
+    files = {str(name): str(digest) for name, digest in record["files"].items()}
+    rendered = Rendered(
         case=job.case.key,
         pictures=tuple(
             Picture(**{**picture, "artefact": Artefact(**picture["artefact"])})
@@ -272,3 +281,4 @@ def _decode(record: Mapping[str, Any], job: Job) -> Rendered:
         ),
         problems=tuple(Problem(**problem) for problem in record["problems"]),
     )
+    return files, rendered

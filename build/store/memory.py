@@ -3,7 +3,8 @@
 A record is found again only under the key that it was kept under, and a key is a hash of all that
 the result depends on: code and tables of this package, versions of the libraries, card, adapter,
 settings, and the states of all files that were read. Records are pickles that may hold only
-records of this package: a workspace that somebody else made cannot run code here.
+records of this package: a workspace that somebody else made cannot run code here. A record that
+cannot be read, whatever is wrong with it, counts as one that was never kept.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from medrcube.build.store.trees import Tree
 from medrcube.sources.contract import Source
+
+Record = TypeVar("Record")
 
 _PATHS = frozenset({"Path", "PosixPath", "WindowsPath"})
 _PARTS = {
@@ -86,22 +89,51 @@ def code_digest() -> str:
 
 def dump(record: object) -> bytes:
     """A record as bytes."""
-    return pickle.dumps(record, protocol=5)
+    stream = io.BytesIO()
+    _PlainEnums(stream, protocol=5).dump(record)
+    return stream.getvalue()
+
+
+def recall(memory: Memory, name: str, key: str, kind: type[Record]) -> Record | None:
+    """The record of that name, if it was kept under that key and can be read as that kind."""
+    record = memory.recall(name, key)
+    if record is None:
+        return None
+    try:
+        found = load(record)
+    except pickle.UnpicklingError:
+        return None
+    return found if isinstance(found, kind) else None
 
 
 def load(record: bytes) -> Any:
     """Read a record.
 
     Raises:
-        pickle.UnpicklingError: it holds something else than records of this package.
+        pickle.UnpicklingError: it is damaged, or holds something else than records of this package.
     """
     collecting = gc.isenabled()
     gc.disable()  # millions of objects come to stay; looking for rubbish among them takes longer
     try:
         return _RecordsOnly(io.BytesIO(record)).load()
+    except pickle.UnpicklingError:
+        raise
+    except Exception as error:  # damaged bytes may raise anything while they are read
+        raise pickle.UnpicklingError(f"a record of a build cannot be read: {error}") from error
     finally:
         if collecting:
             gc.enable()
+
+
+class _PlainEnums(pickle.Pickler):
+    """Keeps a member of an enumeration by its value.
+
+    Left to itself Python 3.11.2 keeps a call of ``getattr`` (``Enum.__reduce_ex__``), which no
+    record may hold.
+    """
+
+    def reducer_override(self, part: object) -> Any:
+        return (type(part), (part.value,)) if isinstance(part, Enum) else NotImplemented
 
 
 class _RecordsOnly(pickle.Unpickler):

@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import fields, make_dataclass, replace
 from pathlib import Path
 
@@ -233,6 +235,12 @@ def _key_of_patients(workspace, toy, raw):
     (workspace.root / "cache" / "patient.key").write_bytes(b"l" * 32)
 
 
+def _cache_damaged(workspace, toy, raw):
+    with closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as cache, cache:
+        cache.execute("UPDATE memory SET record = substr(record, 1, length(record) / 2)")
+        cache.execute("UPDATE rendering SET record = substr(record, 1, length(record) / 2)")
+
+
 CHANGES = [
     _raw_content,
     _raw_touched,
@@ -251,6 +259,7 @@ CHANGES = [
     _picture_emptied,
     _picture_added,
     _key_of_patients,
+    _cache_damaged,
 ]
 
 

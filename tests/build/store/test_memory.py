@@ -1,12 +1,19 @@
+import contextlib
 import os
 import pickle
+import zlib
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from medrcube.build.scan import scan
 from medrcube.build.store import memory
 from medrcube.build.store.cache import BuildCache
+from medrcube.records import Grade, Scope, Skip, State, Visible
 from medrcube.sources.contract import load_source
+from medrcube.taxonomy import Modality
 
 KEY = b"k" * 32
 
@@ -118,3 +125,38 @@ def test_a_foreign_record_runs_no_code(module, name):
 def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
     found = scan(toy, raw, KEY).cases
     assert memory.load(memory.dump(found)) == found
+
+
+@given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
+def test_a_damaged_record_is_read_or_refused_but_never_ends_a_build(place, byte, cut):
+    whole = memory.dump((Skip(key="a", reason="b" * 40), State.ABSENT, Scope.STUDY, Path("c")))
+    at = int(place * len(whole))
+    with contextlib.suppress(pickle.UnpicklingError):
+        memory.load(whole[:at] if cut else whole[:at] + bytes([byte]) + whole[at + 1 :])
+
+
+def test_a_record_holds_no_call_but_of_its_own_kinds():
+    """Python 3.11.2 keeps a member of an enumeration as a call of getattr, if it is let."""
+    kinds = (State.ABSENT, Scope.STUDY, Grade.A, Visible.PARTLY, Modality.CT)
+    record = memory.dump(kinds)
+    assert b"getattr" not in record
+    assert memory.load(record) == kinds
+
+
+@pytest.mark.parametrize(
+    "record", [b"", b"\x80", memory.dump(("another", "kind")), _global("builtins", "getattr")]
+)
+def test_a_record_that_cannot_be_used_counts_as_never_kept(counting, raw, cache, record):
+    source, looks = counting
+    cases = scan(source, raw, KEY, cache).cases
+    cache._database.execute("UPDATE memory SET record = ?", (zlib.compress(record),))
+    assert scan(source, raw, KEY, cache).cases == cases
+    assert scan(source, raw, KEY, cache).cases == cases
+    assert looks() == 2
+
+
+@pytest.mark.parametrize("record", [b"no zlib", 7, None])
+def test_a_row_that_holds_no_record_counts_as_none(cache, record):
+    cache.remember("name", "key", b"1")
+    cache._database.execute("UPDATE memory SET record = ?", (record,))
+    assert cache.recall("name", "key") is None
