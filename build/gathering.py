@@ -84,7 +84,7 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
     rendered_again = sum(len(part.unread) for part in parts.values())
     for site, found in scans:
         results = rendering.results.pop(site.id, {})
-        parts[site.id] = build_source(found, results, rendering.unread.get(site.id, ()))
+        parts[site.id] = build_source(found, site.raw, results, rendering.unread.get(site.id, ()))
     return Gathered(
         parts=tuple(parts[site.id] for site in sites),
         fresh=frozenset(site.id for site, _ in scans),

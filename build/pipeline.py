@@ -177,9 +177,13 @@ def build(
             **({"llm": llm.stated()} if llm is not None else {}),
             **({"profile": aimed.stated()} if aimed is not None else {}),
         }
-        recipes = "".join(part.recipes for part in gathered.parts)
         outcome = _Outcome(
-            samples=samples, items=items, problems=problems, recipes=recipes, verdict=verdict
+            samples=samples,
+            items=items,
+            problems=problems,
+            recipes="".join(part.recipes for part in gathered.parts),
+            raw_files="".join(part.raw_files for part in gathered.parts),
+            verdict=verdict,
         )
         tables = _write_tables(workspace, outcome)
         report = BuildReport(
@@ -220,6 +224,7 @@ class _Outcome:
     items: Sequence[Item]
     problems: Sequence[Problem]
     recipes: str
+    raw_files: str
     verdict: Mapping[str, Any]
 
 
@@ -283,6 +288,7 @@ def _tables(workspace: Workspace) -> tuple[Path, ...]:
         workspace.items,
         workspace.quarantine,
         workspace.recipes,
+        workspace.raw_files,
         workspace.audit,
     )
 
@@ -400,6 +406,7 @@ def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None
         workspace.items: lambda path: write_parquet(path, items_to_frame(outcome.items)),
         workspace.quarantine: lambda path: write_parquet(path, quarantine),
         workspace.recipes: lambda path: write_text(path, outcome.recipes),
+        workspace.raw_files: lambda path: write_text(path, outcome.raw_files),
         workspace.audit: lambda path: write_text(path, verdict),
     }
     states: list[State | None] = []

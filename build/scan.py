@@ -182,7 +182,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             problems.append(problem)
     problems += [
         _problem(source, name, "outside-root", barred[name])
-        for name in sorted(filter(_holds_pixels, barred.keys() & set(seen.names) - claimed))
+        for name in sorted(filter(holds_pixels, barred.keys() & set(seen.names) - claimed))
     ]
     problems += _unclaimed(source.card, report.layout, seen, there - claimed)
     return _Found(
@@ -238,7 +238,7 @@ def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -
         "knows it"
     )
     problems: list[Problem] = []
-    for name in sorted(filter(_holds_pixels, names)):
+    for name in sorted(filter(holds_pixels, names)):
         code = "ignored-by-card" if name in ignored else "unclaimed"
         message = ignored.get(name, stray)
         problems.append(
@@ -247,7 +247,8 @@ def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -
     return problems
 
 
-def _holds_pixels(name: str) -> bool:
+def holds_pixels(name: str) -> bool:
+    """Whether a file is of a kind that holds pixels."""
     file = name.rsplit("/", 1)[-1].lower()
     return any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
 

@@ -17,9 +17,11 @@ from medrcube.build.contradictions import stated
 from medrcube.build.engine import Engine
 from medrcube.build.plan import Job
 from medrcube.build.questions.derive import Grounds, Query, derive
+from medrcube.build.raw_files import raw_files
 from medrcube.build.render import Picture, Rendered, recipe_id
 from medrcube.build.samples import Sample
 from medrcube.build.scan import Scan
+from medrcube.build.store.trees import Tree
 from medrcube.records import Case, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
@@ -47,6 +49,7 @@ class SourceBuild:
         words: field -> outcome -> number of labels, of what the words did to them.
         samples: its pictures.
         recipes: how they are made, one JSON object a line.
+        raw_files: the raw files that they and the copy's layout rest on, likewise.
         queries: everything that may be asked of them.
         unread: cases that are to be tried again.
     """
@@ -60,17 +63,19 @@ class SourceBuild:
     words: Mapping[str, Mapping[str, int]]
     samples: tuple[Sample, ...]
     recipes: str
+    raw_files: str
     queries: tuple[Query, ...]
     unread: tuple[Unread, ...]
 
 
 def build_source(
-    found: Scan, results: Mapping[str, Rendered], unread: Sequence[Unread]
+    found: Scan, tree: Tree, results: Mapping[str, Rendered], unread: Sequence[Unread]
 ) -> SourceBuild:
     """Put together what the cases of a source gave.
 
     Args:
         found: the scan.
+        tree: the raw tree that was scanned.
         results: what became of each case, by its key.
         unread: cases that are to be tried again.
 
@@ -85,7 +90,9 @@ def build_source(
     grounds = Grounds(card=card)
     origin = origin_of(found.source, found.layout.layout)
     problems: list[Problem] = [*found.remarks]
+    pictures: list[Picture] = []
     for case in found.cases:
+        pictures.extend(results[case.key].pictures)
         made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
         samples.extend(sample for sample, _ in made)
         recipes.extend(_line(sample, recipe, origin) for sample, recipe in made)
@@ -102,6 +109,7 @@ def build_source(
         words=stated(found.outcomes),
         samples=tuple(samples),
         recipes="".join(recipes),
+        raw_files="".join(file.line() for file in raw_files(found, tree, pictures)),
         queries=tuple(queries),
         unread=tuple(unread),
     )

@@ -33,6 +33,18 @@ def reconstruct(
     adopt: Annotated[
         bool, typer.Option("--adopt", help="The release is upstream's own, without recipes.")
     ] = False,
+    needed: Annotated[
+        bool,
+        typer.Option("--needed", help="Make nothing: list the raw files that are needed for it."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --needed: write the lists there, as ID.txt."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="ID", help="With --needed: this source; may be repeated."),
+    ] = None,
     by_name: Annotated[
         bool,
         typer.Option("--by-name", help="With --adopt: place pictures that only a name proves."),
@@ -40,10 +52,18 @@ def reconstruct(
 ) -> None:
     """Make the pictures that a release lacks from your own raw data, each proved by its hash."""
     from medrcube.build.engine import LocalEngine, usable_cores
+    from medrcube.cli_needed import list_needed
     from medrcube.console import Reporter
     from medrcube.files import write_text
     from medrcube.sources.registry import find_sources
 
+    if needed:
+        if source or adopt:
+            raise MedrcubeError("--needed: looks at the release alone; leave out the other options")
+        list_needed(release, extra, only, out, Reporter(json_output=json_output))
+        return
+    if out is not None or only:
+        raise MedrcubeError("--out and --only: belong to  --needed")
     if by_name and not adopt:
         raise MedrcubeError(
             "--by-name: a release with recipes proves its pictures; it needs --adopt"

@@ -101,6 +101,16 @@ class Reporter:
             sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def size_of(count: int) -> str:
+    """A number of bytes in words, such as ``1.2 GB``."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
 class _TwoLines(Progress):
     """The bar, and below it the words, which would push count and time left off the line."""
 

@@ -165,6 +165,11 @@ class Workspace:
         return self.root / "recipes.jsonl"
 
     @property
+    def raw_files(self) -> Path:
+        """The raw files that the pictures and the layouts of the copies rest on, likewise."""
+        return self.root / "raw_files.jsonl"
+
+    @property
     def proposals(self) -> Path:
         """Prompts to a language model and its replies, one JSON object a line."""
         return self.root / "proposals.jsonl"

@@ -141,12 +141,19 @@ def _files(row: Mapping[str, Any]) -> Mapping[str, str]:
     if not isinstance(files, dict) or not files:
         raise _RecipeError(f"files is {shown(files)}; expected names and digests of raw files")
     for name, digest in files.items():
-        path = PurePosixPath(name)
-        if not name or path.is_absolute() or ".." in path.parts or _UNSEEN.search(name):
+        if not is_below(name):
             raise _RecipeError(f"files: {shown(name)} names no file below the raw root")
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             raise _RecipeError(f"files: {shown(name)} has no SHA-256 but {shown(digest)}")
     return files
+
+
+def is_below(name: str) -> bool:
+    """Whether the name of a raw file leads nowhere but below the raw root, and can be shown."""
+    path = PurePosixPath(name)
+    return bool(
+        name and not path.is_absolute() and ".." not in path.parts and not _UNSEEN.search(name)
+    )
 
 
 def _images(row: Mapping[str, Any], files: Mapping[str, str]) -> tuple[tuple[int, ...], str]:

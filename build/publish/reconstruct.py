@@ -68,13 +68,10 @@ def reconstruct(
     """
     tree = release.resolve()
     raw = {name: visit(get_source(sources, name), root) for name, root in roots.items()}
-    images = sorted({item.image for item in load_benchmark(tree).items if item.image})
-    recipes = {recipe.image: recipe for recipe in read_recipes(tree)}
-    for image in images:
-        check_place(tree, image)
+    images, recipes = asked_of(tree)
     known = [recipes[image] for image in images if image in recipes]
     with held(tree):
-        outcomes = dict(_there(tree, known, stages))
+        outcomes = dict(there(tree, known, stages))
         lacking = [recipe for recipe in known if recipe.image not in outcomes]
         if any(recipe.restricted and recipe.image in outcomes for recipe in known):
             mark_private(tree)
@@ -126,7 +123,20 @@ class _Order:
             yield replace(job, artefacts=tuple(it for it in job.artefacts if it in wanted))
 
 
-def _there(tree: Path, recipes: Sequence[Recipe], stages: Stages) -> Iterator[tuple[str, Outcome]]:
+def asked_of(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
+    """Pictures that the items of a release name, and the recipe of each that has one.
+
+    Raises:
+        ReleaseError: the tree breaks its rules, or one of its paths leads out of it.
+    """
+    images = sorted({item.image for item in load_benchmark(tree).items if item.image})
+    recipes = {recipe.image: recipe for recipe in read_recipes(tree)}
+    for image in images:
+        check_place(tree, image)
+    return images, recipes
+
+
+def there(tree: Path, recipes: Sequence[Recipe], stages: Stages) -> Iterator[tuple[str, Outcome]]:
     """Pictures whose pixels are in the tree already."""
     with stages.stage("check", len(recipes)) as advance, ThreadPoolExecutor() as pool:
         hashes = pool.map(stored_hash, [tree / recipe.image for recipe in recipes])

@@ -102,6 +102,63 @@ def test_programs_get_one_object_with_every_picture(run, public, tmp_path):
     assert set(told["sources"]["busi"]["counts"]) == {"already-there"}
 
 
+def test_the_list_of_one_source_is_printed_bare(run, public, tmp_path):
+    status, out, _ = run("reconstruct", public, "--needed")
+    assert status == 0
+    listed = out.splitlines()
+    assert listed
+    assert all((tmp_path / "camus" / name).is_file() for name in listed)
+
+
+def test_lists_are_written_by_source_and_stated_with_sizes_and_digests(run, public, tmp_path):
+    status, out, _ = run("reconstruct", public, "--needed", "--out", tmp_path / "lists", "--json")
+    assert status == 0
+    (wanted,) = json.loads(out)["sources"].values()
+    assert (tmp_path / "lists/camus.txt").read_text().splitlines() == [
+        file["path"] for file in wanted["files"]
+    ]
+    raw = tmp_path / "camus"
+    assert wanted["bytes"] == sum((raw / file["path"]).stat().st_size for file in wanted["files"])
+    assert {file["use"] for file in wanted["files"]} == {"picture", "facts"}
+
+
+def test_nothing_is_needed_of_a_source_whose_pictures_are_there(run, public, tmp_path):
+    assert "busi" not in json.loads(run("reconstruct", public, "--needed", "--json")[1])["sources"]
+    private = tmp_path / "private"
+    assert json.loads(run("reconstruct", private, "--needed", "--json")[1])["sources"] == {}
+
+
+def test_a_release_of_an_older_version_gives_its_recipes_files_and_says_what_lacks(run, public):
+    (public / "raw_files.jsonl").unlink()
+    status, out, err = run("reconstruct", public, "--needed")
+    assert status == 0
+    assert all(name.endswith(".nii.gz") for name in out.splitlines())
+    assert "names no tables" in err
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b", "a\u001b[2J"])
+def test_a_raw_file_that_leads_elsewhere_is_refused(run, public, path):
+    table = public / "raw_files.jsonl"
+    row = {**json.loads(table.read_text().splitlines()[-1]), "path": path}
+    table.write_text(json.dumps(row) + "\n")
+    status, _, err = run("reconstruct", public, "--needed")
+    assert status == 2
+    assert "row 1 is" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--needed", "--source", "camus=x"), "looks at the release alone"),
+        (("--out", "lists"), "belong to  --needed"),
+        (("--needed", "--only", "camsu"), "did you mean 'camus'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(run, public, options, told):
+    status, _, err = run("reconstruct", public, *options)
+    assert (status, told in err) == (2, True), err
+
+
 # Children are forked off a process that has loaded everything: a kill lands in the work. A child
 # kills itself at a step of its own, a call or a return, so that no clock has a say in it. The
 # first four count their steps from the first picture that they put, and leave the tree partway.

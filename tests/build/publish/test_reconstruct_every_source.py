@@ -1,16 +1,20 @@
 """A public release and the raw data give the private release, byte for byte, for every source."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build.publish.needed import needed
 from medrcube.build.publish.outcomes import Status
 from medrcube.build.publish.placing import stored_hash
 from medrcube.build.publish.reconstruct import reconstruct
 from medrcube.build.release import release
+from medrcube.console import Reporter
+from medrcube.files import sha256_of
 from medrcube.records import Grade, Visible
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import find_sources
@@ -42,29 +46,45 @@ def _stopped_by_nothing(workspace):
     workspace.audit.write_text(json.dumps({**told, "failures": []}))
 
 
-@pytest.fixture
-def released(tmp_path, quiet):
-    """Build the fixture of a source and write both editions: ``(raw, public, private)``."""
+@pytest.fixture(scope="module")
+def pressed(tmp_path_factory):
+    """Build the fixture of a source once and write both editions: ``(raw, public, private)``."""
+    made = {}
 
-    def make(source):
-        raw = tmp_path / "raw"
+    def press(source):
+        if source.id in made:
+            return made[source.id]
+        root = tmp_path_factory.mktemp(source.id)
+        raw = root / "raw"
         source.build_fixture(raw, source.card.layouts[0].name)
         settings = BuildSettings(
             evidence=Grade.C, items_per_cell=0, least_visible=Visible.NO, even_keys=False
         )
-        workspace = Workspace(root=tmp_path / "w", settings=settings, sources={source.id: raw})
-        build(workspace, SOURCES, LocalEngine(1), quiet)
+        workspace = Workspace(root=root / "w", settings=settings, sources={source.id: raw})
+        build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
         _stopped_by_nothing(workspace)
         for edition in ("public", "private"):
-            out = tmp_path / edition
             told = release(
-                workspace, SOURCES, out, name="x", allow_unreviewed=True,
+                workspace, SOURCES, root / edition, name="x", allow_unreviewed=True,
                 private=edition == "private",
             )  # fmt: skip
             assert (told.withheld > 0) == (edition == "public")
-        return raw, tmp_path / "public", tmp_path / "private"
+        shutil.rmtree(workspace.root)
+        made[source.id] = raw, root / "public", root / "private"
+        return made[source.id]
 
-    return make
+    return press
+
+
+@pytest.fixture
+def released(pressed, tmp_path):
+    """The same with a public edition that a test may change."""
+
+    def copy(source):
+        raw, public, private = pressed(source)
+        return raw, shutil.copytree(public, tmp_path / "public"), private
+
+    return copy
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
@@ -74,6 +94,43 @@ def test_a_public_release_and_the_raw_data_give_the_private_release(source, rele
     done = reconstruct(public, {source.id: raw}, SOURCES, LocalEngine(1), quiet)
     assert done.short == 0, list(done.reasons(3))
     assert files_of(public) == files_of(private)
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+def test_a_copy_of_the_files_that_are_needed_gives_the_private_release(
+    source, released, tmp_path, quiet
+):
+    raw, public, private = released(source)
+    copy = _only_needed(raw, public, tmp_path / "copy", quiet)
+    done = reconstruct(public, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(public) == files_of(private)
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_path, quiet):
+    raw, _, private = pressed(source)
+    tree = shutil.copytree(private, tmp_path / "tree")
+    recipes = [json.loads(line) for line in (tree / "recipes.jsonl").read_text().splitlines()]
+    lost = [recipe for recipe in recipes if recipe["case"] == recipes[-1]["case"]]
+    for recipe in lost:
+        (tree / recipe["image"]).unlink(missing_ok=True)
+    copy = _only_needed(raw, tree, tmp_path / "copy", quiet)
+    done = reconstruct(tree, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(tree) == files_of(private)
+
+
+def _only_needed(raw, tree, copy, quiet):
+    """Copy what the list of needed files names, and hold the list against the files."""
+    (wanted,) = needed(tree, SOURCES, quiet)
+    assert wanted.whole
+    for name, file in zip(wanted.text().splitlines(), wanted.files, strict=True):
+        assert sha256_of(raw / name) == file.sha256
+        assert (raw / name).stat().st_size == file.bytes
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(raw / name, copy / name)
+    return copy
 
 
 @pytest.mark.parametrize(("name", "layout"), OTHER_LAYOUTS)

@@ -116,6 +116,7 @@ class Bench:
         items_to_frame(self.items.values()).to_parquet(self.workspace.items)
         lines = [json.dumps(_recipe(it)) + "\n" for it in self.samples.values()]
         (root / "recipes.jsonl").write_text("".join(lines))
+        (root / "raw_files.jsonl").write_text("")
         found = audit(list(self.samples.values()), list(self.items.values()), (), {})
         rest = {"failures": [], "dropped": {}, "shared_images": [], "ontologies": NO_INDEX}
         (root / "audit.json").write_text(json.dumps({**found, **rest}))
