@@ -16,6 +16,14 @@ import pandas as pd
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build.privacy import (
+    Copied,
+    holds_canary,
+    leaks,
+    named_in,
+    secret_identifiers,
+    unsearchable,
+)
 from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.terms import load_terms
@@ -47,7 +55,7 @@ class _Trial:
     """A source with the fixture and the build of each of its layouts."""
 
     source: Source
-    raw: dict[str, Path]
+    copies: dict[str, Copied]
     workspaces: dict[str, Workspace]
 
 
@@ -64,25 +72,27 @@ def check_source(source: Source) -> tuple[Check, ...]:
 
 
 def _try_out(source: Source, folder: Path) -> _Trial:
-    raw: dict[str, Path] = {}
+    copies: dict[str, Copied] = {}
     workspaces: dict[str, Workspace] = {}
     for layout in source.card.layouts:
-        raw[layout.name] = folder / "raw" / layout.name
-        source.build_fixture(raw[layout.name], layout.name)
+        raw = folder / "raw" / layout.name
+        source.build_fixture(raw, layout.name)
+        cases = tuple(it for it in source.scan(raw, layout.name) if isinstance(it, Case))
+        copies[layout.name] = Copied(root=raw, cases=cases)
         workspaces[layout.name] = Workspace(
             root=folder / "build" / layout.name,
             settings=BuildSettings(
                 evidence=Grade.C, items_per_cell=0, quarantine_gate=1.0, even_keys=False
             ),
-            sources={source.id: raw[layout.name]},
+            sources={source.id: raw},
         )
         build(workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True))
-    return _Trial(source=source, raw=raw, workspaces=workspaces)
+    return _Trial(source=source, copies=copies, workspaces=workspaces)
 
 
 def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
-    for name, root in trial.raw.items():
-        report = verify(trial.source.card, root)
+    for name, copied in trial.copies.items():
+        report = verify(trial.source.card, copied.root)
         if report.layout != name:
             yield f"the fixture of layout {name!r} is taken for {report.layout!r}"
 
@@ -104,11 +114,9 @@ def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
 
 def _values_are_used(trial: _Trial) -> Iterator[str]:
     used: set[tuple[str, str]] = set()
-    for name, root in trial.raw.items():
-        for found in trial.source.scan(root, name):
-            if isinstance(found, Case):
-                used |= {(it.field, it.value) for it in (*found.labels, *found.panels)}
-                used |= {(region.field, region.value) for region in found.regions}
+    for copied in trial.copies.values():
+        for case in copied.cases:
+            used |= {(it.field, it.value) for it in (*case.labels, *case.panels, *case.regions)}
     for field in trial.source.card.fields.values():
         for value in dict(field.values):
             if (field.name, value) not in used:
@@ -138,11 +146,34 @@ def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
 
 
 def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
-    word = CANARY.partition("^")[0].encode()
+    identifiers = secret_identifiers(trial.copies.values())
     for name, workspace in trial.workspaces.items():
-        for path in sorted(workspace.root.rglob("*")):
-            if path.is_file() and word in path.read_bytes():
-                yield f"layout {name!r}: an identifier of the fixture stands in {path.name}"
+        for file, identifier in leaks(workspace.root, identifiers):
+            yield (
+                f"layout {name!r}: the identifier {identifier!r} of the fixture stands in {file}; "
+                "name cases by what the names of their files hold, or by a number"
+            )
+
+
+def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
+    """Without identifiers that no other text holds, a search for them would prove nothing."""
+    if trial.source.card.patient != "known":
+        return
+    for name, copied in trial.copies.items():
+        if not holds_canary(copied):
+            yield (
+                f"layout {name!r}: its fixture holds no CANARY (medrcube.sources.phantoms); write "
+                "it wherever real data hold an identifier of a patient: in tables and in headers"
+            )
+    secret = secret_identifiers(trial.copies.values())
+    for identifier in unsearchable(secret):
+        keys = {it.key for copied in trial.copies.values() for it in copied.cases}
+        held = sorted(key for key in keys if named_in(key, identifier))
+        yield (
+            f"the fixture calls a patient {identifier!r}, which other text may hold by chance; "
+            f"write {CANARY + identifier!r}"
+            + (f" (the case {held[0]!r} seems to be named by it)" if held else "")
+        )
 
 
 _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
@@ -152,5 +183,6 @@ _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,
     "every file is a picture or has a reason": _files_are_accounted_for,
+    "its fixture holds identifiers that can be searched for": _identifiers_are_told,
     "no identifier reaches an output": _identifiers_stay_out,
 }

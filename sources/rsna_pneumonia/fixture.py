@@ -51,7 +51,11 @@ def build(root: Path, layout: str) -> None:
         return
     _write_tables(root)
     entries = [
-        {"subset_img_id": image, "img_id": f"{seed // 2:08}_000.png", "orig_labels": [CANARY]}
+        {
+            "subset_img_id": image,
+            "img_id": f"{13427685 + seed // 2}_000.png",
+            "orig_labels": [CANARY],
+        }
         for seed, (image, *_) in enumerate(_FILMS)
     ]
     (root / "pneumonia-challenge-dataset-mappings_2018.json").write_text(json.dumps(entries))

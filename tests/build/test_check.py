@@ -5,7 +5,14 @@ from medrcube.sources.contract import load_source
 from medrcube.sources.registry import find_sources
 
 FIXTURE = """\
+from PIL import Image
+
 from medrcube.sources import phantoms
+
+
+def bare(path, pixels):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels.astype("uint8")).save(path)
 
 
 def build(root, layout):
@@ -47,13 +54,42 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
         ("adapter.py", "key=path.stem", 'modality="CT", key=path.stem', "not declared, but"),
         ("card.toml", '"Modality Rec', '"View Recognition", "Modality Rec', "declared, but no"),
         ("fixture.py", "_mask.png", "_msk.png", "no case of layout 'flat' uses this file"),
-        ("adapter.py", "key=path.stem", 'key="CANARY" + path.stem', "an identifier of the fixture"),
+        ("adapter.py", "key=path.stem", 'key="CANARY" + path.stem', "the identifier 'CANARY'"),
+        ("adapter.py", '"CANARY-" + path.stem', '"P0"', "calls a patient 'P0', which other text"),
         ("adapter.py", "letter = path.name[0]", "letter = 'q'", "'q' of field 'tumour'"),
     ],
 )
 def test_a_broken_promise_is_told_in_one_sentence(checked, file, old, new, says):
     failures = [failure for found in checked(file, old, new).values() for failure in found]
     assert any(says in failure for failure in failures), failures
+
+
+@pytest.mark.parametrize("key", ["P0", "p-0", "(P 0)"])
+def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
+    checked("adapter.py", '"CANARY-" + path.stem', '"P0"')
+    found = checked("adapter.py", "key=path.stem", f'key=path.stem + "-{key}"')
+    assert any("seems to be named by it" in it for some in found.values() for it in some), found
+
+
+@pytest.mark.parametrize("key", ["Erika Muster-42", "ERIKA_MUSTER_42", "erikamuster42"])
+def test_an_identifier_is_found_in_any_spelling(checked, key):
+    checked("adapter.py", '"CANARY-" + path.stem', '"Erika Muster-42"')
+    found = checked("adapter.py", "key=path.stem", f'key=path.stem + "{key}"')
+    leaked = found["no identifier reaches an output"]
+    assert any(".png" in it for it in leaked)
+    assert any("samples.parquet" in it for it in leaked)
+    assert all("'Erika Muster-42'" in it for it in leaked)
+
+
+def test_what_the_publisher_calls_a_file_is_no_secret(checked):
+    assert checked("adapter.py", '"CANARY-" + path.stem', "path.stem") == {}
+
+
+def test_a_fixture_without_a_canary_proves_nothing(checked):
+    checked("adapter.py", '"CANARY-" + path.stem', "path.stem")
+    found = checked("fixture.py", "phantoms.write_picture(", "bare(")
+    assert list(found) == ["its fixture holds identifiers that can be searched for"]
+    assert checked("card.toml", 'patient = "known"', 'patient = "unknown"') == {}
 
 
 def test_a_real_source_passes():

@@ -14,6 +14,7 @@ from pydicom import dcmread
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build.privacy import Copied, leaks, secret_identifiers, unsearchable
 from medrcube.console import Reporter
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import BAD_ROW, Case, Grade, MaskFile, Skip
@@ -21,7 +22,6 @@ from medrcube.sources.claims import admitted, too_wide
 from medrcube.sources.contract import concept_of
 from medrcube.sources.free_text import FILE_NAME
 from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import CANARY
 from medrcube.sources.raw_tree import compile_glob, walk
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
@@ -281,12 +281,15 @@ def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, built, fixture_tr
 
 
 @each_layout
-def test_no_identifier_reaches_an_output_byte(source, layout, built):
-    workspace = built(source.id, layout)
-    words = [CANARY.encode(), b"CANARY"]
-    for path in workspace.root.rglob("*"):
-        if path.is_file():
-            assert not any(word in path.read_bytes() for word in words), path.name
+def test_no_identifier_reaches_an_output_byte(source, layout, built, fixture_tree):
+    copies = []
+    for each in source.card.layouts:
+        root = fixture_tree(source.id, each.name)
+        cases = tuple(it for it in source.scan(root, each.name) if isinstance(it, Case))
+        copies.append(Copied(root=root, cases=cases))
+    identifiers = secret_identifiers(copies)
+    assert list(unsearchable(identifiers)) == []
+    assert list(leaks(built(source.id, layout).root, identifiers)) == []
 
 
 @each_layout
