@@ -116,7 +116,8 @@ def _values_are_used(trial: _Trial) -> Iterator[str]:
     used: set[tuple[str, str]] = set()
     for copied in trial.copies.values():
         for case in copied.cases:
-            used |= {(it.field, it.value) for it in (*case.labels, *case.panels, *case.regions)}
+            used |= {(it.field, it.value) for it in (*case.labels, *case.panels)}
+            used |= {(region.field, region.value) for region in case.regions}
     for field in trial.source.card.fields.values():
         for value in dict(field.values):
             if (field.name, value) not in used:
