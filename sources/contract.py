@@ -37,7 +37,7 @@ from medrcube.records import Case, Label, Region, Skip
 from medrcube.sources.card import Card, Quirk, load_card
 from medrcube.sources.fields import Field
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import unless_bad
+from medrcube.sources.rows import unless_bad
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Tables as datasets ship them: CSV by column name, and ``Key: value`` files.
 
-Values stay the strings that stand in the file: a label *is* ``NO``, ``N0`` or ``1e3``. Each row
-knows its line so that a label can cite its evidence.
+Values stay the strings that stand in the file: a label *is* ``NO``, ``N0`` or ``1e3``. Only what
+programs change when they save a table again is undone: ``4.0`` is ``4`` and ``nan`` is blank. Each
+row knows its line so that a label can cite its evidence, which shows the cell as it stands.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import BAD_ROW, Case, Label, MaskFile, Region, Skip, State, Words
+from medrcube.records import Label, MaskFile, Region, State, Words
 from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import NameIndex, RawTree
 
@@ -26,19 +28,36 @@ _DELIMITERS = ",;\t|"
 _HEADER = 1 << 16
 """Characters at the start of a table that hold its header."""
 
+Meaning = TypeVar("Meaning")
+
 
 class Row(Mapping[str, str]):
     """One row of a table: values by column name, stripped, and the place where it stands."""
 
-    __slots__ = ("_values", "line", "table")
+    __slots__ = ("_lines", "_values", "line", "table")
 
-    def __init__(self, values: Mapping[str, str], table: str, line: int) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, str],
+        table: str,
+        line: int,
+        lines: Mapping[str, int] | None = None,
+    ) -> None:
+        """Take the cells of a row.
+
+        Args:
+            values: cells by column name, as they stand in the file.
+            table: name of the file.
+            line: where the row begins, from 1.
+            lines: line of each value, where they stand on lines of their own.
+        """
         self._values = values
+        self._lines = lines or {}
         self.table = table
         self.line = line
 
     def __getitem__(self, column: str) -> str:
-        return self._values[column]
+        return _as_published(self._values[column])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -46,9 +65,25 @@ class Row(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def place(self) -> str:
+        """Where the row stands, such as ``train.csv:123``."""
+        return f"{self.table}:{self.line}"
+
     def cite(self, column: str) -> str:
         """Evidence for a label, such as ``train.csv:123 Edema=-1``."""
-        return f"{self.table}:{self.line} {column}={self[column]}"
+        line = self._lines.get(column, self.line)
+        return f"{self.table}:{line} {column}={self._values[column]}"
+
+    def name(self, column: str) -> str:
+        """What a column names: a picture, a patient, a series.
+
+        Raises:
+            RowError: the cell is blank.
+        """
+        if not self[column]:
+            raise RowError(f"{self.cite(column)}: is blank; expected a name")
+        return self[column]
 
     def label(
         self,
@@ -69,7 +104,7 @@ class Row(Mapping[str, str]):
             RowError: something else stands there.
         """
         try:
-            return int(unsaved(self[column]))
+            return int(self[column])
         except ValueError:
             raise RowError(f"{self.cite(column)}: expected a whole number") from None
 
@@ -97,12 +132,23 @@ class Row(Mapping[str, str]):
         Raises:
             RowError: another value stands there; a state is never guessed.
         """
-        value = self[column]
+        return self.meaning(column, states)
+
+    def meaning(self, column: str, known: Mapping[str, Meaning]) -> Meaning:
+        """What a column says, in one of the words that it may hold.
+
+        Args:
+            column: its name.
+            known: every value that may stand there, and what it means.
+
+        Raises:
+            RowError: another value stands there.
+        """
         try:
-            return states[value if value in states else unsaved(value)]
+            return known[self[column]]
         except KeyError:
-            known = ", ".join(repr(value) for value in states)
-            raise RowError(f"{self.cite(column)}: expected one of {known}") from None
+            expected = ", ".join(map(repr, known))
+            raise RowError(f"{self.cite(column)}: expected one of {expected}") from None
 
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
         """Values worth keeping, as (name, value), of those columns that exist and are filled."""
@@ -115,20 +161,6 @@ class Row(Mapping[str, str]):
             for name, column in columns.items()
             if self.get(column)
         )
-
-
-def unless_bad(
-    make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
-) -> Iterator[Case | Skip]:
-    """What ``make`` gives; or, where a row cannot be used, a ``Skip`` that says which and why.
-
-    Make a case of all rows that speak of it, so that one bad row sets aside the whole case: without
-    that row the others would call absent what it calls present.
-    """
-    try:
-        yield from tuple(make())
-    except RowError as error:
-        yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
 
 
 def read_csv(
@@ -221,12 +253,14 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
         SourceError: the file is missing, cannot be decoded, or lacks a key.
     """
     values: dict[str, str] = {}
-    for line in _decode(path, encoding).splitlines():
+    lines: dict[str, int] = {}
+    for number, line in enumerate(_decode(path, encoding).splitlines(), 1):
         name, colon, value = line.partition(":")
-        if colon:
-            values.setdefault(name.strip(), value.strip())
+        if colon and name.strip() not in values:
+            values[name.strip()] = value.strip()
+            lines[name.strip()] = number
     require_columns(path, list(values), keys)
-    return Row(values, f"{path.parent.name}/{path.name}", 1)
+    return Row(values, f"{path.parent.name}/{path.name}", 1, lines)
 
 
 def name_cells(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
@@ -303,6 +337,13 @@ def natural(path: Path) -> tuple[object, ...]:
     """Sort key that puts ``2.mat`` before ``10.mat`` and is the same on every platform."""
     parts = re.split(r"(\d+)", path.as_posix())
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+
+
+def _as_published(cell: str) -> str:
+    """A cell before a program saved the table again: ``nan`` stands for blank, ``4.0`` for 4."""
+    if len(cell) == 3 and cell.lower() == "nan":
+        return ""
+    return unsaved(cell) if cell.endswith("0") else cell
 
 
 def _decode(path: Path, encoding: str) -> str:

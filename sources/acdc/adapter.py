@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Scope, Skip
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unless_bad
 from medrcube.sources.tables import label_map, natural, read_key_values
 
 PHASES = ("ED", "ES")
@@ -25,7 +27,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             frames = (it for it in root.below(folder) if "_frame" in str(it.relative_to(folder)))
             yield Skip(key=str(folder.relative_to(root.path)), reason=reason, paths=tuple(frames))
         else:
-            yield from _patient(root, folder)
+            make = partial(_patient, root, folder)
+            yield from unless_bad(make, key=folder.name, paths=tuple(root.below(folder)))
         seen.add(folder.name)
 
 

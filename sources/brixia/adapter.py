@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RowError
 from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name, nameless, unless_bad
 from medrcube.sources.tables import Row, index_names, iter_csv
 
 _ZONES = "ABCDEF"
@@ -61,45 +63,64 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     panel: dict[str, Row] = {}
     if "metadata_consensus_v1.csv" in tables:
         rows = iter_csv(tables["metadata_consensus_v1.csv"], columns=_CONSENSUS)
-        panel = {_stem(row["Filename"]): row for row in rows}
+        named, skips = by_name(rows, "Filename")
+        panel = {_stem(film): own[0] for film, own in named.items()}
+        yield from skips
     for row in iter_csv(tables.get(name, root / name), columns=_GLOBAL):
         key = _stem(row["Filename"])
-        path = films.get(key, root / "dicom_clean" / f"{key}.dcm")
-        zones = row["BrixiaScore"].zfill(len(_ZONES))
-        if not _sound(zones, row["BrixiaScoreGlobal"]):
-            reason = f"the zones {zones} do not add up to the score {row['BrixiaScoreGlobal']}"
-            yield Skip(key=key, reason=reason, paths=(path,))
+        if not key:
+            yield nameless(row, "Filename")
             continue
-        reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
-        yield Case(
-            key=key,
-            images=(ImageRef(paths=(path,)),),
-            patient=row["Subject"],
-            labels=(*_view(path), *reading.labels()),
-            split="test" if row["ConsensusTestset"] in {"1", "1.0"} else None,
-            facts=_facts(row),
-        )
+        path = films.get(key, root / "dicom_clean" / f"{key}.dcm")
+        yield from unless_bad(partial(_film, row, path, panel), key=key, paths=(path,))
+
+
+def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Skip]:
+    key, zones = _stem(row["Filename"]), row.name("BrixiaScore").zfill(len(_ZONES))
+    if not _sound(zones, row["BrixiaScoreGlobal"]):
+        reason = f"{row.cite('BrixiaScoreGlobal')}: {row.cite('BrixiaScore')} adds up to another"
+        yield Skip(key=key, reason=reason, paths=(path,))
+        return
+    read_by_panel = row.meaning("ConsensusTestset", {"1": True, "0": False, "": False})
+    if panel and read_by_panel and key not in panel:
+        raise RowError(f"{row.cite('ConsensusTestset')}: the table of the panel has no row of it")
+    reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
+    yield Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        patient=row.name("Subject"),
+        labels=(*_view(path), *reading.labels()),
+        split="test" if read_by_panel else None,
+        facts=_facts(row),
+    )
 
 
 def _public(root: RawTree) -> Iterator[Case | Skip]:
     rows = iter_csv(root / "data" / "public-annotations.csv", columns=("filename", *_PUBLIC))
     for row in sorted(rows, key=lambda row: row["filename"]):
         path = root / "data" / "public-cohen-subset" / row["filename"]
-        zones = tuple("".join(row[f"{who}-{zone}"] for zone in _ZONES) for who in "SJ")
-        totals = [row[f"{who}-Global"] for who in "SJ"]
         key = f"public-{row['filename']}"
-        if not all(_sound(*pair) for pair in zip(zones, totals, strict=True)):
-            yield Skip(key=key, reason="zones do not add up to the score", paths=(path,))
+        if not row["filename"]:
+            yield nameless(row, "filename")
             continue
-        senior, junior = map(int, totals)
-        reading = _Reading(
-            score=(senior + junior) / 2,
-            agreed=abs(senior - junior) <= 2 * _NEAR,
-            zones=zones,
-            place=f"{row.table}:{row.line}",
-        )
-        images = (ImageRef(paths=(path,)),)
-        yield Case(key=key, images=images, labels=tuple(reading.labels()))
+        yield from unless_bad(partial(_public_film, row, key, path), key=key, paths=(path,))
+
+
+def _public_film(row: Row, key: str, path: Path) -> Iterator[Case | Skip]:
+    zones = tuple("".join(row[f"{who}-{zone}"] for zone in _ZONES) for who in "SJ")
+    totals = [row[f"{who}-Global"] for who in "SJ"]
+    if not all(_sound(*pair) for pair in zip(zones, totals, strict=True)):
+        yield Skip(key=key, reason=f"{row.place}: zones do not add up to the score", paths=(path,))
+        return
+    senior, junior = map(int, totals)
+    reading = _Reading(
+        score=(senior + junior) / 2,
+        agreed=abs(senior - junior) <= 2 * _NEAR,
+        zones=zones,
+        place=f"{row.table}:{row.line}",
+    )
+    images = (ImageRef(paths=(path,)),)
+    yield Case(key=key, images=images, labels=tuple(reading.labels()))
 
 
 def _of_one(row: Row, zones: str) -> _Reading:
@@ -137,7 +158,7 @@ def _view(path: Path) -> Sequence[Label]:
 
 def _facts(row: Row) -> tuple[tuple[str, str], ...]:
     facts = row.facts(sex="Sex")
-    band = row.get("AgeAtStudyDateFiveYear", "").removesuffix(".0")
+    band = row.get("AgeAtStudyDateFiveYear", "")
     if band.isdigit():  # the number of a band of five years, not an age
         facts += (("age", f"{5 * int(band)}-{5 * int(band) + 4}"),)
     return facts

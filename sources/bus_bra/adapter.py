@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, State
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, index_names, read_csv
 
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
@@ -13,7 +16,7 @@ STRAY = ("bus_0101-l", "bus_0185-r", "bus_1046-l")
 """Masks with one or two pixels far from the lesion, which would widen its box."""
 
 
-def cases(root: RawTree, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row; BI-RADS stays open where the halves of a case differ."""
     del layout
     files = index_names(root)
@@ -24,21 +27,38 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
         folds = {row["ID"]: f"fold {row['kFold']}" for row in table}
     graded: dict[str, set[str]] = {}
     for row in rows:
-        graded.setdefault(row["Case"], set()).add(row["BIRADS"])
+        for case in (row["Case"], _screen(row)):
+            graded.setdefault(case, set()).add(row["BIRADS"])
     for row in rows:
+        if not row["ID"]:
+            yield nameless(row, "ID")
+            continue
         key, mask = row["ID"], f"{row['ID'].replace('bus_', 'mask_', 1)}.png"
-        shape = MaskFile(paths=(files.get(mask, root / "Masks" / mask),))
-        lesion = Region(field="lesion", value="lesion", shape=shape, evidence=mask)
         image = files.get(f"{key}.png", root / "Images" / f"{key}.png")
-        yield Case(
-            key=key,
-            images=(ImageRef(paths=(image,)),),
-            patient=row["Case"],
-            labels=_labels(row, agreed=len(graded[row["Case"]]) == 1),
-            regions=() if key in STRAY else (lesion,),
-            split=folds.get(key),
-            facts=row.facts(device="Device"),
-        )
+        paths = (image, files.get(mask, root / "Masks" / mask))
+        agreed = len(graded[row["Case"]] | graded[_screen(row)]) == 1
+        make = partial(_case, row, *paths, agreed=agreed, split=folds.get(key))
+        yield from unless_bad(make, key=key, paths=paths)
+
+
+def _case(row: Row, image: Path, mask: Path, *, agreed: bool, split: str | None) -> Iterator[Case]:
+    key = row["ID"]
+    shape = MaskFile(paths=(mask,))
+    lesion = Region(field="lesion", value="lesion", shape=shape, evidence=mask.name)
+    yield Case(
+        key=key,
+        images=(ImageRef(paths=(image,)),),
+        patient=row.name("Case"),
+        labels=_labels(row, agreed=agreed),
+        regions=() if key in STRAY else (lesion,),
+        split=split,
+        facts=row.facts(device="Device"),
+    )
+
+
+def _screen(row: Row) -> str:
+    """The halves of one screen share the name before their side."""
+    return row["ID"].rpartition("-")[0]
 
 
 def _labels(row: Row, *, agreed: bool) -> tuple[Label, ...]:

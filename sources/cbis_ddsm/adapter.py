@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from medrcube.errors import ReadError, SourceError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.errors import ReadError, RowError, SourceError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unless_bad
 from medrcube.sources.tables import Row, index_names, natural, read_csv
 
 Size = tuple[int, int, int]
 """Bits of a pixel, rows and columns."""
-Files = Mapping[str, Mapping[Path, Size | None]]
+Files = Mapping[str, Mapping[Path, Row | None]]
 """Files of each folder of a picture; what their table says of them, or ``None`` to ask them."""
 
 TABLES = tuple(
@@ -42,7 +44,10 @@ BITS, ROWS, COLUMNS = "BitsAllocated", "Rows", "Columns"
 DESCRIPTORS = ("shape", "margin", "calc_type", "distribution")
 OF_A_MASS = ("shape", "margin")
 
-_TOP = re.compile(r"(Mass|Calc)-(Training|Test)_P_\d{5}_(LEFT|RIGHT)_(CC|MLO)(_\d+)?")
+_TOP = re.compile(
+    r"(?:Mass|Calc)-(?:Training|Test)_(?P<patient>P_\d{5})_(?P<side>LEFT|RIGHT)_(?P<view>CC|MLO)"
+    r"(?:_\d+)?"
+)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -52,34 +57,65 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     breasts: dict[tuple[str, ...], list[Row]] = {}
     splits: dict[str, str] = {}
     tables = index_names(root, ".csv")
+    faults: dict[tuple[str, ...], str] = {}
     for table, split in TABLES:
         for row in read_csv(tables[table], columns=("patient_id",)) if table in tables else ():
+            try:
+                breasts.setdefault(_checked(row), []).append(row)
+            except RowError as error:
+                faults[_breast(row)] = str(error)
+                if not _TOP.fullmatch(_first(row, "image")):
+                    yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
+                    continue
             pictures.setdefault(_folder(row, "image"), []).append(row)
-            breasts.setdefault(_breast(row), []).append(row)
             # Some women stand in both parts: what anyone may have trained on is no test.
             if splits.setdefault(row["patient_id"], split) == "test":
                 splits[row["patient_id"]] = split
     for top, rows in pictures.items():
         nowhere = root / "CBIS-DDSM" / top / "1-1.dcm"
-        images = list(files.get(top, ())) or [nowhere]
+        images = tuple(files.get(top, ())) or (nowhere,)
         if len(images) > 1:
             reason = f"{len(images)} files lie in its folder; expected one mammogram"
-            yield Skip(key=top, reason=reason, paths=tuple(images))
-            continue
-        try:
-            regions = tuple(_region(row, images[0], files, root) for row in rows)
-        except (SourceError, ReadError) as error:
-            yield Skip(key=top, reason=str(error), paths=tuple(images))
-            continue
-        yield Case(
-            key=top,
-            images=(ImageRef(paths=(images[0],)),),
-            patient=rows[0]["patient_id"],
-            labels=tuple(_labels(rows[0], breasts[_breast(rows[0])])),
-            regions=regions,
-            split=splits[rows[0]["patient_id"]],
-            facts=(("side", rows[0][_name(rows[0], "side")]),),
-        )
+            yield Skip(key=top, reason=reason, paths=images)
+        elif fault := next((faults[it] for it in map(_breast, rows) if it in faults), ""):
+            # Each view is told what all rows of the breast say, so that none may be left out.
+            yield Skip(key=top, reason=fault, paths=images, code=BAD_ROW)
+        else:
+            make = partial(
+                _case,
+                top,
+                images[0],
+                rows,
+                breast=breasts[_breast(rows[0])],
+                split=splits[rows[0]["patient_id"]],
+                region=partial(_region, files, root),
+            )
+            yield from unless_bad(make, key=top, paths=images)
+
+
+def _case(
+    top: str,
+    image: Path,
+    rows: Sequence[Row],
+    *,
+    breast: Sequence[Row],
+    split: str,
+    region: Callable[[Row, Path], Region],
+) -> Iterator[Case | Skip]:
+    try:
+        regions = tuple(region(row, image) for row in rows)
+    except ReadError as error:
+        yield Skip(key=top, reason=str(error), paths=(image,))
+        return
+    yield Case(
+        key=top,
+        images=(ImageRef(paths=(image,)),),
+        patient=rows[0]["patient_id"],
+        labels=tuple(_labels(rows[0], breast)),
+        regions=regions,
+        split=split,
+        facts=(("side", rows[0][_name(rows[0], "side")]),),
+    )
 
 
 def mask_among(found: Mapping[Path, Size], mammogram: Size) -> Path | None:
@@ -92,19 +128,20 @@ def mask_among(found: Mapping[Path, Size], mammogram: Size) -> Path | None:
     return masks[0] if len(masks) == 1 else None
 
 
-def _region(row: Row, image: Path, files: Files, root: RawTree) -> Region:
+def _region(files: Files, root: RawTree, row: Row, image: Path) -> Region:
     top = _folder(row, "mask")
     # A retriever of 2017 put files of two series into one study, so all below the folder count.
     candidates = files.get(top, {})
     path: Path | None = root / "CBIS-DDSM" / top / "1-1.dcm"
     if candidates:
         mammogram = files[_folder(row, "image")][image] if image.exists() else None
-        sizes = {file: size or _size(file) for file, size in candidates.items()}
-        path = mask_among(sizes, mammogram or _size(image))
+        sizes = {file: _size(file, listed) for file, listed in candidates.items()}
+        path = mask_among(sizes, _size(image, mammogram))
     if path is None:
-        raise SourceError(
+        raise ReadError(
             f"{row.cite('patient_id')}: none or several of the {len(candidates)} files in {top} "
-            "look like the mask (8 bit, or as large as the mammogram)"
+            "look like the mask (8 bit, or as large as the mammogram)",
+            code="no-mask",
         )
     shape = MaskFile(paths=(path,))
     field, value = _outlined(row)
@@ -175,7 +212,7 @@ def _values(row: Row, field: str) -> list[str]:
 
 
 def _tcia(root: RawTree) -> Files:
-    files: dict[str, dict[Path, Size | None]] = {}
+    files: dict[str, dict[Path, Row | None]] = {}
     for name in sorted(root.names, key=lambda name: natural(Path(name))):
         top = next((part for part in name.split("/") if _TOP.fullmatch(part)), None)
         if top and name.lower().endswith(".dcm"):
@@ -186,29 +223,56 @@ def _tcia(root: RawTree) -> Files:
 def _kaggle(root: RawTree) -> Files:
     """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
     table = index_names(root, "dicom_info.csv").get("dicom_info.csv", root / "csv/dicom_info.csv")
-    files: dict[str, dict[Path, Size | None]] = {}
+    files: dict[str, dict[Path, Row | None]] = {}
     for row in read_csv(table, columns=("image_path", "PatientID", BITS, ROWS, COLUMNS)):
         path = table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/")
-        size = (row.integer(BITS), row.integer(ROWS), row.integer(COLUMNS))
-        files.setdefault(row["PatientID"], {})[path] = size
+        files.setdefault(row["PatientID"], {})[path] = row
     return files
 
 
-def _size(path: Path) -> Size:
+def _size(path: Path, listed: Row | None) -> Size:
+    if listed is not None:
+        listed.name("image_path")
+        return (listed.integer(BITS), listed.integer(ROWS), listed.integer(COLUMNS))
     header = read_header(path, (BITS, ROWS, COLUMNS))
     return (int(header[BITS]), int(header[ROWS]), int(header[COLUMNS]))
 
 
 def _folder(row: Row, column: str) -> str:
     """First part of a path; the rest of it no longer exists on any disk."""
-    top = re.split(r"[\\/]", row[_name(row, column)])[0]
+    top = _first(row, column)
     if not _TOP.fullmatch(top):
-        raise SourceError(f"{row.cite(_name(row, column))}: expected Mass- or Calc-Training_P_...")
+        raise RowError(f"{row.cite(_name(row, column))}: expected Mass- or Calc-Training_P_...")
     return top
 
 
-def _breast(row: Row) -> tuple[str, ...]:
+def _first(row: Row, column: str) -> str:
+    return re.split(r"[\\/]", row[_name(row, column)])[0]
+
+
+def _breast(row: Row) -> tuple[str, str]:
+    """Patient and side, as the folder says them, or else the cells."""
+    found = _TOP.fullmatch(_first(row, "image"))
+    if found:
+        return (found["patient"], found["side"])
     return (row["patient_id"], row[_name(row, "side")])
+
+
+def _checked(row: Row) -> tuple[str, str]:
+    """The breast of a row.
+
+    Raises:
+        RowError: a path names no folder of the release, or patient, side and view name another.
+    """
+    _folder(row, "mask")
+    found = _TOP.fullmatch(_folder(row, "image"))
+    for column, part in (
+        ("patient_id", "patient"),
+        *((_name(row, it), it) for it in ("side", "view")),
+    ):
+        if found is not None and row[column] != found[part]:
+            raise RowError(f"{row.cite(column)}: its folder says {found[part]}")
+    return _breast(row)
 
 
 def _name(row: Row, field: str) -> str:

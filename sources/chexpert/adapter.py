@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import SourceError
-from medrcube.records import Case, ImageRef, Label, Region, Runs, Scope, Skip
+from medrcube.errors import RowError, SourceError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip
 from medrcube.sources.chexpert_labels import COLUMNS, OPACITY, labels_of, read_states
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unless_bad
 from medrcube.sources.runs import coco_runs, connected
 from medrcube.sources.tables import Row, iter_csv
 
@@ -45,28 +47,36 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             match = _PATH.fullmatch(row["Path"])
             if match is None:
                 expected = "patientNNNNN/studyN/viewN_frontal.jpg or _lateral.jpg"
-                raise SourceError(f"{row.cite('Path')}: expected {expected}")
+                reason = f"{row.cite('Path')}: expected {expected}"
+                yield Skip(key=row.place, reason=reason, code=BAD_ROW)
+                continue
             patient, study, view, side = match.groups()
             place = batches.get(patient, root / home / folder / patient)
             path = place / study / f"{view}.jpg"
             key = f"{split}/{patient}/{study}/{view}"
             if row.get("AP/PA") in {"LL", "RL"}:
-                reason = "the table calls a lateral projection frontal"
+                reason = f"{row.cite('AP/PA')}: the table calls a lateral projection frontal"
                 yield Skip(key=key, reason=reason, paths=(path,))
                 continue
             picture = f"{patient}_{study}_{view}"
-            yield Case(
-                key=key,
-                images=(ImageRef(paths=(path,)),),
-                patient=patient,
-                labels=(*_view(row, side), *labels_of(read_states(row))),
-                regions=tuple(_regions(masks.get(picture, {}), f"{file.name} {picture}")),
-                split=split,
-                shows=Scope.STUDY if side == "frontal" else Scope.IMAGE,
-                facts=tuple(
-                    fact for fact in row.facts(sex="Sex", age="Age") if fact not in _NO_FACT
-                ),
-            )
+            drawn = partial(_regions, masks.get(picture, {}), f"{file.name} {picture}")
+            make = partial(_film, row, path, key=key, side=side, split=split, drawn=drawn)
+            yield from unless_bad(make, key=key, paths=(path,))
+
+
+def _film(
+    row: Row, path: Path, *, key: str, side: str, split: str, drawn: Callable[[], Iterator[Region]]
+) -> Iterator[Case]:
+    yield Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        patient=key.split("/")[1],
+        labels=(*_view(row, side), *labels_of(read_states(row))),
+        regions=tuple(drawn()),
+        split=split,
+        shows=Scope.STUDY if side == "frontal" else Scope.IMAGE,
+        facts=tuple(fact for fact in row.facts(sex="Sex", age="Age") if fact not in _NO_FACT),
+    )
 
 
 def _view(row: Row, side: str) -> Iterator[Label]:
@@ -91,7 +101,7 @@ def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:
             rows, columns = map(int, mask["size"])
             runs = coco_runs(mask["counts"], (rows, columns))
         except (KeyError, TypeError, ValueError, SourceError) as error:
-            raise SourceError(f"{place} {name}: is no mask of COCO: {error}") from None
+            raise RowError(f"{place} {name}: is no mask of COCO: {error}") from None
         value = OPACITY[0] if name in OPACITY else name
         for piece in () if name == _LINES else connected(runs, rows):
             shape = Runs(runs=piece, size=(rows, columns), down=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Skip
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unless_bad
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural
 
@@ -38,12 +40,16 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=path.stem, reason=reason, paths=(path,))
             continue
         label = _LABELS.get(name["label"].replace("_", " ").casefold(), name["label"])
-        yield Case(
-            key=path.stem,
-            images=(ImageRef(paths=(path,)),),
-            labels=(row.label("FILE NAME", field=_field(label, row), value=label),),
-            facts=row.facts(provenance="URL"),
-        )
+        yield from unless_bad(partial(_case, path, label, row), key=path.stem, paths=(path,))
+
+
+def _case(path: Path, label: str, row: Row) -> Iterator[Case]:
+    yield Case(
+        key=path.stem,
+        images=(ImageRef(paths=(path,)),),
+        labels=(row.label("FILE NAME", field=_field(label, row), value=label),),
+        facts=row.facts(provenance="URL"),
+    )
 
 
 def _field(label: str, row: Row) -> str:
@@ -52,7 +58,7 @@ def _field(label: str, row: Row) -> str:
     for part, field in _COLLECTIONS.items():
         if part in row["URL"]:
             return field
-    raise SourceError(
+    raise RowError(
         f"{row.cite('URL')}: expected the address of the RSNA challenge or of the Kermany films; "
         "the card assumes (unverified) that every film but those of COVID comes from these two"
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Skip, State
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name, nameless, unless_bad
 from medrcube.sources.tables import Row, may_redistribute, read_csv
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -33,23 +35,24 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "scored":
         columns = ("filename", "geographic_mean")
         table = read_csv(root / SCORES, columns=columns, comment="##")
-        scores = {row["filename"]: row for row in table}
+        named, skips = by_name(table, "filename")
+        scores = {name: own[0] for name, own in named.items()}
+        yield from skips
     for name, group in groupby(sorted(rows, key=_name), key=_name):
         row, *others = group
         path = root / row.get("folder", "images") / name
-        key = name or f"row {row.line}"
         if not name:
-            yield Skip(key=key, reason="the row names no file")
+            yield from (nameless(it, "filename") for it in (row, *others))
         elif any(row.get(column) != other.get(column) for other in others for column in MUST_AGREE):
-            yield Skip(key=key, reason="rows of this file contradict each other", paths=(path,))
+            yield Skip(key=name, reason="rows of this file contradict each other", paths=(path,))
         elif row.get("folder") == "volumes":
             reason = "a CT volume of a second download, whose grey scale is not documented"
-            yield Skip(key=key, reason=reason, paths=(path,))
+            yield Skip(key=name, reason=reason, paths=(path,))
         else:
-            yield _case(row, path, scores)
+            yield from unless_bad(partial(_case, row, path, scores), key=name, paths=(path,))
 
 
-def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Case:
+def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Iterator[Case]:
     # The first edition has no column for the modality and says CT in the view.
     ct = row.get("modality", "CT" if row["view"] in {"CT", "Axial", "Coronal"} else "X-ray")
     modality = Modality.parse(ct)
@@ -65,7 +68,7 @@ def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Case:
     )
     if score is not None:
         labels += [score.label("geographic_mean", field=field) for field in ("opacity", "extent")]
-    return Case(
+    yield Case(
         key=row["filename"],
         images=(ImageRef(paths=(path,)),),
         patient=next((row[column] for column in WHO if row.get(column)), None),

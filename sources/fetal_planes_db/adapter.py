@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
-from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import index_names, read_csv
+from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.tables import Row, index_names, read_csv
 from medrcube.taxonomy import Anatomy
 
 TABLE = "FETAL_PLANES_DB_data.csv"
@@ -22,27 +24,30 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     files = index_names(root)
     for row in read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS):
-        key, plane = row["Image_name"], row["Plane"]
-        path = files.get(f"{key}.png", root / "Images" / f"{key}.png")
-        if plane in OUTSIDE:
-            reason = f"the plane {plane!r} lies outside the five anatomies"
-            yield Skip(key=key, reason=reason, paths=(path,))
+        key = row["Image_name"]
+        if not key:
+            yield nameless(row, "Image_name")
             continue
-        if plane not in ANATOMY or row["Train"] not in SPLIT:
-            known = ", ".join((*ANATOMY, *OUTSIDE))
-            raise SourceError(
-                f"{row.cite('Plane')} Train={row['Train']!r}: expected a plane of {known} and a "
-                "Train of 0 or 1; is this another edition of the table?"
-            )
-        yield Case(
-            key=key,
-            images=(ImageRef(paths=(path,)),),
-            patient=row["Patient_num"],
-            labels=(
-                row.label("Plane", field="target"),
-                row.label("Brain_plane", field="brain_plane"),
-            ),
-            split=SPLIT[row["Train"]],
-            anatomy=ANATOMY[plane],
-            facts=row.facts(machine="US_Machine"),
-        )
+        path = files.get(f"{key}.png", root / "Images" / f"{key}.png")
+        yield from unless_bad(partial(_case, row, path), key=key, paths=(path,))
+
+
+def _case(row: Row, path: Path) -> Iterator[Case | Skip]:
+    key = row["Image_name"]
+    anatomy = row.meaning("Plane", {**ANATOMY, **dict.fromkeys(OUTSIDE)})
+    if anatomy is None:
+        reason = f"{row.cite('Plane')}: lies outside the five anatomies"
+        yield Skip(key=key, reason=reason, paths=(path,))
+        return
+    yield Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        patient=row.name("Patient_num"),
+        labels=(
+            row.label("Plane", field="target"),
+            row.label("Brain_plane", field="brain_plane"),
+        ),
+        split=row.meaning("Train", SPLIT),
+        anatomy=anatomy,
+        facts=row.facts(machine="US_Machine"),
+    )

@@ -68,7 +68,7 @@ def _people(path: Path) -> Mapping[str, Facts]:
     """Sex and age by subject: the first row of an id counts, a second one is mostly zeros."""
     people: dict[str, Facts] = {}
     for row in read_sheet(path, sheet="Table", columns=("IXI_ID", SEX, "AGE")):
-        who = f"IXI{row.integer('IXI_ID'):03}"
+        who = f"IXI{row['IXI_ID'].zfill(3)}"
         if who not in people and who not in _DISPUTED:
             sex = {"1": "male", "2": "female"}.get(row[SEX])
             facts = [("sex", sex)] if sex else []

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Scope, Skip, State
 from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, find_table, index_names, iter_csv
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
@@ -38,24 +42,36 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     readings = _readings(root, checked=layout == "2.1.0")
     columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
     for row in iter_csv(table, columns=columns):
-        subject, study, view = row["subject_id"], row["study_id"], row["ViewPosition"]
+        subject, study = row["subject_id"], row["study_id"]
+        if not row["dicom_id"]:
+            yield nameless(row, "dicom_id")
+            continue
         name = f"{row['dicom_id']}.jpg"
         path = files.get(name, root / f"files/p{subject[:2]}/p{subject}/s{study}/{name}")
-        reason = _unsuited(row)
-        if reason:
-            yield Skip(key=row["dicom_id"], reason=reason, paths=(path,))
-            continue
-        labels = [row.label("ViewPosition", field="view")]
-        labels += [row.label(_POSITION, field="position")] if row[_POSITION] else []
-        reading = readings.get(study)
-        yield Case(
-            key=row["dicom_id"],
-            images=(ImageRef(paths=(path,)),),
-            patient=subject,
-            labels=(*labels, *(labels_of(_settled(reading)) if reading else ())),
-            split=splits.get(row["dicom_id"]),
-            shows=Scope.STUDY if view in _FRONTAL else Scope.IMAGE,
-        )
+        make = partial(_film, row, path, readings.get(study), splits.get(row["dicom_id"]) or None)
+        yield from unless_bad(make, key=row["dicom_id"], paths=(path,))
+
+
+def _film(
+    row: Row, path: Path, reading: Reading | RowError | None, split: str | None
+) -> Iterator[Case | Skip]:
+    reason = _unsuited(row)
+    if reason:
+        yield Skip(key=row["dicom_id"], reason=f"{row.place}: {reason}", paths=(path,))
+        return
+    if isinstance(reading, RowError):
+        raise reading
+    row.name("study_id")
+    labels = [row.label("ViewPosition", field="view")]
+    labels += [row.label(_POSITION, field="position")] if row[_POSITION] else []
+    yield Case(
+        key=row["dicom_id"],
+        images=(ImageRef(paths=(path,)),),
+        patient=row.name("subject_id"),
+        labels=(*labels, *(labels_of(_settled(reading)) if reading else ())),
+        split=split,
+        shows=Scope.STUDY if row["ViewPosition"] in _FRONTAL else Scope.IMAGE,
+    )
 
 
 def _unsuited(row: Row) -> str:
@@ -68,21 +84,32 @@ def _unsuited(row: Row) -> str:
     return ""
 
 
-def _readings(root: RawTree, *, checked: bool) -> Mapping[str, Reading]:
+def _readings(root: RawTree, *, checked: bool) -> Mapping[str, Reading | RowError]:
     """Labels by study: of both labelers where they agree, or those of the radiologist."""
-    one, other = (
-        {row["study_id"]: read_states(row) for row in _rows(root, name, "study_id", *COLUMNS)}
-        for name in ("2.0.0-chexpert", "2.0.0-negbio")
-    )
+    one, other = (_table(root, name) for name in ("2.0.0-chexpert", "2.0.0-negbio"))
     empty = Reading(place="no row", states={})
     found = {
-        study: agreed(one.get(study, empty), other.get(study, empty))
+        study: _both(one.get(study, empty), other.get(study, empty))
         for study in dict.fromkeys((*one, *other))
     }
-    if checked:
-        rows = _rows(root, "2.1.0-test-set-labeled", "study_id", *COLUMNS)
-        found |= {row["study_id"]: read_states(row) for row in rows}
+    return found | _table(root, "2.1.0-test-set-labeled") if checked else found
+
+
+def _table(root: RawTree, name: str) -> dict[str, Reading | RowError]:
+    """Labels by study, or why its row cannot be used."""
+    found: dict[str, Reading | RowError] = {}
+    for row in _rows(root, name, "study_id", *COLUMNS):
+        try:
+            found[row["study_id"]] = read_states(row)
+        except RowError as error:
+            found[row["study_id"]] = error
     return found
+
+
+def _both(one: Reading | RowError, other: Reading | RowError) -> Reading | RowError:
+    if isinstance(one, RowError):
+        return one
+    return other if isinstance(other, RowError) else agreed(one, other)
 
 
 def _settled(reading: Reading) -> Reading:

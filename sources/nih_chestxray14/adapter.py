@@ -8,7 +8,8 @@ from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, read_csv, unless_bad
+from medrcube.sources.rows import by_name, nameless, unless_bad
+from medrcube.sources.tables import Row, read_csv
 
 # Globs of the label table (the last name in order is the newest) and of the picture folders.
 _LAYOUTS = {
@@ -26,10 +27,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     tables, folders = _LAYOUTS[layout]
     table = max(root.glob(tables), default=root / "Data_Entry_2017.csv")
     found = {path.name: path for path in root.glob(f"{folders}/*.png")}
-    boxes = _boxes(root / "BBox_List_2017.csv")
+    boxes, skips = _boxes(root / "BBox_List_2017.csv")
+    yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
     for row in read_csv(table, columns=_COLUMNS):
         name = row["Image Index"]
+        if not name:
+            yield nameless(row, "Image Index")
+            continue
         path = found.get(name, root / "images" / name)
         make = partial(_film, row, path, boxes.get(name, ()), splits.get(name))
         yield from unless_bad(make, key=name.removesuffix(".png"), paths=(path,))
@@ -41,7 +46,7 @@ def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iter
     yield Case(
         key=name.removesuffix(".png"),
         images=(ImageRef(paths=(path,)),),
-        patient=row["Patient ID"].zfill(8),
+        patient=row.name("Patient ID").zfill(8),
         labels=(
             Label(field="view", value=row["View Position"], evidence=view),
             *(
@@ -54,13 +59,12 @@ def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iter
     )
 
 
-def _boxes(path: Path) -> dict[str, list[Row]]:
-    """Rows of boxes by file name."""
-    boxes: dict[str, list[Row]] = {}
-    if path.exists():
-        for row in read_csv(path, columns=("Image Index", "Finding Label", *_BOX)):
-            boxes.setdefault(row["Image Index"], []).append(row)
-    return boxes
+def _boxes(path: Path) -> tuple[dict[str, list[Row]], list[Skip]]:
+    """Rows of boxes by file name, and those without one."""
+    if not path.exists():
+        return {}, []
+    columns = ("Image Index", "Finding Label", *_BOX)
+    return by_name(read_csv(path, columns=columns), "Image Index")
 
 
 def _region(row: Row) -> Region:

@@ -10,7 +10,8 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, find_table, index_names, iter_csv, unless_bad
+from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.tables import Row, find_table, index_names, iter_csv
 
 _TABLE = "PADCHEST_chest_x_ray_images_labels_160K_01.02.19"
 _COLUMNS = (
@@ -40,6 +41,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
     files = index_names(root, ".png")
     for row in iter_csv(find_table(root, _TABLE), columns=_COLUMNS):
         name = row["ImageID"]
+        if not name:
+            yield nameless(row, "ImageID")
+            continue
         path = files.get(name, root / row["ImageDir"] / name)
         key = name.removesuffix(".png")
         yield from unless_bad(partial(_film, row, key, path), key=key, paths=(path,))
@@ -55,7 +59,7 @@ def _film(row: Row, key: str, path: Path) -> tuple[Case | Skip]:
     case = Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
-        patient=row["PatientID"],
+        patient=row.name("PatientID"),
         labels=(row.label("Projection", field="view", state=state), *_labels(row, names)),
         shows=Scope.IMAGE if row["Projection"] == "L" else Scope.STUDY,
         facts=row.facts(sex="PatientSex_DICOM"),
@@ -66,7 +70,7 @@ def _film(row: Row, key: str, path: Path) -> tuple[Case | Skip]:
 def _names(row: Row) -> list[str]:
     """Items of a list such as ``['normal', ' pneumonia', '']``, cleaned and each once."""
     text = row["Labels"]
-    if text in {"", "nan"}:
+    if not text:
         return []
     try:
         items = ast.literal_eval(text)

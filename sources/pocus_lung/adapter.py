@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, may_redistribute, read_csv
 
 PREFIXES = {
@@ -49,13 +51,17 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     rows_of = Counter(row["Filename"].lower() for row in rows)
     for row in rows:
         stem = row["Filename"]
+        if not stem:
+            yield nameless(row, "Filename")
+            continue
         file, twice = files.get(stem.lower()), rows_of[stem.lower()] > 1
         key = f"{stem} (line {row.line})" if twice else stem
+        path = file or _place(root, row)
         reason = "two rows have this name" if twice else _objection(row, file)
         if reason:
-            yield Skip(key=key, reason=reason, paths=(file or _place(root, row),))
+            yield Skip(key=key, reason=f"{row.place}: {reason}", paths=(path,))
         else:
-            yield _case(row, file or _place(root, row))
+            yield from unless_bad(partial(_case, row, path), key=key, paths=(path,))
 
 
 def _place(root: RawTree, row: Row) -> Path:
@@ -84,7 +90,7 @@ def _objection(row: Row, file: Path | None) -> str:
     return ""
 
 
-def _case(row: Row, file: Path) -> Case:
+def _case(row: Row, file: Path) -> Iterator[Case]:
     states = {sign: row.state(sign, STATES) for sign in SIGNS}
     clean = row.state("Healthy", STATES) is State.PRESENT
     # A row of zeros means "not mentioned" unless something in it is stated.
@@ -105,7 +111,7 @@ def _case(row: Row, file: Path) -> Case:
     known = row[SOURCE] and row[PATIENT] not in {"", "n/A"}
     still = row["Type"].lower() == "image"
     facts = row.facts(sex="Gender", age="Age", area="Area according to DEGUM")
-    return Case(
+    yield Case(
         key=row["Filename"],
         images=(ImageRef(paths=(file,)),),
         patient=f"{row[SOURCE]}/{row[PATIENT]}" if known else None,

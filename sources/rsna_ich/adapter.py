@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import ReadError, RefusedError, SourceError
-from medrcube.records import Case, ImageRef, Label, Skip, State
+from medrcube.errors import ReadError, RefusedError, RowError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import distance_along_normal, read_header
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import find_table, iter_csv
@@ -41,18 +41,20 @@ class _Slice:
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one slice for each patient, and what is set aside with its reason."""
     table = find_table(root, _TABLES[layout])
-    labels = _labels(table)
+    labels, skips = _labels(table)
+    yield from skips
     slices: list[_Slice] = []
     for path in root.glob(f"**/{_TABLES[layout]}*/ID_*.dcm"):
-        types = labels.get(path.stem)
+        types, code = labels.get(path.stem, f"{table.name} has no rows for it"), "set-aside"
         try:
             if isinstance(types, frozenset):
                 slices.append(_slice(path))
                 continue
-            reason = types or f"{table.name} has no rows for it"
+            reason = str(types)
+            code = BAD_ROW if isinstance(types, RowError) else code
         except ReadError as error:
             reason = str(error)
-        yield Skip(key=path.stem, reason=reason, paths=(path,))
+        yield Skip(key=path.stem, reason=reason, paths=(path,), code=code)
     known = {name: types for name, types in labels.items() if isinstance(types, frozenset)}
     for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
         own = list(group)
@@ -86,21 +88,29 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _labels(table: Path) -> dict[str, Types | str]:
-    """Types of bleeding by image, or a reason why its rows cannot be used.
+def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]:
+    """Types of bleeding by image, or why its rows cannot be used; and rows of no image.
 
     Four images have all their rows twice, which changes nothing.
     """
     marks: dict[str, dict[str, bool]] = {}
+    faults: dict[str, RowError] = {}
+    skips: list[Skip] = []
     for row in iter_csv(table, columns=("ID", "Label")):
         image, _, name = row["ID"].rpartition("_")
-        if name not in _NAMES or row["Label"] not in {"0", "1"}:
-            known = ", ".join(_NAMES)
-            raise SourceError(f"{row.cite('ID')}: expected one of {known}, and a label 0 or 1")
-        marked = row["Label"] == "1"
-        if marks.setdefault(image, {}).setdefault(name, marked) != marked:
-            raise SourceError(f"{row.cite('Label')}: another row of {row['ID']} says otherwise")
-    return {image: _types(own) for image, own in marks.items()}
+        if name not in _NAMES:
+            reason = f"{row.cite('ID')}: expected an image and one of {', '.join(_NAMES)}"
+            skips.append(Skip(key=row.place, reason=reason, code=BAD_ROW))
+            continue
+        own = marks.setdefault(image, {})
+        try:
+            marked = row.meaning("Label", {"1": True, "0": False})
+        except RowError as error:
+            faults[image] = error
+            continue
+        if own.setdefault(name, marked) != marked:
+            faults[image] = RowError(f"{row.cite('Label')}: another row of {row['ID']} differs")
+    return {image: faults.get(image) or _types(own) for image, own in marks.items()}, skips
 
 
 def _types(marks: dict[str, bool]) -> Types | str:

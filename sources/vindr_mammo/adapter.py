@@ -12,7 +12,8 @@ from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, index_names, read_csv, unless_bad
+from medrcube.sources.rows import unless_bad
+from medrcube.sources.tables import Row, index_names, read_csv
 
 TABLE = "finding_annotations.csv"
 CORNERS = ("xmin", "ymin", "xmax", "ymax")

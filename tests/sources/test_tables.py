@@ -7,7 +7,8 @@ import pytest
 from medrcube.errors import RowError, SourceError
 from medrcube.records import BAD_ROW, Case, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, find_table, natural, read_csv, read_key_values, unless_bad
+from medrcube.sources.rows import unless_bad
+from medrcube.sources.tables import Row, find_table, natural, read_csv, read_key_values
 
 
 @pytest.fixture

@@ -1,0 +1,53 @@
+"""Rows that cannot be used: each sets aside the case that it speaks of, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from medrcube.errors import RowError
+from medrcube.records import BAD_ROW, Case, Skip
+from medrcube.sources.tables import Row
+
+
+def unless_bad(
+    make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
+) -> Iterator[Case | Skip]:
+    """What ``make`` gives; or, where a row cannot be used, a ``Skip`` that says which and why.
+
+    Make a case of all rows that speak of it, so that one bad row sets aside the whole case: without
+    that row the others would call absent what it calls present.
+    """
+    try:
+        yield from tuple(make())
+    except RowError as error:
+        yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
+
+
+def nameless(row: Row, column: str) -> Skip:
+    """What is said of a row that names no picture; its files are nobody's."""
+    return Skip(
+        key=row.place,
+        reason=f"{row.cite(column)}: is blank; expected the name of a picture",
+        code=BAD_ROW,
+    )
+
+
+def by_name(rows: Iterable[Row], column: str) -> tuple[dict[str, list[Row]], list[Skip]]:
+    """Rows of a table in which several speak of one picture, by the name of the picture.
+
+    Args:
+        rows: in table order.
+        column: the one with the name.
+
+    Returns:
+        The rows of each name, in order of their first, and a ``Skip`` for each without a name.
+    """
+    named: dict[str, list[Row]] = {}
+    skips: list[Skip] = []
+    for row in rows:
+        if row[column]:
+            named.setdefault(row[column], []).append(row)
+        else:
+            skips.append(nameless(row, column))
+    return named, skips

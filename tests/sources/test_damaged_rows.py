@@ -1,0 +1,170 @@
+"""A cell that cannot be used sets its own case aside, in every table of every source."""
+
+import functools
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from medrcube.records import BAD_ROW, Case, State
+from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.registry import find_sources
+from medrcube.sources.tables import Row
+
+pytestmark = pytest.mark.untraced
+SOURCES = find_sources()
+each_source = pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+
+# What a blank cell says there, so that nobody can tell that something stood in it.
+BLANK_IS_A_VALUE = {
+    ("cbis-ddsm", "mass_case_description", "mass shape"): "the type alone, as of four masses",
+    ("cbis-ddsm", "mass_case_description", "mass_shape"): "the type alone, as of four masses",
+    ("mimic-cxr-jpg", "mimic-cxr-2", "Lung Opacity"): "not mentioned",
+    ("covid-chestxray", "covid-severity-scores", "filename"): "a film without a score",
+}
+
+
+@dataclass
+class Cells:
+    """What an adapter reads of its tables."""
+
+    lines: dict = field(default_factory=dict)  # (table, column) -> line -> cell
+
+    def chosen(self):
+        """The first filled cell of each column, and the last."""
+        for (table, column), cells in sorted(self.lines.items()):
+            filled = [line for line, cell in cells.items() if cell]
+            for line in dict.fromkeys(filled[:1] + filled[-1:]):
+                yield table, line, column
+
+
+@contextmanager
+def reading(change=None, seen=None):
+    """Let ``change(table, line, values)`` give the cells of each row, and note what is read."""
+    begin, read = Row.__init__, Row.__getitem__
+
+    def start(self, values, table, line, lines=None):
+        begin(self, values if change is None else change(table, line, values), table, line, lines)
+
+    def get(self, column):
+        value = read(self, column)
+        if seen is not None:
+            cells = seen.lines.setdefault((self.table, column), {})
+            cells.setdefault(self.line, self._values[column])
+        return value
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Row, "__init__", start)
+        patch.setattr(Row, "__getitem__", get)
+        yield
+
+
+def scan(source, tree, layout):
+    return {found.key: found for found in source.scan(tree, layout)}
+
+
+@pytest.fixture(scope="module")
+def intact(tmp_path_factory):
+    """Of every layout of a source: its tree, what is found there, and the cells that are read."""
+
+    @functools.cache
+    def make(source_id):
+        source, known = SOURCES[source_id], {}
+        for layout in (it.name for it in source.card.layouts):
+            root = tmp_path_factory.mktemp(source.id) / "raw"
+            source.build_fixture(root, layout)
+            tree, seen = RawTree(root), Cells()
+            with reading(seen=seen):
+                known[layout] = tree, scan(source, tree, layout), seen
+        return known
+
+    return make
+
+
+@each_source
+def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
+    tried, names = set(), set()
+    for layout, (tree, before, seen) in intact(source.id).items():
+        for table, line, column in seen.chosen():
+            values = ("", "nan", "???") if (table, column) not in tried else ()
+            if any(
+                it[0] == source.id and table.startswith(it[1]) and it[2] == column
+                for it in BLANK_IS_A_VALUE
+            ):
+                values = values[2:]
+            for value in values:
+                with reading(functools.partial(_put, (table, line), column, value)):
+                    after = scan(source, tree, layout)
+                place = f"{table}:{line} {column}={value}"
+                if f"{place}: is blank; expected the name" in str(after.values()):
+                    names.add((table, column))
+                # Any other text may be the name of something that is not in this copy.
+                _check(before, after, place, told=value != "???" or (table, column) not in names)
+        tried |= seen.lines.keys()
+
+
+def _put(cell, column, value, table, line, values):
+    return {**values, column: value} if (table, line) == cell else values
+
+
+def _check(before, after, place, *, told):
+    bad = {it.key: it.reason for it in after.values() if _is_bad(it)}
+    for key, found in after.items():
+        if not isinstance(found, Case) or not all(path.is_file() for path in found.files()):
+            continue
+        assert found.patient not in ("", "nan"), f"{place}: {key} has a patient without a name"
+        if key in before:
+            assert isinstance(before[key], Case), f"{place}: {key} was set aside and is a case now"
+            new = _statements(found) - _statements(before[key])
+            assert not new, f"{place}: {key} states {new}"
+        else:
+            raise AssertionError(f"{place}: {key} is new")
+    if bad and told:
+        table, cell = place.split(":")[0], place.partition(" ")[2]
+        named = [it for it in bad.values() if it.startswith(f"{table}:") or f" {table}:" in it]
+        assert any(f" {cell}" in it for it in named), f"{place}: {bad}"
+    lost = [key for key, it in before.items() if isinstance(it, Case) and key not in after]
+    new = after.keys() - before.keys()
+    assert not lost or new, f"{place}: nothing tells why {lost} are lost"
+
+
+def _is_bad(found):
+    """Whether it gets a row in the quarantine: what is not in this copy is counted as absent."""
+    if isinstance(found, Case) or found.code != BAD_ROW:
+        return False
+    return not found.paths or any(path.is_file() for path in found.paths)
+
+
+def _statements(case):
+    """What a case states; of an open statement nothing is known."""
+    labels = {(it.field, it.value, it.state) for it in case.labels}
+    marked = {(it.field, it.value, it.shape) for it in case.regions}
+    return {it for it in labels if it[2] is not State.UNKNOWN} | marked
+
+
+@each_source
+def test_whole_numbers_that_were_saved_again_change_nothing(source, intact):
+    for layout, (tree, before, _) in intact(source.id).items():
+        with reading(_saved_again):
+            after = scan(source, tree, layout)
+        assert list(after) == list(before)
+        assert {key: _plain(it) for key, it in after.items()} == {
+            key: _plain(it) for key, it in before.items()
+        }
+
+
+def _saved_again(_table, _line, values):
+    return {name: f"{cell}.0" if cell.isdecimal() else cell for name, cell in values.items()}
+
+
+def _plain(found):
+    """What is found, without the words of its evidence, which show cells as they stand."""
+    if not isinstance(found, Case):
+        return found.paths
+    return replace(
+        found,
+        labels=tuple(replace(it, evidence="") for it in found.labels),
+        panels=tuple(replace(it, evidence="") for it in found.panels),
+        regions=tuple(replace(it, evidence="") for it in found.regions),
+        words=(),
+    )
