@@ -78,7 +78,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Skip]:
     key, zones = _stem(row["Filename"]), row.name("BrixiaScore").zfill(len(_ZONES))
     if not _sound(zones, row["BrixiaScoreGlobal"]):
-        reason = f"{row.cite('BrixiaScoreGlobal')}: {row.cite('BrixiaScore')} adds up to another"
+        reason = f"{row.cite('BrixiaScoreGlobal')}: zones {zones} do not add up to it"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     read_by_panel = row.meaning("ConsensusTestset", {"1": True, "0": False, "": False})

@@ -109,7 +109,9 @@ def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]
             faults[image] = error
             continue
         if own.setdefault(name, marked) != marked:
-            faults[image] = RowError(f"{row.cite('Label')}: another row of {row['ID']} differs")
+            faults[image] = RowError(
+                f"{row.cite('Label')}: another row of {row['ID']} says otherwise"
+            )
     return {image: faults.get(image) or _types(own) for image, own in marks.items()}, skips
 
 

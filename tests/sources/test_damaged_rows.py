@@ -21,6 +21,7 @@ BLANK_IS_A_VALUE = {
     ("cbis-ddsm", "mass_case_description", "mass_shape"): "the type alone, as of four masses",
     ("mimic-cxr-jpg", "mimic-cxr-2", "Lung Opacity"): "not mentioned",
     ("covid-chestxray", "covid-severity-scores", "filename"): "a film without a score",
+    ("covid-chestxray", "metadata.csv", "filename"): "one row less that contradicts another",
 }
 
 
@@ -91,7 +92,7 @@ def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
                 it[0] == source.id and table.startswith(it[1]) and it[2] == column
                 for it in BLANK_IS_A_VALUE
             ):
-                values = values[2:]
+                values = ()
             for value in values:
                 with reading(functools.partial(_put, (table, line), column, value)):
                     after = scan(source, tree, layout)

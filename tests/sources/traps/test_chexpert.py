@@ -9,7 +9,6 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import lesion
@@ -138,10 +137,9 @@ def test_paths_of_the_test_table_are_relative_to_its_own_folder(scan_fixture):
     assert case.split == "test"
 
 
-def test_path_of_another_form_stops_the_source(changed, scan_tree, replacing):
+def test_row_whose_path_has_another_form_is_set_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing(TABLE, "view1_frontal.jpg", "frontal.png"))
-    with pytest.raises(SourceError, match="expected patientNNNNN"):
-        scan_tree(SOURCE, LAYOUT, root)
+    assert scan_tree(SOURCE, LAYOUT, root).bad_rows("expected patientNNNNN")
 
 
 def test_films_of_one_patient_stay_together(scan_fixture):
@@ -215,15 +213,16 @@ def test_mask_of_another_size_than_its_film_is_refused(changed, build_tree):
     assert codes["test/patient64741/study1/view1_frontal"] == "mask-size"
 
 
-def test_damaged_mask_stops_the_source(changed, scan_tree):
+def test_film_with_a_damaged_mask_is_set_aside(changed, scan_tree):
     def damage(root):
         path = root / "CheXlocalize/gt_segmentations_val.json"
         masks = json.loads(path.read_text())
         masks["patient64541_study1_view1_frontal"]["Edema"]["counts"] = "0"
         path.write_text(json.dumps(masks))
 
-    with pytest.raises(SourceError, match="patient64541_study1_view1_frontal Edema"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, damage))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, damage))
+    says = "patient64541_study1_view1_frontal Edema"
+    assert found.bad_rows(says) == {"valid/patient64541/study1/view1_frontal"}
 
 
 def test_masks_are_looked_for_only_beside_the_read_part(tmp_path, fixture_tree):

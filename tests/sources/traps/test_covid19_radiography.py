@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.errors import SourceError
 from medrcube.records import Scope, State
 from medrcube.sources.layout import verify
 from medrcube.sources.phantom_sheets import write_spreadsheet
@@ -72,14 +71,14 @@ def test_film_without_a_row_is_set_aside(scan_fixture):
     assert "has no row" in scan_fixture(SOURCE, LAYOUT).skips["Lung_Opacity-3"]
 
 
-def test_address_of_another_collection_stops_the_source(changed, scan_tree):
+def test_films_from_another_collection_are_set_aside(changed, scan_tree):
     def edit(root):
         rows = [["FILE NAME", "FORMAT", "SIZE", "URL"]]
         rows += [[f"NORMAL-{n}", "PNG", "256*256", "https://example.org"] for n in range(1, 5)]
         write_spreadsheet(root / TOP / "Normal.metadata.xlsx", {"Sheet1": rows})
 
-    with pytest.raises(SourceError, match=r"assumes \(unverified\)"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert found.bad_rows("assumes (unverified)") == {f"Normal-{n}" for n in range(1, 5)}
 
 
 def test_masks_of_the_same_name_are_no_films(scan_fixture, build_fixture):

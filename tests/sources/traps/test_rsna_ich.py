@@ -8,7 +8,6 @@ import pytest
 from pydicom import dcmread
 from pydicom.config import disable_value_validation
 
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.contract import quirk_of
 from medrcube.sources.layout import verify
@@ -63,23 +62,29 @@ def test_rows_that_stand_twice_change_nothing(scan_fixture, fixture_tree):
     assert chosen in scan_fixture(SOURCE, LAYOUT).cases
 
 
-def test_rows_that_contradict_each_other_stop_the_source(changed, scan_tree):
+def test_slice_whose_rows_contradict_each_other_is_set_aside(changed, scan_tree):
     def add(root):
         with (root / TABLE).open("a") as file:
             file.write(f"{_name(0, 2)}_subdural,0\n")
 
-    with pytest.raises(SourceError, match="says otherwise"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    assert found.bad_rows("says otherwise") == {_name(0, 2)}
 
 
-@pytest.mark.parametrize("row", ["_intracerebral,1", "_any,2", "_any,"])
-def test_row_of_another_form_stops_the_source(changed, scan_tree, row):
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("_intracerebral,1", "_intracerebral: expected an image and one of epidural"),
+        ("_any,2", "Label=2: expected one of '1', '0'"),
+        ("_any,", "Label=: expected one of '1', '0'"),
+    ],
+)
+def test_row_of_another_form_is_set_aside(changed, scan_tree, row, says):
     def add(root):
         with (root / TABLE).open("a") as file:
-            file.write(f"ID_0123456789{row}\n")
+            file.write(f"{_name(0, 2)}{row}\n")
 
-    with pytest.raises(SourceError, match="expected one of epidural"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    assert scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add)).bad_rows(says)
 
 
 def test_slice_whose_any_contradicts_its_types_is_set_aside(scan_fixture):
