@@ -25,6 +25,7 @@ FIELDS = {
     "No Finding": "film",
 }
 NOTES = {"clinical notes": "clinical_notes", "other notes": "other_notes", "notes": "notes"}
+MODALITIES = {"X-ray": Modality.XRAY, "CT": Modality.CT}
 MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 
 
@@ -53,9 +54,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Iterator[Case]:
-    # The first edition has no column for the modality and says CT in the view.
-    ct = row.get("modality", "CT" if row["view"] in {"CT", "Axial", "Coronal"} else "X-ray")
-    modality = Modality.parse(ct)
+    if "modality" in row:
+        modality = row.meaning("modality", MODALITIES)
+    else:  # the first edition says CT in the view
+        modality = Modality.CT if row["view"] in {"CT", "Axial", "Coronal"} else Modality.XRAY
     film = modality is Modality.XRAY
     score = scores.get(row["filename"]) if film else None
     labels = [row.label("view", field="view" if film else "plane")] if row["view"] else []
