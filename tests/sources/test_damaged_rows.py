@@ -24,6 +24,7 @@ BLANK_IS_A_VALUE = {
     ("cbis-ddsm", "mass_case_description", "mass shape"): "the type alone, as of four masses",
     ("cbis-ddsm", "mass_case_description", "mass_shape"): "the type alone, as of four masses",
     ("mimic-cxr-jpg", "mimic-cxr-2", "Lung Opacity"): "not mentioned",
+    ("mimic-cxr-jpg", "mimic-cxr-2.1.0", "study_id"): "a study that no radiologist read",
     ("covid-chestxray", "covid-severity-scores", "filename"): "a film without a score",
     ("covid-chestxray", "metadata.csv", "filename"): "one row less that contradicts another",
 }
