@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from medrcube.errors import SourceError
 from medrcube.sources.card import Card, Layout
-from medrcube.sources.raw_tree import RawTree, compile_glob
+from medrcube.sources.raw_tree import RawTree, compile_glob, extension
 from medrcube.sources.roots import find_root, folders_below
 
 _PACKED = re.compile(r"(?<!\.csv)(?<!\.txt)(?<!\.json)\.(?:zip|tar|tgz|tar\.(?:gz|bz2|xz)|rar|7z)$")
@@ -139,7 +139,12 @@ def check_root(card: Card, root: Path) -> None:
 
 def _best(card: Card, tree: RawTree) -> LayoutReport:
     reports = [_compare(card, layout, tree) for layout in card.layouts]
-    return max(reports, key=LayoutReport.likeness)
+    return max(reports, key=lambda report: (report.likeness(), _named(report, tree)))
+
+
+def _named(report: LayoutReport, tree: RawTree) -> int:
+    """How many globs fit files under the very extension that they name."""
+    return sum(extension(next(tree.match(it), "")) == extension(it) for it in report.expected)
 
 
 def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:

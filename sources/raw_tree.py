@@ -2,8 +2,9 @@
 
 Copies of one dataset differ in ways that mean nothing. Archives unpack into a folder of their own
 name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png``; some
-systems write extensions in capitals. A glob, and a path that an adapter has put together, match a
-file either way; a file that carries the name itself goes first.
+systems write extensions in capitals; one kind of file has several extensions; tables and volumes
+are packed or unpacked; whole copies are stored in another format. A glob, and a path that an
+adapter has put together, match a file either way; a file that carries the name itself goes first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from medrcube.sources.litter import is_litter
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _EXTENSION = re.compile(r"\.[^./]*(?:\.(?:gz|zip))?$", re.IGNORECASE)
+_SAME = {".jpeg": ".jpg", ".tiff": ".tif", ".dicom": ".dcm", ".nii.gz": ".nii"}
+_SAME |= {".csv.gz": ".csv", ".csv.zip": ".csv"}
+"""Extension -> the one that stands for the same content."""
+_RESAVED = {".png": ".jpg", ".jpg": ".png", ".xlsx": ".csv"}
+"""Extension -> the one under which whole copies are stored again; it counts only where no file has
+the first, since ``0.jpg`` beside ``0.png`` may be another picture."""
 
 
 class RawTree:
@@ -60,11 +67,13 @@ class RawTree:
 
     def match(self, glob: str) -> Iterator[str]:
         """Names that a glob of a card fits, in the order of ``names``."""
-        pattern = compile_glob(glob)
-        for name in self.names:
-            short = self._short.get(name)
-            if pattern.fullmatch(name) or (short is not None and pattern.fullmatch(short)):
-                yield name
+        for one in (glob, *resaved(glob)):
+            found = self._fitting(one)
+            first = next(found, None)
+            if first is not None:
+                yield first
+                yield from found
+                return
 
     def holds(self, glob: str) -> bool:
         """Whether a glob fits any file."""
@@ -102,8 +111,39 @@ class RawTree:
         name = text[len(prefix) :].replace(os.sep, "/")
         if name in self._known:
             return path
-        found = self._plain.get(_plain(name))
+        found = self._find(_plain(name)) or self._resaved(name)
         return path if found is None else self.path / found
+
+    def _fitting(self, glob: str) -> Iterator[str]:
+        pattern, own = compile_glob(glob), extension(glob)
+        several = own in _SAME or own in _SAME.values()
+        for name in self.names:
+            short = self._short.get(name)
+            fits = pattern.fullmatch(name) or (short is not None and pattern.fullmatch(short))
+            if fits and not (several and self._is_twin(name, own)):
+                yield name
+
+    def _is_twin(self, name: str, own: str) -> bool:
+        """Whether the same file lies beside it under the extension that is asked for."""
+        other = extension(name)
+        return other != own and f"{name.removesuffix(other)}{own}" in self._known
+
+    def _resaved(self, name: str) -> str | None:
+        """The file that holds what ``name`` held, in a folder where no file has its extension."""
+        plain = _plain(name)
+        folder = plain.rpartition("/")[0]
+        if (folder, extension(plain)) in self._kinds:
+            return None
+        return next((it for other in resaved(plain) if (it := self._find(other))), None)
+
+    def _find(self, plain: str) -> str | None:
+        return plain if plain in self._known else self._plain.get(plain)
+
+    @cached_property
+    def _kinds(self) -> frozenset[tuple[str, str]]:
+        """Folders and the extensions of the files in them, both as datasets publish them."""
+        plain = (_plain(name) for name in self.names)
+        return frozenset((name.rpartition("/")[0], extension(name)) for name in plain)
 
     @cached_property
     def _sorted(self) -> Sequence[str]:
@@ -135,7 +175,10 @@ class RawTree:
 
 
 class NameIndex(Mapping[str, Path]):
-    """Files by bare name; the case of the extension does not count. The first of a name is kept."""
+    """Files by bare name, under any extension that stands for theirs. The first of a name is kept.
+
+    A name in another format is found where no file has the format that is asked for.
+    """
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._files: dict[str, Path] = {}
@@ -143,13 +186,27 @@ class NameIndex(Mapping[str, Path]):
             self._files.setdefault(lower_extension(file.name), file)
 
     def __getitem__(self, name: str) -> Path:
-        return self._files[lower_extension(name)]
+        asked = lower_extension(name)
+        if asked in self._files:
+            return self._files[asked]
+        plain = _plain(asked)
+        if plain not in self._plain and extension(plain) not in self._kinds:
+            plain = next((it for it in resaved(plain) if it in self._plain), plain)
+        return self._files[self._plain[plain]]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
 
     def __len__(self) -> int:
         return len(self._files)
+
+    @cached_property
+    def _plain(self) -> Mapping[str, str]:
+        return {_plain(name): name for name in reversed(self._files)}
+
+    @cached_property
+    def _kinds(self) -> frozenset[str]:
+        return frozenset(map(extension, self._plain))
 
 
 def walk(root: Path) -> Iterator[str]:
@@ -174,7 +231,7 @@ def compile_glob(glob: str) -> re.Pattern[str]:
     """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
 
     ``{a,b}`` is either of two or more texts. Brackets are letters, not classes: real file names
-    hold them. An extension fits in any case.
+    hold them. An extension fits in any case, and so does one that stands for the same content.
     """
     return re.compile("|".join(map(_pattern, alternatives(glob))))
 
@@ -189,10 +246,25 @@ def alternatives(glob: str) -> list[str]:
     return [it for text in texts for it in alternatives(f"{glob[:start]}{text}{glob[end:]}")]
 
 
+def resaved(glob: str) -> tuple[str, ...]:
+    """The glob or name under which a copy in another format has its files; none where none is."""
+    own = extension(glob)
+    other = _RESAVED.get(_SAME.get(own, own))
+    return () if other is None else (f"{glob[: len(glob) - len(own)]}{other}",)
+
+
+def extension(name: str) -> str:
+    """What a name or glob ends in, in small letters: ``.png``, ``.nii.gz``; or nothing."""
+    found = _EXTENSION.search(name)
+    return "" if found is None else found[0].lower()
+
+
 def _pattern(glob: str) -> str:
-    found = _EXTENSION.search(glob)
-    start = len(glob) if found is None else found.start()
-    return f"{_translate(glob[:start])}(?i:{_translate(glob[start:])})"
+    own = extension(glob)
+    start = len(glob) - len(own)
+    plain = _SAME.get(own, own)
+    same = {glob[start:], plain, *(other for other, it in _SAME.items() if it == plain and own)}
+    return f"{_translate(glob[:start])}(?i:{'|'.join(map(_translate, sorted(same)))})"
 
 
 def _translate(glob: str) -> str:
@@ -203,7 +275,9 @@ def _translate(glob: str) -> str:
 
 def _plain(name: str) -> str:
     folder, slash, file = name.rpartition("/")
-    return f"{_undouble(folder)}{slash}{lower_extension(file)}"
+    own = extension(file)
+    stem = file[: len(file) - len(own)]
+    return f"{_undouble(folder)}{slash}{stem}{_SAME.get(own, own)}"
 
 
 def lower_extension(name: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.sources.card import Card
-from medrcube.sources.raw_tree import RawTree, compile_glob, walk
+from medrcube.sources.raw_tree import RawTree, compile_glob, resaved, walk
 
 LEVELS = 2
 """How far the root may lie from the folder given."""
@@ -63,7 +63,8 @@ def folders_below(card: Card, tree: RawTree) -> list[str]:
     globs = {glob for layout in card.layouts for glob in layout.expect if glob[:3] != "**/"}
     if not globs:
         return []
-    pattern = re.compile("|".join(compile_glob(glob).pattern for glob in sorted(globs)))
+    shapes = sorted(it for glob in globs for it in (glob, *resaved(glob)))
+    pattern = re.compile("|".join(compile_glob(glob).pattern for glob in shapes))
     found: set[str] = set()
     for name in tree.names:
         for end in islice((it.start() for it in re.finditer("/", name)), LEVELS):
@@ -96,8 +97,9 @@ def _above(card: Card, tree: RawTree) -> Iterator[RawTree]:
 
 def _names_folder(card: Card, tree: RawTree, prefix: str) -> bool:
     """Whether a glob fits files of the tree only with the name of its folder."""
-    for glob in {glob for layout in card.layouts for glob in layout.expect}:
-        pattern = compile_glob(glob)
+    globs = {glob for layout in card.layouts for glob in layout.expect}
+    for shape in (it for glob in globs for it in (glob, *resaved(glob))):
+        pattern = compile_glob(shape)
         if any(
             pattern.fullmatch(f"{prefix}{name}") and not pattern.fullmatch(name)
             for name in tree.names

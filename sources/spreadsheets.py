@@ -1,4 +1,4 @@
-"""Tables in spreadsheet files: ``.xlsx`` and the older ``.xls``.
+"""Tables in spreadsheet files: ``.xlsx``, the older ``.xls``, and sheets saved as ``.csv``.
 
 Cells become the text that stands in them: a whole number has no ``.0``, although spreadsheets
 store every number as a fraction, a date is written as ISO 8601, an empty cell is ``""``.
@@ -15,7 +15,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from medrcube.errors import SourceError
-from medrcube.sources.tables import Row, name_cells, require_columns
+from medrcube.sources.tables import Row, name_cells, read_rows, require_columns
 
 Cells = tuple[str, ...]
 
@@ -68,8 +68,10 @@ def read_cells(path: Path, *, sheet: str | None = None) -> list[Cells]:
         content = path.read_bytes()
     except FileNotFoundError:
         raise SourceError(f"{path}: the table is missing; the card expects it there") from None
-    read = _xls if path.suffix.lower() == ".xls" else _xlsx
-    return list(read(path, content, sheet))
+    suffix = path.suffix.lower()
+    if suffix == ".csv":  # of a workbook one sheet
+        return read_rows(path)
+    return list((_xls if suffix == ".xls" else _xlsx)(path, content, sheet))
 
 
 def _xlsx(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:

@@ -233,6 +233,17 @@ def delimiter_of(text: str, columns: Collection[str] = ()) -> str:
     return max(_DELIMITERS, key=likeness)
 
 
+def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:
+    """All cells of a delimited table, for those whose names stand in no first line.
+
+    Raises:
+        SourceError: the table is missing or cannot be decoded.
+    """
+    text = _decode(path, encoding)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
+    return [tuple(cells) for cells in reader]
+
+
 def find_table(root: RawTree, name: str) -> Path:
     """A table at any depth, as ``NAME.csv`` or packed (``.csv.gz``, ``.csv.zip``); the first found.
 

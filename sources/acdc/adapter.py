@@ -70,13 +70,13 @@ def _has_truth(root: RawTree, folder: Path) -> bool:
 
 
 def _volume(root: RawTree, path: Path) -> Path:
-    """The file, or the only ``.nii`` in the folder that the Kaggle copy is said to make of it."""
-    inner = root.below(path)
+    """The file, or the only one in the folder that some copies make of it, under any name."""
+    inner = [*root.below(path), *root.below(path.with_suffix(""))]
     if not inner:
         return root / path
-    if len(inner) != 1 or inner[0].suffix.lower() != ".nii":
+    if len(inner) != 1 or ".nii" not in inner[0].suffixes:
         raise SourceError(
-            f"{path}: is a folder with {len(inner)} files; the card assumes (unverified) "
-            "that the Kaggle copy turns each .nii.gz into a folder with one .nii; report this copy"
+            f"{path}: is a folder with {len(inner)} files; expected one .nii, as in copies that "
+            "turn each .nii.gz into a folder; report this copy"
         )
     return inner[0]

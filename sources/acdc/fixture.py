@@ -64,5 +64,6 @@ def _truth(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> Non
 
 
 def _write(folder: Path, layout: str, name: str, volume: np.ndarray) -> None:
-    path = folder / name / name.removesuffix(".gz") if layout == "kaggle" else folder / name
+    inner = name.removesuffix(".gz")
+    path = folder / inner / inner if layout == "kaggle" else folder / name
     write_nifti(path, volume, spacing=(1.5625, 1.5625, 10.0), signs=(-1, -1, 1))

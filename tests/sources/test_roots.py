@@ -183,6 +183,55 @@ def test_an_index_of_names_does_not_mind_the_case_of_the_extension(tmp_path):
     assert "A.png" not in index
 
 
+SAME = [
+    ("a/1.jpg", "a/1.jpeg"),
+    ("a/1.dcm", "a/1.dicom"),
+    ("a/1.nii.gz", "a/1.nii"),
+    ("a/1.csv", "a/1.csv.gz"),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "there"), [*SAME, *((b, a) for a, b in SAME), ("a/1.csv.zip", "a/1.CSV")]
+)
+def test_a_file_is_found_under_an_extension_that_stands_for_the_same(asked, there, tmp_path):
+    tree = RawTree(tmp_path, [there])
+    assert tree / asked == tmp_path / there
+    assert list(tree.match(asked.replace("1", "*"))) == [there]
+    assert NameIndex([tmp_path / there])[asked[2:]] == tmp_path / there
+
+
+@pytest.mark.parametrize(("asked", "there"), SAME)
+def test_a_file_that_is_there_packed_and_unpacked_counts_once(asked, there, tmp_path):
+    tree = RawTree(tmp_path, [there, asked, "a/2" + there[3:]])
+    assert list(tree.match(asked.replace("1", "*"))) == [asked, "a/2" + there[3:]]
+    assert (tree / asked, tree / there) == (tmp_path / asked, tmp_path / there)
+    index = NameIndex([tmp_path / there, tmp_path / asked])
+    assert (index[asked[2:]], index[there[2:]]) == (tmp_path / asked, tmp_path / there)
+
+
+RESAVED = [("a/1.png", "a/1.jpeg"), ("a/1.jpg", "a/1.PNG"), ("a/1.xlsx", "a/1.csv")]
+
+
+@pytest.mark.parametrize(("asked", "there"), RESAVED)
+def test_a_whole_copy_in_another_format_is_found(asked, there, tmp_path):
+    tree = RawTree(tmp_path, [there])
+    assert tree / asked == tmp_path / there
+    assert list(tree.match(asked.replace("1", "*"))) == [there]
+    assert NameIndex([tmp_path / there])[asked[2:]] == tmp_path / there
+
+
+@pytest.mark.parametrize(("asked", "there"), RESAVED)
+def test_a_namesake_in_another_format_is_another_file_where_both_formats_are(
+    asked, there, tmp_path
+):
+    other = asked.replace("1", "2")
+    tree = RawTree(tmp_path, [there, other])
+    assert tree / asked == tmp_path / asked
+    assert list(tree.match(asked.replace("1", "*"))) == [other]
+    assert asked[2:] not in NameIndex([tmp_path / there, tmp_path / other])
+
+
 def test_files_below_a_folder_are_those_of_no_other(tmp_path):
     tree = RawTree(tmp_path, ["a/1", "a/b/2", "a-b/3", "ab/4", "a0/5"])
     assert tree.below(tmp_path / "a") == [tmp_path / "a/1", tmp_path / "a/b/2"]

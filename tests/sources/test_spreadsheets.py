@@ -113,3 +113,13 @@ def test_the_clinical_features_of_duke_are_read_below_three_header_rows():
     assert len(rows) == 922
     assert rows[0]["Patient ID"] == "Breast_MRI_001"
     assert not caught
+
+
+def test_a_sheet_saved_as_csv_reads_like_the_sheet(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text('group,,\nid;x,name,\ncode,,\n1,"a, b",2\n\n3,c,4\n', encoding="utf-8")
+    rows = read_sheet(path, columns=("id;x", "name"), sheet="Data", header=2, data=4)
+    assert [(row.line, row["id;x"], row["name"]) for row in rows] == [
+        (4, "1", "a, b"),
+        (6, "3", "c"),
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medrcube.errors import SourceError
 from medrcube.records import Scope
 from medrcube.sources.contract import concept_of
 from medrcube.sources.layout import verify
@@ -127,12 +128,14 @@ def test_zips_that_were_not_unpacked_fit_no_layout(changed):
     assert not verify(CARD, changed(SOURCE, "repository", pack)).fits
 
 
-def test_old_tree_with_derived_tables_fits_no_layout(changed):
+def test_old_tree_with_derived_tables_is_refused_by_their_columns(changed, scan_tree):
     def age(root):
         (root / "Data-split").rename(root / "Data_split")
-        (root / "COVID-CT-MetaInfo.xlsx").rename(root / "COVID-CT-MetaInfo.csv")
+        (root / "COVID-CT-MetaInfo.xlsx").unlink()
+        (root / "COVID-CT-MetaInfo.csv").write_text("image,patient,age\n1.png,1,40\n")
 
-    assert not verify(CARD, changed(SOURCE, "repository", age)).fits
+    with pytest.raises(SourceError, match="column 'File name' is missing"):
+        scan_tree(SOURCE, "kaggle", changed(SOURCE, "repository", age))
 
 
 def test_split_is_that_of_the_lists(scan_fixture):
