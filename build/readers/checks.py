@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,22 @@ def check_size(path: Path, size: int) -> None:
         raise ReadError(
             f"{path.name}: promises {size} bytes of pixels; expected at most {MOST_BYTES}: its "
             "header is damaged, or it is made to exhaust the memory",
+            code="too-large",
+        )
+
+
+def check_pixels(path: Path, shape: Sequence[int]) -> None:
+    """Refuse a picture of more pixels than any has, before it is made (code ``too-large``).
+
+    Args:
+        path: names the file in errors.
+        shape: axes in space; a picture may lie across any two.
+    """
+    rows, columns = sorted((1, 1, *shape))[-2:]
+    if rows * columns > MOST_PIXELS:
+        raise ReadError(
+            f"{path.name}: promises a picture of {rows} x {columns} pixels; expected at most "
+            f"{MOST_PIXELS}: its header is damaged, or it is made to exhaust the memory",
             code="too-large",
         )
 

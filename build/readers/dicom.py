@@ -20,7 +20,6 @@ from pydicom.pixels.processing import apply_color_lut
 from pydicom.pixels.utils import pixel_array
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, JPEGBaseline8Bit, JPEGExtended12Bit
 
-from medrcube.build.pixels.ranks import parts
 from medrcube.build.pixels.volume import (
     Array,
     Greys,
@@ -28,15 +27,18 @@ from medrcube.build.pixels.volume import (
     Volume,
     without_equal_channels,
 )
+from medrcube.build.readers import mosaic
 from medrcube.build.readers.checks import (
     MOST_BYTES,
     check_finite,
     check_frame,
+    check_pixels,
     check_size,
     truncated,
     unreadable,
     unsupported,
 )
+from medrcube.build.readers.dicom_bits import check_bits, stored_values
 from medrcube.build.readers.dicom_header import TAGS, geometry_of, greys_of, rescale_of
 from medrcube.build.readers.dicom_length import has_pixel_data, is_whole
 from medrcube.errors import ReadError
@@ -67,15 +69,16 @@ AS_SHOWN = Greys(windows=((128.0, 256.0),))
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read one file; frames of a multi-frame file are decoded when they are asked for.
 
-    Grey frames are stored values, and ``Greys`` says what the header makes of them. Where
-    frames of one file are scaled differently, they are given in modality values (float32)
-    instead. Colour is RGB; a single picture without colour becomes grey, while a stack that is
-    decoded on demand stays RGB.
+    Grey frames are stored values, and ``Greys`` says what the header makes of them. Where the
+    slices of one body are scaled differently, as in PET, they are given in modality values
+    (float32) instead. Colour is RGB; a single picture without colour becomes grey, while a stack
+    that is decoded on demand stays RGB.
 
     Raises:
         ReadError: code ``no-pixels``, ``unsupported-syntax`` (retired codings),
             ``unsupported-format``, ``unreadable``, ``truncated``, ``missing-frame``,
-            ``singular-affine``, ``not-finite``.
+            ``singular-affine``, ``not-finite``, ``mosaic``, ``several-scales`` (frames that are
+            scaled differently and are no slices of one body: several kinds of picture).
     """
     header = open_header(path)
     count = frames_of(path, header)
@@ -105,6 +108,13 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
             slice_ids=_ids(header, count),
         )
     mixed = not colour and len(set(rescales)) > 1
+    if mixed and affine is None:
+        raise ReadError(
+            f"{path.name}: its {count} frames are scaled in {len(set(rescales))} ways and do not "
+            "lie evenly in space, so they are several kinds of picture and no film; the adapter "
+            "must name one as ImageRef.frame",
+            code="several-scales",
+        )
     return Volume(
         slices=_Frames(path, header, count, rescales if mixed else None),
         spacing=spacing,
@@ -176,17 +186,20 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
     """Named elements of a file with a picture, after a check that the pixel data are whole.
 
     Raises:
-        ReadError: code ``no-pixels``, ``truncated``, ``unreadable``, or ``localiser`` for a
-            scout image, which shows where the slices lie and is none of them.
+        ReadError: code ``no-pixels``, ``truncated``, ``unreadable``, ``localiser`` for a scout
+            image, which shows where the slices lie and is none of them, or ``mosaic`` for all
+            slices of a volume as one picture.
     """
     try:
         with path.open("rb") as file:
             check_deflated(path, file)
-            header = dcmread(file, stop_before_pixels=True, specific_tags=list(tags), force=True)
+            wanted = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
+            header = dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
             _check_pixel_data(path, file, header)
         for keyword in tags:
             header.get(keyword)
         localiser = "LOCALIZER" in (header.get("ImageType") or ())
+        tiled = bool(header.get("Rows")) and mosaic.is_mosaic(header)
         _check_numbers(path, header)
     except EOFError as error:
         raise truncated(path, "its header ends early") from error
@@ -205,6 +218,12 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
         raise ReadError(
             f"{path.name}: is a localiser (scout), not a picture of the study; leave it out",
             code="localiser",
+        )
+    if tiled:
+        raise ReadError(
+            f"{path.name}: is a Siemens mosaic, a sheet of tiles that are the slices of a volume; "
+            "expected one slice: convert it with another tool (dcm2niix) or leave it out",
+            code="mosaic",
         )
     return header
 
@@ -235,8 +254,10 @@ def _check_numbers(path: Path, header: Dataset) -> None:
     )
     if min(rows, columns, samples, bits, frames) < 1:
         raise unreadable(path, "has a size, a depth or a number of frames below 1")
+    check_pixels(path, (rows, columns))
     size = rows * columns * samples * bits // 8
     check_size(path, size)
+    check_bits(path, header)
     syntax = header.file_meta.get("TransferSyntaxUID")
     bare = syntax is not None and not syntax.is_encapsulated and not syntax.is_deflated
     # Colour may be stored at half the size (YBR_FULL_422).
@@ -283,7 +304,8 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     """
     syntax = _checked_syntax(path, header)
     try:
-        picture = decode_stored(_inflated(path) if syntax.is_deflated else path, syntax, k)
+        source = _inflated(path) if syntax.is_deflated else path
+        picture = decode_stored(source, header, k)
         if header.PhotometricInterpretation == PALETTE:
             picture = _eight_bit(apply_color_lut(picture, header))
     except EOFError:
@@ -306,7 +328,7 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     return picture.astype(picture.dtype.newbyteorder("="), copy=False)
 
 
-def decode_stored(source: Path | Dataset, syntax: UID, k: int) -> Array:
+def decode_stored(source: Path | Dataset, header: Dataset, k: int) -> Array:
     """Frame ``k`` by the decoders that survive damaged files; OpenJPEG goes before Pillow.
 
     GDCM, which pydicom tries first, ends the whole process on damaged JPEG, and takes a sixth
@@ -316,32 +338,25 @@ def decode_stored(source: Path | Dataset, syntax: UID, k: int) -> Array:
         RuntimeError: no decoder can.
         ValueError: the file holds no such frame.
     """
-    plugins = get_decoder(syntax).available_plugins if syntax.is_encapsulated else ()
+    return stored_values(header, _decoded(source, header.file_meta.TransferSyntaxUID, k))
+
+
+def _decoded(source: Path | Dataset, syntax: UID, k: int) -> Array:
+    """Frame ``k`` with all bits that it came in: pydicom would clear some, by other rules."""
+    if not syntax.is_encapsulated:
+        view = isinstance(source, Path)  # nobody writes into stored pixels: they need no copy
+        return pixel_array(source, index=k, view_only=view, correct_unused_bits=False)
+    plugins = get_decoder(syntax).available_plugins
     order = ("pillow", "pylibjpeg") if syntax in _LOSSY_JPEG else ("pylibjpeg", "pydicom", "pillow")
-    safe = [name for name in order if name in plugins]
+    safe = [name for name in order if name in plugins] or [""]
     for name in safe[:-1]:
         with suppress(RuntimeError):  # what it cannot decode, others may
-            return pixel_array(source, index=k, decoding_plugin=name)
-    if syntax.is_encapsulated or isinstance(source, Dataset):
-        return pixel_array(source, index=k, decoding_plugin=safe[-1] if safe else "")
-    return _uncoded(source, k)
+            return _by(name, source, k)
+    return _by(safe[-1], source, k)
 
 
-def _uncoded(path: Path, k: int) -> Array:
-    """A frame as it was read: nobody writes into stored pixels, so they need no copy.
-
-    Bits above those that are stored mean nothing (PS3.5 8.1.1). Where they are not clear, which is
-    rare, pydicom clears them in a copy.
-    """
-    said = Dataset()
-    picture = pixel_array(path, ds_out=said, index=k, view_only=True, correct_unused_bits=False)
-    spare = int(said.BitsAllocated) - int(said.get("BitsStored") or said.BitsAllocated)
-    if spare > 0 and not (
-        said.SamplesPerPixel == 1
-        and all(np.array_equal(part << spare >> spare, part) for part in parts(picture))
-    ):
-        return pixel_array(path, index=k)
-    return picture
+def _by(plugin: str, source: Path | Dataset, k: int) -> Array:
+    return pixel_array(source, index=k, decoding_plugin=plugin, correct_unused_bits=False)
 
 
 def _inflated(path: Path) -> Dataset:

@@ -12,6 +12,7 @@ from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
     check_numeric,
+    check_pixels,
     check_size,
     unreadable,
     unsupported,
@@ -79,6 +80,7 @@ def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
             f"{path.name}: keeps the array {member!r} in other files; expected it within",
             code="outside-root",
         )
+    check_pixels(path, stored.shape)
     check_size(path, stored.size * stored.dtype.itemsize)
     return stored
 

@@ -16,6 +16,7 @@ from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
     check_numeric,
+    check_pixels,
     check_size,
     first_slice,
     truncated,
@@ -76,6 +77,7 @@ def _load(path: Path) -> Any:
         shape = (*reader.GetSize(), reader.GetNumberOfComponents(), item)
     except (OverflowError, RuntimeError, TypeError) as error:
         raise unreadable(path, "has a damaged MetaImage header; get the file again") from error
+    check_pixels(path, reader.GetSize()[:3])
     check_size(path, math.prod(shape))
     try:
         return reader.Execute()

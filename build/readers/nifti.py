@@ -17,6 +17,7 @@ from medrcube.build.readers.checks import (
     as_stack,
     check_finite,
     check_numeric,
+    check_pixels,
     check_size,
     first_slice,
     truncated,
@@ -168,6 +169,7 @@ def _needed(path: Path, head: bytes) -> int:
             f"promises {axes} axes {shape} from byte {offset}; expected 1 to 7 axes of at least "
             "one pixel each",
         )
+    check_pixels(path, shape[:3])
     needed = offset + math.prod(shape) * int(header.get_data_dtype().itemsize)
     check_size(path, needed)
     return needed

@@ -28,6 +28,9 @@ _TAGS = (
     "Rows",
     "Columns",
     "BitsAllocated",
+    "BitsStored",
+    "HighBit",
+    "PixelRepresentation",
     "PixelSpacing",
     "SpacingBetweenSlices",
     "SliceThickness",
@@ -171,8 +174,7 @@ def _decode(path: Path, header: Dataset, number: int) -> Array:
         frame: Array = whole[number]
         return frame
     try:
-        syntax = header.file_meta.TransferSyntaxUID
-        return np.asarray(decode_stored(path, syntax, number))
+        return np.asarray(decode_stored(path, header, number))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  # decoders raise nearly any type

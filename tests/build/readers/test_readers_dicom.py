@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from pydicom import dcmread, dcmwrite
@@ -481,3 +483,23 @@ def test_damaged_pixel_data_are_refused(path, syntax):
     content[-len(content) // 2 : -200] = b"\x7f" * (len(content) // 2 - 200)
     path.write_bytes(content)
     assert refused(path) in {"unreadable", "truncated"}
+
+
+def test_frames_of_several_scales_that_are_no_body_are_refused_but_one_by_one(path):
+    enhanced(path, places=[0, 4, 0, 4], slopes=[1, 1, 2, 2], centres=[1] * 4)
+    assert refused(path) == "several-scales"
+    assert np.array_equal(load(path, frame=2).slices[0], STACK[2])
+
+
+@pytest.mark.parametrize("syntax", [None, RLELossless])
+def test_size_that_no_picture_has_is_refused_before_memory_is_taken(path, syntax):
+    write_dicom(path, GREY.astype(np.uint8))
+    data = dcmread(path)
+    if syntax:
+        data.compress(syntax)
+    data.Rows = data.Columns = 46000
+    data.save_as(path)
+    tracemalloc.start()
+    assert refused(path) == "too-large"
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
