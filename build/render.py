@@ -28,11 +28,12 @@ from medrcube.build.pixels.slicing import Choice
 from medrcube.build.pixels.tags import Box
 from medrcube.build.pixels.tiles import Tile, choose, open_tiles, side_by_side
 from medrcube.build.plan import Artefact, Job
+from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.files import sha256_of, write_again
 from medrcube.records import ImageRef, Problem
 
-EPOCH = 2
+EPOCH = 3
 """Grows whenever the same inputs give other pixels; every cached picture is then made again."""
 
 
@@ -99,8 +100,10 @@ def render_job(job: Job, images: Path) -> Rendered:
     """
     digests: tuple[tuple[str, str], ...] = ()
     try:
+        before = _states(job)
         digests = tuple((str(path), sha256_of(path)) for path in job.case.files())
         pictures, problems = _render(job, images, dict(digests))
+        _check_unchanged(before, _states(job))
     except WorkspaceError:
         raise
     except RefusedError as error:
@@ -119,6 +122,21 @@ def render_job(job: Job, images: Path) -> Rendered:
         message = f"unexpected {type(error).__name__} at {_where(error)}; please report it"
         return Rendered(case=job.case.key, problems=(_problem(job, "crashed", message),))
     return Rendered(case=job.case.key, pictures=pictures, digests=digests, problems=problems)
+
+
+def _states(job: Job) -> dict[Path, State | None]:
+    return {path: state_of(path) for path in job.case.files()}
+
+
+def _check_unchanged(before: Mapping[Path, State | None], now: Mapping[Path, State | None]) -> None:
+    """Refuse pictures of files that are not those whose digests were taken."""
+    changed = sorted(path.name for path, state in before.items() if now[path] != state)
+    if changed:
+        raise ReadError(
+            f"{changed[0]}: has changed while its case was rendered, so that nobody knows what the "
+            "pictures show; build again once nothing writes into the raw tree",
+            code="changed",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

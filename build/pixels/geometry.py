@@ -33,6 +33,8 @@ _PLANE_OF_NORMAL = {
     _RIGHT_LEFT: "sagittal",
 }
 _SQUARE_ENOUGH = 0.01
+# Of a ratio of spacings: single precision, in which NIfTI keeps its affine, has seven.
+_DIGITS = 5
 # Grids whose corners differ by less than this share of a voxel are one grid.
 _SAME_GRID = 0.01
 # Cosine between two axes above which a cut across the stored slices is visibly slanted (1 degree).
@@ -153,12 +155,14 @@ def square_size(
     """
     if not (0 < row_spacing < np.inf and 0 < column_spacing < np.inf):
         raise ValueError(f"spacing {row_spacing} x {column_spacing}: expected positive numbers")
-    ratio = row_spacing / column_spacing
-    if abs(ratio - 1) < _SQUARE_ENOUGH:
+    # Lengths of the axes of a turned affine carry noise, which must not decide a half.
+    tall = round(row_spacing / column_spacing, _DIGITS)
+    wide = round(column_spacing / row_spacing, _DIGITS)
+    if abs(tall - 1) < _SQUARE_ENOUGH:
         return (height, width)
-    if ratio > 1:
-        return (max(1, round(height * ratio)), width)
-    return (height, max(1, round(width / ratio)))
+    if tall > 1:
+        return (max(1, round(height * tall)), width)
+    return (height, max(1, round(width * wide)))
 
 
 def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:

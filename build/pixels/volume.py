@@ -72,6 +72,9 @@ class Greys:
         bits: stored bits of integer data; ``None`` means all bits of the type.
         padding: lowest and highest stored value that mark "no image here".
         repair: name of the repair that the stored values went through, or empty.
+        median_of: number of slices whose own windows differ, and whose median ``windows`` is; 0
+            where all have the same.
+        filled: number of voxels without a value (NaN, infinite) that were made background.
     """
 
     slope: float = 1.0
@@ -84,6 +87,8 @@ class Greys:
     bits: int | None = None
     padding: tuple[int, int] | None = None
     repair: str = ""
+    median_of: int = 0
+    filled: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -27,6 +27,10 @@ CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 """Window centre and width in HU for each ``ct:`` policy."""
 
+_NEAR_OVERFLOW = 2.0**1000
+_SMALLER = 2.0**-40
+"""A power of two, which changes no digit of what it is multiplied with."""
+
 Numbers = Mapping[str, float | str]
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -64,14 +68,15 @@ def grey_scale(volume: Volume, policy: str) -> GreyScale:
     """The grey scale that a pixel policy (``sources.card.PixelPolicy.window``) asks for.
 
     ``header`` follows DICOM: modality transform, VOI table or first valid window, inversion
-    last (PS3.3 C.11.1, C.11.2, C.7.6.3.1.2). Without a VOI it takes the range of the whole
-    volume and says so in ``numbers``, as it does for ``percentile``. Padding counts for
-    neither. A constant volume becomes black. RGB passes unchanged where that is what the
-    policy means.
+    last (PS3.3 C.11.1, C.11.2, C.7.6.3.1.2). Where the slices of a volume have windows of their
+    own, their median holds for all, and without a VOI the range of the whole volume; ``numbers``
+    says so. Padding counts for neither range nor percentile. A constant volume becomes black. RGB
+    passes unchanged where that is what the policy means.
 
     Raises:
         ReadError: code ``not-8-bit`` for ``none`` on other data, ``not-grey`` for a window on
-            colour, ``not-integer`` for ``bits`` on floating-point data.
+            colour, ``not-integer`` for ``bits`` on floating-point data, ``not-finite`` for a
+            scale that leads beyond all numbers.
     """
     if volume.colour:
         return _colour_scale(policy)
@@ -91,7 +96,10 @@ def grey_scale(volume: Volume, policy: str) -> GreyScale:
         found = _header_curve(volume.greys)
         if found is None:
             return _range_scale(volume, policy, 0, 100)
-        return _scale(volume, policy, volume.greys, *found)
+        curve, named = found
+        if volume.greys.median_of and volume.greys.voi_table is None:
+            named = {**named, "median_of": volume.greys.median_of}
+        return _scale(volume, policy, volume.greys, curve, named)
     match = re.fullmatch(r"percentile:([\d.]+)-([\d.]+)", policy)
     if match is None:
         raise ValueError(f"window policy {policy!r} is not known")
@@ -115,8 +123,10 @@ class _Ramp:
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.high <= self.low:
             return np.where(values > self.low, 255.0, 0.0)
-        inside = np.clip(values, self.low, self.high)
-        return (inside - self.low) * 255.0 / (self.high - self.low)
+        low, high, inside = self.low, self.high, np.clip(values, self.low, self.high)
+        if max(abs(low), abs(high)) > _NEAR_OVERFLOW:
+            low, high, inside = low * _SMALLER, high * _SMALLER, inside * _SMALLER
+        return (inside - low) * 255.0 / (high - low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +179,12 @@ def _range_scale(
     if top <= bottom and named == "percentile":
         named = "range"
         bottom, top = _percentiles(volume, 0, 100)
+    if not (isfinite(bottom) and isfinite(top)):
+        raise ReadError(
+            f"its values range from {bottom:g} to {top:g} once slope and intercept are applied; "
+            "expected finite ones",
+            code="not-finite",
+        )
     if top <= bottom:
         flat = Greys(slope=volume.greys.slope, intercept=volume.greys.intercept)
         constant: Numbers = {"window": "constant", "low": bottom, "high": top}
@@ -225,6 +241,8 @@ def _scale(volume: Volume, policy: str, greys: Greys, curve: Curve, named: Numbe
         numbers |= {"slope": greys.slope, "intercept": greys.intercept}
     if volume.greys.repair:
         numbers["repair"] = volume.greys.repair
+    if volume.greys.filled:
+        numbers["filled"] = volume.greys.filled
     if greys.inverted:
         numbers["inverted"] = "yes"
     table = None

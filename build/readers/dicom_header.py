@@ -70,6 +70,7 @@ TAGS = (
 """Keywords of all elements that are ever read."""
 
 Spacing = tuple[float, float, float]
+Windows = tuple[tuple[float, float], ...]
 
 _FUNCTIONS = {
     "": "linear",
@@ -84,16 +85,12 @@ _UNEVEN = 0.05
 
 
 def greys_of(header: Dataset, frames: Sequence[int]) -> Greys:
-    """Meaning of the stored values of some frames.
-
-    A window that differs between the frames is left out: one volume has one grey scale.
-    """
+    """Meaning of the stored values of some frames; see ``common_window`` for their windows."""
     signed = bool(header.get("PixelRepresentation"))
     rescales = {rescale_of(header, k) for k in frames}
     slope, intercept = rescales.pop() if len(rescales) == 1 else (1.0, 0.0)
     modality = _table(header, header, "ModalityLUTSequence", signed=signed)
-    vois = {_windows(header, k) for k in frames}
-    windows, function = vois.pop() if len(vois) == 1 else ((), "linear")
+    windows, function, median_of = common_window([_windows(header, k) for k in frames])
     voi = _group(header, frames[0], "FrameVOILUTSequence", "VOILUTSequence")
     return Greys(
         slope=slope,
@@ -101,12 +98,35 @@ def greys_of(header: Dataset, frames: Sequence[int]) -> Greys:
         modality_table=modality,
         windows=windows,
         function=function,
+        median_of=median_of,
         # A rescale below zero makes the input of the VOI table signed (PS3.3 C.11.2.1.1).
         voi_table=_table(header, voi, "VOILUTSequence", signed=signed or intercept < 0),
         inverted=header.get("PhotometricInterpretation") == "MONOCHROME1",
         bits=int(header.BitsStored) if header.get("BitsStored") else None,
         padding=_padding(header, signed=signed),
     )
+
+
+def common_window(each: Sequence[tuple[Windows, str]]) -> tuple[Windows, str, int]:
+    """The window of a volume, out of those of its slices: one volume has one grey scale.
+
+    Where they differ it is their median, by centre and then by width, so that a few slices with
+    windows of their own decide nothing. Where less than half of the slices have one, or functions
+    differ, there is none.
+
+    Args:
+        each: windows and function of each slice.
+
+    Returns:
+        Windows, function, and the number of slices whose median the window is; 0 where all agree.
+    """
+    if len(set(each)) == 1:
+        return (*each[0], 0)
+    first = sorted((windows[0], function) for windows, function in each if windows)
+    if 2 * len(first) < len(each) or len({function for _, function in first}) > 1:
+        return (), "linear", 0
+    window, function = first[(len(first) - 1) // 2]
+    return (window,), function, len(first)
 
 
 def rescale_of(header: Dataset, frame: int) -> tuple[float, float]:
@@ -210,7 +230,7 @@ def _group(header: Dataset, frame: int, sequence: str, keyword: str) -> Any:
     return header
 
 
-def _windows(header: Dataset, frame: int) -> tuple[tuple[tuple[float, float], ...], str]:
+def _windows(header: Dataset, frame: int) -> tuple[Windows, str]:
     group = _group(header, frame, "FrameVOILUTSequence", "WindowCenter")
     centres, widths = _numbers(group, "WindowCenter"), _numbers(group, "WindowWidth")
     stated = str(group.get("VOILUTFunction") or "")

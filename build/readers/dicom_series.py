@@ -24,7 +24,13 @@ from medrcube.build.readers.dicom import (
     decode_frame,
     open_header,
 )
-from medrcube.build.readers.dicom_header import greys_of, normal_of, pixel_size, stack_geometry
+from medrcube.build.readers.dicom_header import (
+    common_window,
+    greys_of,
+    normal_of,
+    pixel_size,
+    stack_geometry,
+)
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
 
@@ -66,9 +72,9 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
     """Read the headers of a series; each slice is decoded when it is asked for.
 
     Slices are ordered along their normal. Of several files at one position the one with the
-    smallest InstanceNumber stays. The whole series has one grey scale: a window that differs
-    between the files is left out, and where files are scaled differently, slices are given in
-    modality values (float32), so that equal HU are equal greys.
+    smallest InstanceNumber stays. The whole series has one grey scale: of windows that differ
+    between the files it has the median (``common_window``), and where files are scaled
+    differently, slices are given in modality values (float32), so that equal HU are equal greys.
 
     Args:
         paths: all files of the series, in any order.
@@ -263,13 +269,14 @@ def _common_greys(files: Sequence[_Slice]) -> tuple[Greys, bool]:
     mixed = len({(one.greys.slope, one.greys.intercept, one.dtype) for one in files}) > 1
     if mixed and first.modality_table is not None:
         raise _mixed(files, "lookup tables for different pixel types", "mixed-series")
-    one_window = len({(greys.windows, greys.function) for greys in each}) == 1
+    windows, function, median_of = common_window([(it.windows, it.function) for it in each])
     one_table = all(_same_table(greys.voi_table, first.voi_table) for greys in each)
     depths = {greys.bits for greys in each}
     common = replace(
         first,
-        windows=first.windows if one_window else (),
-        function=first.function if one_window else "linear",
+        windows=windows,
+        function=function,
+        median_of=median_of,
         voi_table=first.voi_table if one_table else None,
         padding=first.padding if len({greys.padding for greys in each}) == 1 else None,
         bits=None if None in depths else max(bits for bits in depths if bits is not None),

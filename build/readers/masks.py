@@ -88,6 +88,12 @@ def _stored(path: Path, member: str | None, *, labels: bool) -> Volume:
     if labels and content_of(path) == "raster":
         return Volume(slices=PackedSlices(module_of("raster").read_labels(path)))
     volume = read(ImageRef(paths=(path,), member=member), forward=True)
+    if volume.greys.filled:
+        raise ReadError(
+            f"{path.name}: {volume.greys.filled} voxels of the mask are NaN or infinite, which "
+            "says neither that a region is there nor that it is not; get the file again",
+            code="not-finite",
+        )
     return replace(volume, slices=PackedSlices(volume.slices))
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from medrcube.build.pixels.volume import Array, Volume
+from medrcube.build.pixels.volume import Array, Greys, Volume
 from medrcube.build.readers.checks import (
     as_stack,
-    check_finite,
     check_numeric,
     check_pixels,
     check_size,
     unreadable,
     unsupported,
 )
+from medrcube.build.readers.gaps import filled
 from medrcube.errors import ReadError
 
 
@@ -42,12 +42,12 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         )
     array = _load(path, member)
     check_numeric(path, array)
-    check_finite(path, array)
     if array.dtype == np.bool_:
         array = array.astype(np.uint8)
     if matlab:
         array = array.swapaxes(-1, -2)
-    return Volume(slices=as_stack(path, array, frame))
+    slices, greys = filled(path, as_stack(path, array, frame), Greys())
+    return Volume(slices=slices, greys=greys)
 
 
 def _load(path: Path, member: str | None) -> Array:

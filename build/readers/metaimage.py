@@ -11,10 +11,9 @@ import numpy as np
 import SimpleITK
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.volume import Volume
+from medrcube.build.pixels.volume import Greys, Volume
 from medrcube.build.readers.checks import (
     as_stack,
-    check_finite,
     check_numeric,
     check_pixels,
     check_size,
@@ -23,6 +22,7 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
+from medrcube.build.readers.gaps import filled
 from medrcube.errors import ReadError
 
 _DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)
@@ -45,13 +45,14 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         raise unsupported(path, "holds several values per pixel; expected one")
     array = np.asarray(_Pixels(image))
     check_numeric(path, array)
-    check_finite(path, array)
     affine = _affine(path, image, first_slice(array, frame))
     spacing = image.GetSpacing()
+    slices, greys = filled(path, as_stack(path, array, frame), Greys())
     return Volume(
-        slices=as_stack(path, array, frame),
+        slices=slices,
         spacing=(spacing[2] if len(spacing) > 2 else 1.0, spacing[1], spacing[0]),
         affine=affine,
+        greys=greys,
         solid=True,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +25,7 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
+from medrcube.build.readers.gaps import filled
 from medrcube.build.readers.gunzip import DAMAGE, open_gzip
 from medrcube.errors import ReadError
 
@@ -41,7 +43,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     """Read a volume as ``(k, j, i)``: slices along the third NIfTI axis, columns the first.
 
     ``.nii`` is memory-mapped; gzip is unpacked once. A file without sform and qform has no
-    affine: where its axes point is not known. ``scl_slope`` and ``scl_inter`` reach ``Greys``.
+    affine: where its axes point is not known. ``scl_slope`` and ``scl_inter`` reach ``Greys``, as
+    does the number of voxels without a value (``gaps``).
 
     Raises:
         ReadError: code ``ambiguous-sibling`` when ``a.nii`` and ``a.nii.gz`` stand side by
@@ -53,12 +56,12 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     header = _header(path, bytes(raw[:_LONGEST_HEADER]))
     array = _array(path, raw, header)
     affine = _affine(path, header, first_slice(array, frame))
-    check_finite(path, array)
+    slices, greys = filled(path, as_stack(path, array, frame), _greys(path, header))
     return Volume(
-        slices=as_stack(path, array, frame),
+        slices=slices,
         spacing=_spacing(header, affine),
         affine=affine,
-        greys=_greys(path, header),
+        greys=greys,
         solid=True,
     )
 
@@ -218,23 +221,54 @@ def _array(path: Path, raw: Array, header: Any) -> Array:
 
 
 def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
-    if not int(header["sform_code"]) and not int(header["qform_code"]):
+    """The sform; the qform where there is none, or where the sform does not span space.
+
+    A damaged sform beside a good qform is common: tools that know the qform alone write zeros.
+    """
+    forms = {"sform": header.get_sform, "qform": partial(_qform, path, header)}
+    coded = [form for name, form in forms.items() if int(header[f"{name}_code"])]
+    if not coded:
         return None
-    try:
-        stated = np.asarray(header.get_best_affine(), dtype=np.float64)
-    except ValueError as error:
-        raise ReadError(f"{path.name}: its qform is no rotation", code="singular-affine") from error
-    stated[:3] *= _millimetres(header)
-    lengths = np.linalg.norm(stated[:3, :3], axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        volume = abs(np.linalg.det(stated[:3, :3] / lengths))
-    if not (np.isfinite(stated).all() and volume > 1e-3):
+    stated = next((found for found in (form() for form in coded) if _spans_space(found)), None)
+    if stated is None:
         raise ReadError(
             f"{path.name}: its affine does not span space; expected three independent axes",
             code="singular-affine",
         )
+    stated = np.asarray(stated, dtype=np.float64)
+    stated[:3] *= _millimetres(header)
     stated[:3, 3] += first * stated[:3, 2]
     return stated[:, [2, 1, 0, 3]]
+
+
+def _qform(path: Path, header: Any) -> Any:
+    """Method 2 of nifti1.h.
+
+    ``pixdim[0]`` is the sign of the third axis and 1 where it is 0. The others are the widths of
+    a voxel and positive; of a negative one nifti1_io makes 1, nibabel its absolute value, and
+    Analyze, from which it comes, a mirrored axis.
+    """
+    widths = np.asarray(header["pixdim"][1:4], np.float64)
+    if not (widths > 0).all():
+        raise ReadError(
+            f"{path.name}: pixdim states voxels of {' x '.join(f'{it:g}' for it in widths)}, and "
+            "no sform says how they lie; expected positive widths (nifti1.h), for tools differ in "
+            "what they make of others",
+            code="singular-affine",
+        )
+    fixed = header.copy()
+    fixed["pixdim"][0] = -1 if header["pixdim"][0] < 0 else 1
+    try:
+        return fixed.get_qform()
+    except (ValueError, *_BROKEN) as error:
+        raise ReadError(f"{path.name}: its qform is no rotation", code="singular-affine") from error
+
+
+def _spans_space(stated: Any) -> bool:
+    lengths = np.linalg.norm(stated[:3, :3], axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        volume = abs(np.linalg.det(stated[:3, :3] / lengths))
+    return bool(np.isfinite(stated).all() and volume > 1e-3)
 
 
 def _spacing(header: Any, affine: NDArray[np.float64] | None) -> tuple[float, float, float] | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from pathlib import Path
 
 import nibabel as nib
@@ -212,6 +213,22 @@ def test_square_pixels_keep_the_aspect_and_the_finer_spacing(height, width, rows
     assert tall == height or wide == width
     aspect = (height * rows) / (width * columns)
     assert abs((tall / wide) / aspect - 1) < 0.0101
+
+
+@given(
+    height=st.integers(1, 600),
+    ratio=st.fractions(Fraction(11, 10), 8, max_denominator=20),
+    angle=st.floats(0, 40),
+)
+def test_size_of_a_picture_does_not_hang_on_how_its_body_is_turned(height, ratio, angle):
+    turn = np.deg2rad(angle)
+    # Columns of an affine as NIfTI keeps them: in single precision.
+    axes = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    axes = (axes * [float(ratio), 1.0]).astype(np.float32).astype(np.float64)
+    rows, columns = np.linalg.norm(axes, axis=0)
+    exact = round(height * ratio)
+    assert square_size(height, 50, rows, columns) == (exact, 50)
+    assert square_size(50, height, columns, rows) == (50, exact)
 
 
 @pytest.mark.parametrize("spacing", [(0.0, 1.0), (1.0, -1.0), (float("nan"), 1.0)])

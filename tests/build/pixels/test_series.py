@@ -10,6 +10,7 @@ from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
 from medrcube.build.pixels.windowing import grey_scale
 from medrcube.build.readers import read
+from medrcube.build.readers.dicom_header import common_window
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef, MaskFile
 from medrcube.sources import phantoms
@@ -292,8 +293,35 @@ def test_signed_and_unsigned_slices_have_one_scale(series, tmp_path):
     assert np.array_equal(volume.slices[5], PIXELS[0].astype(float) - 2000)
 
 
-def test_window_counts_only_where_all_slices_agree(series):
+def test_window_of_a_series_is_the_median_of_its_slices(series):
     windows = {"WindowCenter": [40] * COUNT, "WindowWidth": [400] * COUNT}
-    assert load(series(**windows, folder="same")).greys.windows == ((40.0, 400.0),)
-    windows["WindowCenter"] = [40, 40, 41, 40, 40]
-    assert load(series(**windows)).greys.windows == ()
+    same = grey_scale(load(series(**windows, folder="same")), "header").numbers
+    assert (same["centre"], same["width"], same.get("median_of")) == (40, 400, None)
+    windows["WindowCenter"] = [40, 900, 41, 40, -7]
+    each = grey_scale(load(series(**windows)), "header").numbers
+    assert (each["centre"], each["width"], each["median_of"]) == (40, 400, COUNT)
+    alone = grey_scale(load(series(**windows), frame=1), "header").numbers
+    assert alone == each
+
+
+@settings(max_examples=50)
+@given(
+    centres=st.lists(st.integers(-500, 500), min_size=1, max_size=9),
+    order=st.randoms(use_true_random=False),
+)
+def test_median_window_is_that_of_a_slice_with_half_of_the_slices_on_either_side(centres, order):
+    each = [(((float(centre), 100.0),), "linear") for centre in centres]
+    order.shuffle(each)
+    windows, function, median_of = common_window(each)
+    ((centre, width),) = windows
+    assert (width, function) == (100, "linear")
+    assert 2 * sum(it < centre for it in centres) <= len(centres)
+    assert 2 * sum(it > centre for it in centres) <= len(centres)
+    assert median_of == (0 if len(set(centres)) == 1 else len(centres))
+
+
+def test_windows_of_few_slices_or_of_two_functions_are_none_of_the_series():
+    one, none = (((1.0, 2.0),), "linear"), ((), "linear")
+    assert common_window([one, none, none]) == ((), "linear", 0)
+    assert common_window([one, one, none]) == (*one, 2)
+    assert common_window([one, (one[0], "sigmoid")]) == ((), "linear", 0)

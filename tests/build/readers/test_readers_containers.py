@@ -80,10 +80,12 @@ def test_metaimage_with_vectors_is_refused(tmp_path):
     assert refused(tmp_path / "a.mha") == "unsupported-format"
 
 
-def test_metaimage_with_infinity_is_refused(tmp_path):
-    odd = BODY.astype(np.float32)
-    odd[0, 0, 0] = np.inf
-    assert refused(save_meta(tmp_path / "a.mha", odd)) == "not-finite"
+def test_infinity_in_a_metaimage_is_shown_as_background(tmp_path):
+    odd = BODY.astype(np.float32) + 1
+    odd[1, 1, 1] = np.inf
+    volume = load(save_meta(tmp_path / "a.mha", odd))
+    assert np.array_equal(volume.slices, np.where(np.isfinite(odd), odd, odd.min()))
+    assert volume.greys.filled == 1
 
 
 def save_matlab(path, **arrays):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import sys
+import tracemalloc
 
 import nibabel as nib
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 
 from medrcube.build.pixels.volume import stack
 from medrcube.build.pixels.windowing import grey_scale
-from medrcube.build.readers import nifti, read
+from medrcube.build.readers import nifti, read, read_mask
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
+from medrcube.records import ImageRef, MaskFile
 
 BODY = np.random.default_rng(2).integers(-1000, 1000, (6, 5, 4)).astype(np.int16)
 AFFINE = np.array([[2, 0, 0, 5], [0, 3, 0, 6], [0, 0, 4, 7], [0, 0, 0, 1.0]])
@@ -193,11 +194,121 @@ def test_plain_and_packed_twins_are_refused(tmp_path):
     assert refused(tmp_path / "a.nii") == "ambiguous-sibling"
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_without_a_grey_are_refused(tmp_path, value):
-    odd = BODY.astype(np.float32)
-    odd[3, 2, 1] = value
-    assert refused(save(tmp_path / "a.nii.gz", odd)) == "not-finite"
+@pytest.mark.parametrize("slope", [2, -2])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_voxels_without_a_value_become_the_darkest_of_the_volume_and_are_counted(
+    tmp_path, value, slope
+):
+    odd = BODY.astype(np.float32) + 7
+    odd[3, 2, 1] = odd[0, 0, 3] = value
+    path = patch(save(tmp_path / "a.nii", odd), 112, np.array([slope, 0], "<f4").tobytes())
+    volume = load(path)
+    known = odd[np.isfinite(odd)]
+    darkest = known.min() if slope > 0 else known.max()
+    assert np.array_equal(volume.slices.T, np.where(np.isfinite(odd), odd, darkest))
+    assert volume.greys.filled == 2
+    for policy in ("percentile:0-100", "header"):
+        assert grey_scale(volume, policy).numbers["filled"] == 2
+    assert np.array_equal(volume.slices, load(path).slices)
+
+
+def test_whole_volume_says_nothing_of_voxels_without_a_value(tmp_path):
+    volume = load(save(tmp_path / "a.nii", BODY.astype(np.float32)))
+    assert "filled" not in grey_scale(volume, "header").numbers
+
+
+def test_volume_that_mostly_has_no_values_is_refused(tmp_path):
+    odd = np.full((10, 10, 10), np.nan, np.float32)
+    odd[:, :, 0] = np.arange(100).reshape(10, 10)
+    assert load(save(tmp_path / "a.nii", odd)).greys.filled == 900
+    odd[0, 0, 0] = np.inf
+    assert refused(save(tmp_path / "a.nii", odd)) == "not-finite"
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_mask_with_voxels_that_say_nothing_is_refused(tmp_path, name):
+    body = load(save(tmp_path / "body.nii"))
+    odd = (BODY > 3).astype(np.float32)
+    odd[3, 2, 1] = np.nan
+    save(tmp_path / name, odd)
+    with pytest.raises(ReadError) as caught:
+        read_mask(MaskFile(paths=(tmp_path / name,)), body)
+    assert caught.value.code == "not-finite"
+
+
+@pytest.mark.parametrize("end", [1.7e308, 1e300])
+def test_largest_numbers_make_the_picture_that_small_ones_make(tmp_path, end):
+    ramp = np.linspace(-1, 1, 120).reshape(6, 5, 4)
+    small, large = (
+        load(save(tmp_path / f"{name}.nii", ramp * by)) for name, by in (("s", 1), ("l", end))
+    )
+    shades = grey_scale(large, "percentile:0-100").apply(large.slices)
+    assert (shades.min(), shades.max()) == (0, 255)
+    wanted = grey_scale(small, "percentile:0-100").apply(small.slices).astype(int)
+    assert np.abs(shades - wanted).max() <= 1
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_scale_that_leads_beyond_all_numbers_is_refused(tmp_path):
+    path = save(tmp_path / "a.nii", BODY * 1e300)
+    volume = load(patch(path, 112, np.array([1e30, 0], "<f4").tobytes()))
+    with pytest.raises(ReadError) as caught:
+        grey_scale(volume, "percentile:0-100")
+    assert caught.value.code == "not-finite"
+
+
+def of_qform(path, *, sign=1.0, widths=(2, 3, 4), sform=None):
+    """Keep the qform of a file, with another ``pixdim``, and no sform or that one."""
+    save(path)
+    image = nib.load(path)
+    image.set_qform(image.affine, code=1)
+    image.set_sform(None if sform is None else image.affine, code=0 if sform is None else 1)
+    nib.save(image, path)
+    patch(path, 76, np.array([sign, *widths], "<f4").tobytes())
+    if sform is not None:
+        patch(path, 280, np.asarray(sform, "<f4").tobytes())
+    return path
+
+
+@pytest.mark.parametrize("sign", [0, 1, 2, float("nan")])
+def test_sign_of_the_third_axis_is_1_where_the_qform_states_none(tmp_path, sign):
+    wanted = load(of_qform(tmp_path / "a.nii")).affine
+    assert np.allclose(load(of_qform(tmp_path / "b.nii", sign=sign)).affine, wanted)
+
+
+def test_sign_of_the_third_axis_turns_it(tmp_path):
+    wanted = load(of_qform(tmp_path / "a.nii")).affine
+    turned = load(of_qform(tmp_path / "b.nii", sign=-1)).affine
+    assert np.allclose(turned[:, 0], -wanted[:, 0])
+    assert np.allclose(turned[:, 1:], wanted[:, 1:])
+
+
+@pytest.mark.parametrize("widths", [(-2, 3, 4), (2, 0, 4), (2, 3, float("nan"))])
+def test_voxels_without_a_positive_width_are_refused_where_the_qform_counts(tmp_path, widths):
+    assert refused(of_qform(tmp_path / "a.nii", widths=widths)) == "singular-affine"
+
+
+@pytest.mark.parametrize("sform", [np.zeros(12), np.ones(12), np.full(12, np.nan)])
+def test_sform_that_spans_no_space_leaves_the_word_to_a_good_qform(tmp_path, sform):
+    wanted = load(of_qform(tmp_path / "a.nii")).affine
+    volume = load(of_qform(tmp_path / "b.nii", sform=sform))
+    assert np.allclose(volume.affine, wanted)
+    assert refused(of_qform(tmp_path / "c.nii", sform=sform, widths=(0, 3, 4))) == "singular-affine"
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_size_that_no_picture_has_is_refused_before_memory_is_taken(tmp_path, name):
+    path = tmp_path / name
+    header = nib.Nifti2Header()
+    header.set_data_shape((46000, 46000, 1))
+    header.set_data_dtype(np.uint8)
+    header["vox_offset"] = 544
+    with (gzip.open if name.endswith("gz") else open)(path, "wb") as file:
+        file.write(header.binaryblock + bytes(1 << 20))
+    tracemalloc.start()
+    assert refused(path) == "too-large"
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
 
 
 def test_affine_that_spans_no_space_is_refused(tmp_path):
