@@ -27,6 +27,8 @@ from medrcube.build.readers.checks import (
 from medrcube.build.readers.video_length import is_whole
 
 # Swscale without platform-dependent shortcuts.
+_SLANT = 1.0
+"""Degrees; a matrix of whole numbers states a quarter turn exactly."""
 _EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 
 
@@ -85,7 +87,7 @@ def _frames(path: Path) -> Iterator[Array]:
             convert = VideoReformatter()
             for frame in container.decode(stream):
                 rgb = convert.reformat(frame, format="rgb24", interpolation=_EXACT, threads=1)
-                yield np.rot90(rgb.to_ndarray(), k=round(frame.rotation / 90) % 4)
+                yield np.rot90(rgb.to_ndarray(), k=_quarters(path, frame))
                 done += 1
     except (av.error.FFmpegError, ValueError) as error:
         if done or isinstance(error, av.error.EOFError):
@@ -95,10 +97,26 @@ def _frames(path: Path) -> Iterator[Array]:
         ) from error
 
 
+def _quarters(path: Path, frame: av.VideoFrame) -> int:
+    """Quarter turns, counter-clockwise, from the stored picture to the one that is shown."""
+    matrix = frame.side_data.get("DISPLAYMATRIX")
+    if matrix is None:
+        return 0
+    a, b, _, c, d = np.frombuffer(bytes(matrix), np.int32)[:5].astype(float)
+    quarters = round(frame.rotation / 90)
+    if a * d - b * c <= 0 or abs(frame.rotation - 90 * quarters) > _SLANT:
+        raise unsupported(
+            path, "is to be shown mirrored or at a slant (display matrix); expected quarter turns"
+        )
+    return quarters % 4
+
+
 def _spacing(path: Path) -> tuple[float, float, float] | None:
-    """Shape of the pixels: a sample aspect ratio says width over height."""
+    """Shape of the pixels: a sample aspect ratio says width over height of the stored picture."""
     with av.open(path, metadata_errors="replace") as container:
-        ratio = container.streams.video[0].sample_aspect_ratio
-    if not ratio or ratio == 1:
-        return None
-    return (1.0, 1.0, float(ratio))
+        stream = container.streams.video[0]
+        ratio = stream.sample_aspect_ratio
+        if not ratio or ratio == 1:
+            return None
+        upright = _quarters(path, next(container.decode(stream))) % 2 == 0
+    return (1.0, 1.0, float(ratio)) if upright else (1.0, float(ratio), 1.0)

@@ -88,18 +88,42 @@ def test_oblong_pixels_show_in_the_spacing(tmp_path):
     assert load(save(tmp_path / "b.mp4", "mpeg4")).spacing is None
 
 
-def test_rotation_of_the_container_is_applied(tmp_path):
-    save(tmp_path / "a.mp4", "mpeg4")
-    content = bytearray((tmp_path / "a.mp4").read_bytes())
-    unit = np.array([1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30], ">i4").tobytes()
-    quarter = np.array([0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30], ">i4").tobytes()
-    track = content.index(b"tkhd")
-    start = content.index(unit, track)
-    content[start : start + len(unit)] = quarter
-    (tmp_path / "b.mp4").write_bytes(content)
-    upright, turned = load(tmp_path / "a.mp4"), load(tmp_path / "b.mp4")
-    # The matrix of ISO 14496-12 8.3.2 maps (x, y) to (-y, x): a quarter turn clockwise.
-    assert np.array_equal(turned.slices[3], np.rot90(upright.slices[3], -1))
+def shown_by(path, *matrix):
+    """Let the container show its pictures through another matrix (ISO 14496-12 8.3.2)."""
+    content = bytearray(path.read_bytes())
+    unit, wanted = (
+        np.array([a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30], ">i4").tobytes()
+        for a, b, c, d in ((1, 0, 0, 1), matrix)
+    )
+    start = content.index(unit, content.index(b"tkhd"))
+    content[start : start + len(unit)] = wanted
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("matrix", "turns"), [((0, 1, -1, 0), -1), ((-1, 0, 0, -1), 2), ((0, -1, 1, 0), 1)]
+)
+def test_rotation_of_the_container_is_applied_to_pictures_and_to_their_pixels(
+    tmp_path, matrix, turns
+):
+    upright = load(save(tmp_path / "a.mp4", "mpeg4", aspect=Fraction(4, 3)))
+    turned = load(shown_by(save(tmp_path / "b.mp4", "mpeg4", aspect=Fraction(4, 3)), *matrix))
+    # The matrix maps (x, y) to (-y, x) in the first case: a quarter turn clockwise.
+    assert np.array_equal(turned.slices[3], np.rot90(upright.slices[3], turns))
+    wide, tall = (1, 1, 4 / 3), (1, 4 / 3, 1)
+    assert upright.spacing == pytest.approx(wide)
+    assert turned.spacing == pytest.approx(tall if turns % 2 else wide)
+    alone = load(tmp_path / "b.mp4", frame=3)
+    assert alone.spacing == turned.spacing
+    assert np.array_equal(alone.slices[0], turned.slices[3])
+
+
+@pytest.mark.parametrize("matrix", [(-1, 0, 0, 1), (1, 1, -1, 1)], ids=["mirrored", "slanted"])
+def test_video_that_is_to_be_shown_in_another_way_is_refused(tmp_path, matrix):
+    with pytest.raises(ReadError) as caught:
+        load(shown_by(save(tmp_path / "a.mp4", "mpeg4"), *matrix))
+    assert caught.value.code == "unsupported-format"
 
 
 @pytest.mark.parametrize("frame", [COUNT, -1])
