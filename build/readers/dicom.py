@@ -9,7 +9,7 @@ import struct
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from pydicom import dcmread
@@ -193,7 +193,7 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
     try:
         with path.open("rb") as file:
             check_deflated(path, file)
-            wanted = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
+            wanted: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
             header = dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
             _check_pixel_data(path, file, header)
         for keyword in tags:

@@ -64,4 +64,5 @@ def stored_values(header: Dataset, pixels: Array) -> Array:
         return pixels
     if below == 0 and all(np.array_equal(it << above >> above, it) for it in parts(pixels)):
         return pixels
-    return pixels << above >> (above + below)
+    values: Array = pixels << above >> (above + below)
+    return values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -99,10 +100,10 @@ def _frames(path: Path) -> Iterator[Array]:
 
 def _quarters(path: Path, frame: av.VideoFrame) -> int:
     """Quarter turns, counter-clockwise, from the stored picture to the one that is shown."""
-    matrix = frame.side_data.get("DISPLAYMATRIX")
+    matrix: Any = frame.side_data.get("DISPLAYMATRIX")
     if matrix is None:
         return 0
-    a, b, _, c, d = np.frombuffer(bytes(matrix), np.int32)[:5].astype(float)
+    a, b, _, c, d = np.frombuffer(matrix, np.int32)[:5].astype(float)
     quarters = round(frame.rotation / 90)
     if a * d - b * c <= 0 or abs(frame.rotation - 90 * quarters) > _SLANT:
         raise unsupported(
