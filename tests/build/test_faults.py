@@ -528,7 +528,6 @@ ABSURD = {
         {"too-large", "unreadable"},
     ),
     "mhd-large": ("mhd", _header_line("DimSize", "13000 13000 2"), {"truncated"}),
-    "mhd-wide": ("mhd", _header_line("DimSize", "20000 20000 2"), {"too-large"}),
     "mhd-negative": ("mhd", _header_line("DimSize", "-56 40 5"), {"unreadable", "too-large"}),
     "mhd-axes": ("mhd", _header_line("NDims", "1000000"), {"unreadable", "truncated"}),
     "mhd-spacing": (
@@ -536,7 +535,7 @@ ABSURD = {
         _header_line("ElementSpacing", "1e-30 1 1"),
         {"unreadable", "singular-affine"},
     ),
-    "mha-large": ("mha", _header_line("DimSize", "13000 13000 2"), {"truncated"}),
+    "mha-wide": ("mha", _header_line("DimSize", "20000 20000 2"), {"too-large"}),
     "mat-hollow": ("mat", _hollow, {"too-large"}),
     "avi-wide": ("avi", _after(b"strf", 8, "<ii", HUGE, HUGE), set()),
     "avi-frames": ("avi", _after(b"avih", 20, "<I", HUGE), set()),
