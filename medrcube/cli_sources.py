@@ -26,7 +26,7 @@ def list_sources(extra: Extra = None, json_output: Json = False) -> None:
     reporter = Reporter(json_output=json_output)
     cards = [source.card for source in find_sources(extra or ()).values()]
     reporter.table(
-        ("id", "anatomy", "modality", "images", "access", "licence", "tasks"),
+        ("id", "anatomy", "modality", "images", "access", "licence", "passed on", "tasks"),
         [
             (
                 card.id,
@@ -35,6 +35,7 @@ def list_sources(extra: Extra = None, json_output: Json = False) -> None:
                 card.images,
                 card.access.mode,
                 card.access.licence,
+                card.access.passed_on,
                 " ".join(task.abbreviation for task in card.tasks),
             )
             for card in cards
@@ -54,8 +55,9 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], extra: Extra = None
     reporter.result(f"{card.id}: {card.title}\n{card.homepage}\nversion: {card.release}")
     reporter.result(
         f"access: {card.access.mode}; licence: {card.access.licence}; pictures may be passed on: "
-        f"{'yes' if card.access.redistribute else 'no'}"
+        f"{card.access.passed_on}"
     )
+    reporter.result(f"rights: {card.access.known()}")
     reporter.result("\nHow to get it")
     for number, step in enumerate(card.access.steps, 1):
         reporter.result(f"  {number}. {step}")
@@ -244,6 +246,8 @@ def _card_summary(source: Source) -> dict[str, Any]:
         "access": card.access.mode,
         "licence": card.access.licence,
         "redistribute": card.access.redistribute,
+        "passed_on": card.access.passed_on,
+        "rights": card.access.known(),
         "layouts": [layout.name for layout in card.layouts],
         "tasks": list(card.tasks),
     }

@@ -18,6 +18,7 @@ from typing import Any
 
 from medrcube.errors import CardError
 from medrcube.records import Scope
+from medrcube.sources.access import Access, access
 from medrcube.sources.adoption import Adoption, adoption
 from medrcube.sources.counts import Count, count
 from medrcube.sources.fields import Field, gaps, parse_field
@@ -25,28 +26,10 @@ from medrcube.sources.free_text import FreeText, free_text
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
-ACCESS_MODES = ("open", "form", "account", "credentialed")
 ROI = (0.005, 0.5)
 """Below half a per cent a region is a few pixels at the size that models see; above a half it is
 found by naming the middle."""
 PLANES = ("axial", "coronal", "sagittal")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """How the data are obtained and what may be done with them.
-
-    Attributes:
-        mode: ``open``, ``form``, ``account`` or ``credentialed``.
-        licence: SPDX identifier or ``LicenseRef-...``.
-        redistribute: whether rendered pictures may be passed on.
-        steps: what a person does to get the data, in order.
-    """
-
-    mode: str
-    licence: str
-    redistribute: bool
-    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +246,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         release=table.text("release"),
         images=table.integer("images"),
         citation=table.text("citation"),
-        access=_access(table.table("access")),
+        access=access(table.table("access")),
         layouts=tuple(_layout(entry) for entry in table.tables("layout", least=1)),
         unfit=table.mapping("unfit", default={}),
         anatomy=case.choice("anatomy", Anatomy),
@@ -300,15 +283,6 @@ def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:
             table.fail(
                 "field", "larger.part is a concept of a field of the card", entry.larger.part
             )
-
-
-def _access(table: TomlTable) -> Access:
-    return Access(
-        mode=table.text("mode", choices=ACCESS_MODES),
-        licence=table.text("licence"),
-        redistribute=table.flag("redistribute"),
-        steps=table.texts("steps", least=1),
-    )
 
 
 def _layout(table: TomlTable) -> Layout:

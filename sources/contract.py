@@ -169,6 +169,11 @@ def concept_of(card: Card, statement: Label | Region) -> str | None:
 def _check_case(card: Card, case: Case, root: Path) -> None:
     if not case.images or not all(image.paths for image in case.images):
         raise SourceError(f"{card.id}: case {case.key!r} names no image file")
+    if case.redistribute and card.access.passed_on == "no":
+        raise SourceError(
+            f"{card.id}: case {case.key!r} may be passed on by its row, and not by the card; name "
+            "under access.rows what decides, or leave Case.redistribute out"
+        )
     for path in case.files():
         if not path.is_relative_to(root):
             raise SourceError(f"{card.id}: case {case.key!r}: {path} lies outside {root}")

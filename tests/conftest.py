@@ -71,6 +71,7 @@ citation = "@misc{toy, title={Toy}}"
 mode = "open"
 licence = "CC-BY-4.0"
 redistribute = true
+basis = { says = "CC BY 4.0", place = "https://example.org/toy" }
 steps = ["Download it."]
 
 [[layout]]

@@ -16,7 +16,8 @@ from medrcube.build.questions.derive import MODALITY_CONCEPTS
 from medrcube.build.questions.sampling import Lot
 from medrcube.ontologies.terms import load_terms
 from medrcube.ontologies.words import normalise
-from medrcube.sources.card import ACCESS_MODES, Card
+from medrcube.sources.access import ACCESS_MODES
+from medrcube.sources.card import Card
 from medrcube.taxonomy import Task, Voxel
 
 Bound = tuple[str, str]

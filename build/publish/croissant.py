@@ -137,7 +137,7 @@ def _licence(name: str) -> str | dict[str, str]:
     return {
         "@type": "sc:CreativeWork",
         "name": name,
-        "description": "Terms of the source, which LICENSE.md names.",
+        "description": "No SPDX licence: LICENSE.md says what is known of the rights.",
         "url": "LICENSE.md",
     }
 

@@ -140,6 +140,38 @@ bands = [
     assert [field.concept(raw) for raw in ("29.9", "30", "70")] == ["low", "high", "high"]
 
 
+def test_pictures_are_passed_on_only_with_what_the_owner_says(card_file, toy_card):
+    basis = next(line for line in toy_card.splitlines() if line.startswith("basis"))
+    with pytest.raises(CardError, match=r"'access\.redistribute': expected false, or a basis"):
+        load_card(card_file(toy_card.replace(basis, "")))
+    card = load_card(card_file(toy_card))
+    assert card.access.passed_on == "yes"
+    assert card.access.known() == "CC BY 4.0 (see https://example.org/toy)."
+    withheld = toy_card.replace("redistribute = true", "redistribute = false")
+    assert load_card(card_file(withheld)).access.passed_on == "no"
+
+
+def test_what_nobody_has_seen_is_not_called_terms(card_file, toy_card):
+    basis = next(line for line in toy_card.splitlines() if line.startswith("basis"))
+    text = toy_card.replace("redistribute = true", "redistribute = false")
+    told = load_card(card_file(text.replace(basis, 'unknown = "its terms"'))).access.known()
+    assert told == (
+        "No licence text and no statement of the owner has been seen. Not known: its terms."
+    )
+    quoted = basis.replace(" }", ', read = "a loader" }')
+    told = load_card(card_file(text.replace(basis, quoted))).access.known()
+    assert told == "CC BY 4.0 (quoted from https://example.org/toy by a loader)."
+
+
+def test_rights_that_differ_by_row_are_neither_yes_nor_no(card_file, toy_card):
+    rows = 'redistribute = false\nrows = "the column License"'
+    card = load_card(card_file(toy_card.replace("redistribute = true", rows)))
+    assert card.access.passed_on == "by row"
+    assert "Rights differ by row: the column License." in card.access.known()
+    with pytest.raises(CardError, match=r"'access\.rows': expected redistribute = false"):
+        load_card(card_file(toy_card.replace("redistribute = true", rows.replace("false", "true"))))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

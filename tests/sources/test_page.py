@@ -29,9 +29,17 @@ def test_every_source_has_a_row_and_says_whether_it_may_be_passed_on():
     lines = _sources_page(CARDS).splitlines()
     for card in CARDS:
         (row,) = [line for line in lines if line.startswith(f"| [`{card.id}`]")]
-        assert row.split(" | ")[3] == ("yes" if card.access.redistribute else "no")
+        assert row.split(" | ")[3] == card.access.passed_on
 
 
 def test_the_picture_counts_the_sources_of_every_cell():
     figures = re.findall(r'text-anchor="middle" fill="#\w+">(\d+)</text>', cube_picture(CARDS))
     assert sum(map(int, figures)) == sum(len(card.voxels) for card in CARDS)
+
+
+def test_the_rights_of_every_source_stand_with_what_they_rest_on():
+    lines = _sources_page(CARDS).splitlines()
+    for card in CARDS:
+        assert any(line.endswith(f" | {card.access.known()} |") for line in lines), card.id
+    by_row = {card.id for card in CARDS if card.access.passed_on == "by row"}
+    assert by_row == {"covid-chestxray", "pocus-lung"}

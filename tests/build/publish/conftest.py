@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.publish.validate import validate
 from medrcube.build.release import release
 from medrcube.console import Reporter
+from medrcube.sources.access import Statement
 from medrcube.sources.contract import load_source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
@@ -102,12 +104,19 @@ def edit():
     return change
 
 
+def _passed_on(source):
+    """The source as if its owner allowed passing its pictures on."""
+    said = Statement(says="CC BY 4.0", place="https://example.org", read="https://example.org")
+    access = replace(source.card.access, redistribute=True, basis=said)
+    return replace(source, card=replace(source.card, access=access))
+
+
 @pytest.fixture(scope="session")
 def editions(tmp_path_factory):
     """Both editions of a release of two sources, one of them barred: ``(public, private)``."""
     root = tmp_path_factory.mktemp("editions")
     found = find_sources()
-    sources = {name: found[name] for name in ("busi", "vindr-cxr")}
+    sources = {"busi": _passed_on(found["busi"]), "vindr-cxr": found["vindr-cxr"]}
     roots = {name: root / name for name in sources}
     for name, source in sources.items():
         source.build_fixture(roots[name], source.card.layouts[0].name)

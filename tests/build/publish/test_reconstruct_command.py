@@ -31,7 +31,7 @@ def run(monkeypatch, capsys):
 def public(run, tmp_path):
     """Both editions of a release of CAMUS, whose pictures may not be passed on, and of BUSI."""
     named = []
-    for name in ("camus", "busi"):
+    for name in ("camus", "bus-bra"):
         assert run("sources", "fixture", name, tmp_path / name)[0] == 0
         named += ["--source", f"{name}={tmp_path / name}"]
     assert run("build", tmp_path / "w", "--workers", 1, *named)[0] == 0
@@ -99,7 +99,7 @@ def test_programs_get_one_object_with_every_picture(run, public, tmp_path):
     assert camus["counts"] == {"source-not-given": told["short"]}
     assert len(camus["pictures"]) == told["short"]
     assert set(camus["pictures"][0]) == {"image", "status", "case", "detail"}
-    assert set(told["sources"]["busi"]["counts"]) == {"already-there"}
+    assert set(told["sources"]["bus-bra"]["counts"]) == {"already-there"}
 
 
 def test_the_list_of_one_source_is_printed_bare(run, public, tmp_path):
@@ -123,7 +123,9 @@ def test_lists_are_written_by_source_and_stated_with_sizes_and_digests(run, publ
 
 
 def test_nothing_is_needed_of_a_source_whose_pictures_are_there(run, public, tmp_path):
-    assert "busi" not in json.loads(run("reconstruct", public, "--needed", "--json")[1])["sources"]
+    assert (
+        "bus-bra" not in json.loads(run("reconstruct", public, "--needed", "--json")[1])["sources"]
+    )
     private = tmp_path / "private"
     assert json.loads(run("reconstruct", private, "--needed", "--json")[1])["sources"] == {}
 

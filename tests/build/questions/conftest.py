@@ -15,6 +15,7 @@ citation = "c"
 mode = "open"
 licence = "CC0-1.0"
 redistribute = true
+basis = { says = "CC BY 4.0", place = "https://example.org/toy" }
 steps = ["get it"]
 [[layout]]
 name = "flat"
