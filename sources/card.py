@@ -39,9 +39,9 @@ class Layout:
     Attributes:
         name: reaches the adapter.
         expect: glob relative to the root -> number of files in a complete copy; each glob
-            must match at least one file, but for those of ``one_of``.
+            must match at least one file, but for those of ``one_of`` and ``optional``.
         one_of: globs of ``expect`` that a copy may lack as long as it has one of them.
-        optional: globs of files that may be missing.
+        optional: globs of files that may be missing; those of ``expect`` are counted all the same.
         ignore: glob -> why files there become no case.
     """
 
@@ -57,7 +57,7 @@ class Layout:
         Args:
             found: the globs of ``expect`` that fit a file.
         """
-        lacks = tuple(it for it in self.expect if it not in (*found, *self.one_of))
+        lacks = tuple(it for it in self.expect if it not in (*found, *self.one_of, *self.optional))
         return lacks if set(self.one_of) & set(found) else (*lacks, *self.one_of)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.sources.card import Card
-from medrcube.sources.raw_tree import RawTree, compile_glob, resaved, walk
+from medrcube.sources.raw_tree import RawTree, alternatives, compile_glob, resaved, walk
 
 LEVELS = 2
 """How far the root may lie from the folder given."""
@@ -98,7 +98,9 @@ def _above(card: Card, tree: RawTree) -> Iterator[RawTree]:
 def _names_folder(card: Card, tree: RawTree, prefix: str) -> bool:
     """Whether a glob fits files of the tree only with the name of its folder."""
     globs = {glob for layout in card.layouts for glob in layout.expect}
-    for shape in (it for glob in globs for it in (glob, *resaved(glob))):
+    for shape in (
+        one for glob in globs for it in (glob, *resaved(glob)) for one in alternatives(it)
+    ):
         pattern = compile_glob(shape)
         if any(
             pattern.fullmatch(f"{prefix}{name}") and not pattern.fullmatch(name)

@@ -96,9 +96,10 @@ def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Ski
 
 
 def _public(root: RawTree) -> Iterator[Case | Skip]:
-    rows = iter_csv(root / "data" / "public-annotations.csv", columns=("filename", *_PUBLIC))
+    table = min(root.glob("**/public-annotations.csv"))
+    rows = iter_csv(table, columns=("filename", *_PUBLIC))
     for row in sorted(rows, key=lambda row: row["filename"]):
-        path = root / "data" / "public-cohen-subset" / row["filename"]
+        path = table.parent / "public-cohen-subset" / row["filename"]
         key = f"public-{row['filename']}"
         if not row["filename"]:
             yield nameless(row, "filename")

@@ -25,6 +25,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if "5-fold-cv.csv" in files:
         table = read_csv(files["5-fold-cv.csv"], columns=("ID", "kFold"))
         folds = {row["ID"]: f"fold {row['kFold']}" for row in table}
+    masked = any(name.startswith("mask_") for name in files)
     graded: dict[str, set[str]] = {}
     for row in rows:
         for case in (row["Case"], _screen(row)):
@@ -37,11 +38,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         image = files.get(f"{key}.png", root / "Images" / f"{key}.png")
         paths = (image, files.get(mask, root / "Masks" / mask))
         agreed = len(graded[row["Case"]] | graded[_screen(row)]) == 1
-        make = partial(_case, row, *paths, agreed=agreed, split=folds.get(key))
+        outlined = masked and key not in STRAY
+        make = partial(_case, row, *paths, agreed=agreed, outlined=outlined, split=folds.get(key))
         yield from unless_bad(make, key=key, paths=paths)
 
 
-def _case(row: Row, image: Path, mask: Path, *, agreed: bool, split: str | None) -> Iterator[Case]:
+def _case(
+    row: Row, image: Path, mask: Path, *, agreed: bool, outlined: bool, split: str | None
+) -> Iterator[Case]:
     key = row["ID"]
     shape = MaskFile(paths=(mask,))
     lesion = Region(field="lesion", value="lesion", shape=shape, evidence=mask.name)
@@ -50,7 +54,7 @@ def _case(row: Row, image: Path, mask: Path, *, agreed: bool, split: str | None)
         images=(ImageRef(paths=(image,)),),
         patient=row.name("Case"),
         labels=_labels(row, agreed=agreed),
-        regions=() if key in STRAY else (lesion,),
+        regions=(lesion,) if outlined else (),
         split=split,
         facts=row.facts(device="Device"),
     )

@@ -12,9 +12,8 @@ from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, Stat
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
-_NAME = re.compile(
-    r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(_\d+)?)?\.(?i:png)"
-)
+_NAME = re.compile(r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(_\d+)?)?")
+_CLASSES = ("benign", "malignant", "normal")
 _RESAVED = {(256, 256), (416, 416)}
 """Sizes of editions on the web; the release lies between 190 x 310 and 1048 x 719."""
 
@@ -24,17 +23,23 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     images: dict[str, Path] = {}
     masks: dict[str, list[Path]] = {}
-    for path in sorted(root.glob("*/*.png"), key=natural):
-        name = _NAME.fullmatch(path.name)
+    seen: set[str] = set()
+    for path in sorted(root.glob("**/{benign,malignant,normal}/{,*/}*.png"), key=natural):
+        name = _NAME.fullmatch(path.stem)
         if name is None:
             continue
-        if name["label"] != path.parent.name:
-            reason = f"named {name['label']!r} but filed under {path.parent.name!r}"
-            yield Skip(key=f"{path.parent.name}/{path.stem}", reason=reason, paths=(path,))
+        folder = next(it.name for it in path.parents if it.name in _CLASSES)
+        key = f"{folder}/{path.stem}"
+        if name["label"] != folder:
+            reason = f"named {name['label']!r} but filed under {folder!r}"
+            yield Skip(key=key, reason=reason, paths=(path,))
+        elif path.stem in seen:
+            yield Skip(key=key, reason="another copy of a file", paths=(path,))
         elif name["mask"]:
             masks.setdefault(name["key"], []).append(path)
         else:
             images[name["key"]] = path
+        seen.add(path.stem)
     for key, path in images.items():
         yield _case(key, path, masks.get(key, []))
 
@@ -56,7 +61,7 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _case(key: str, path: Path, masks: list[Path]) -> Case:
-    label = path.parent.name
+    label = key.partition(" ")[0]
     folder = f"folder {label}"
     labels = [Label(field="diagnosis", value=label, evidence=folder)]
     regions: list[Region] = []

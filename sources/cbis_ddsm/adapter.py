@@ -225,7 +225,7 @@ def _kaggle(root: RawTree) -> Files:
     table = index_names(root, "dicom_info.csv").get("dicom_info.csv", root / "csv/dicom_info.csv")
     files: dict[str, dict[Path, Row | None]] = {}
     for row in read_csv(table, columns=("image_path", "PatientID", BITS, ROWS, COLUMNS)):
-        path = table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/")
+        path = root.resolve(table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/"))
         files.setdefault(row["PatientID"], {})[path] = row
     return files
 

@@ -35,11 +35,14 @@ _LINES = "Support Devices"  # thin, so that a box around them says little
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label tables, in their order."""
     home, splits = _LAYOUTS[layout]
+    names = {table for table, _ in splits.values()}
+    if layout == "small" and not any((root / f"{home}/{name}").exists() for name in names):
+        home = "."  # a copy without the folder of the archive
     # Patients of the training part are spread over batches that no table names.
     batches = {path.name: path for path in root.folders("CheXpert-v1.0 batch */patient*")}
     for split, (table, folder) in splits.items():
         file = root / f"CheXlocalize/gt_segmentations_{folder}.json"
-        masks = _masks(file) if layout == "localize" else {}
+        masks = _masks(file) if file.exists() else {}
         path_of_table = root / f"{home}/{table}"
         if not path_of_table.exists():
             continue  # a copy may hold one part alone

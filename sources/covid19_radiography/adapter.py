@@ -14,7 +14,8 @@ from medrcube.sources.rows import unless_bad
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural
 
-_NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+\.(?i:png)")
+_NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+")
+_FILMS = "**/{COVID,Lung?Opacity,Normal,Viral?Pneumonia}/{images/,}*.png"
 _LABELS = {"lung opacity": "Lung_Opacity", "viral pneumonia": "Viral Pneumonia"}
 # A part of each collection's address, and the field whose classes it can tell apart.
 _COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pneumonia"}
@@ -23,20 +24,19 @@ _COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pne
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film; only its collection tells what it may be asked."""
     del layout
-    tables: dict[Path, dict[str, Row]] = {}
-    for path in sorted(root.glob("**/images/*.png"), key=natural):
-        name = _NAME.fullmatch(path.name)
+    # The table of the class Normal writes its names in capitals.
+    rows = {
+        row["FILE NAME"].casefold(): row
+        for table in root.glob("**/*.metadata.xlsx")
+        for row in read_sheet(table, columns=("FILE NAME", "URL"))
+    }
+    for path in sorted(root.glob(_FILMS), key=natural):
+        name = _NAME.fullmatch(path.stem)
         if name is None:
             continue
-        folder = path.parent.parent
-        table = root / folder.with_name(f"{folder.name}.metadata.xlsx")
-        if table not in tables:
-            rows = read_sheet(table, columns=("FILE NAME", "URL"))
-            # The table of the class Normal writes its names in capitals.
-            tables[table] = {row["FILE NAME"].casefold(): row for row in rows}
-        row = tables[table].get(path.stem.casefold())
+        row = rows.get(path.stem.casefold())
         if row is None:
-            reason = f"{table.name} has no row for it, so where it comes from is not known"
+            reason = "no table of collections has a row for it, so where it comes from is not known"
             yield Skip(key=path.stem, reason=reason, paths=(path,))
             continue
         label = _LABELS.get(name["label"].replace("_", " ").casefold(), name["label"])

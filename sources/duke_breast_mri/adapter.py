@@ -41,12 +41,14 @@ class _Series:
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three series of every patient; later phases look like the first and are set aside."""
     del layout
-    sheets = index_names(root, ".xlsx")
-    path = sheets.get(BOXES, root / BOXES)
-    boxes = _by_patient(read_sheet(path, columns=("Patient ID", *BOX)))
-    path = sheets.get(CLINIC, root / CLINIC)
-    columns = ("Patient ID", *FACTS)
-    clinic = _by_patient(read_sheet(path, columns=columns, sheet="Data", header=2, data=4))
+    sheets = index_names(root)
+    boxes, clinic = {}, {}
+    if BOXES in sheets:
+        boxes = _by_patient(read_sheet(sheets[BOXES], columns=("Patient ID", *BOX)))
+    if CLINIC in sheets:
+        columns = ("Patient ID", *FACTS)
+        rows = read_sheet(sheets[CLINIC], columns=columns, sheet="Data", header=2, data=4)
+        clinic = _by_patient(rows)
     mapping = _mapping(root, sheets.get(MAPPING, root / MAPPING))
     for (patient, name), series in sorted(mapping.items()):
         key, paths = f"{patient}-{name}", tuple(series.paths[n] for n in sorted(series.paths))

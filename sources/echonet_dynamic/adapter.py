@@ -27,13 +27,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     table = min(root.glob("**/FileList.csv"))
     columns = ("FileName", "EF", "ESV", "EDV", "FrameHeight", "FrameWidth", "Split")
-    traces = _traces(root / table.with_name("VolumeTracings.csv"))
+    traces = _traces(min(root.glob("**/VolumeTracings.csv")))
+    videos = {path.stem: path for path in root.glob("**/Videos/0X*.avi")}
     for row in read_csv(table, columns=columns):
-        video = table.parent / "Videos" / f"{row['FileName']}.avi"
-        found = traces.get(video.name, {})
+        name = row["FileName"]
+        video = videos.get(name, table.parent / "Videos" / f"{name}.avi")
+        found = traces.get(f"{name}.avi", {})
         reason = _reason(row, found)
         if reason:
-            yield Skip(key=row["FileName"], reason=reason, paths=(video,))
+            yield Skip(key=name, reason=reason, paths=(video,))
         else:
             yield from _frames(row, video, found)
 

@@ -15,7 +15,8 @@ from medrcube.sources.tables import natural
 
 SIZES = {"Benign": 120, "Malignant": 561, "Normal": 416}
 SIDE = 512
-_NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)\.(?i:jpg)")
+_NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)")
+_FILES = "**/{* cases,bengin,benign,malignant,normal}/*"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -26,10 +27,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """
     del layout  # both spellings are read
     named: list[tuple[str, int, Path]] = []
-    for path in sorted(root.glob("**/* cases/*"), key=natural):
-        name = _NAME.fullmatch(path.name)
-        if name and path.parent.name.startswith(name[1]):
-            named.append((name[1].replace("Bengin", "Benign"), int(name[2]), path))
+    for path in sorted(root.glob(_FILES), key=natural):
+        name = _NAME.fullmatch(path.stem)
+        if name and _class(path.parent.name) == _class(name[1]):
+            named.append((_class(name[1]), int(name[2]), path))
         elif path.suffix.lower() != ".txt" and path.parent.name != "Test cases":
             yield Skip(
                 key=path.relative_to(root.path).as_posix(),
@@ -43,6 +44,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             images=(ImageRef(paths=(path,)),),
             labels=(Label(field="diagnosis", value=label, evidence=f"folder {path.parent.name}"),),
         )
+
+
+def _class(name: str) -> str:
+    """Class that a folder or file is named after; the authors write Bengin."""
+    return name.partition(" ")[0].capitalize().replace("Bengin", "Benign")
 
 
 def frames(case: Case, volume: Any) -> list[int]:

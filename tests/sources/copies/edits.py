@@ -1,5 +1,6 @@
 """Edits that turn the fixture of a source into a copy as users have it."""
 
+import csv
 import gzip
 import re
 import zipfile
@@ -8,6 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from medrcube.sources.raw_tree import compile_glob, walk
+from medrcube.sources.spreadsheets import read_cells
 
 
 def edit(root, line):
@@ -91,9 +93,18 @@ def _encode(root, glob, extension):
     for name in _match(root, glob):
         path = root / name
         with Image.open(path) as picture:
-            picture.load()
+            stored = picture.convert("RGB") if extension == ".jpg" else picture.copy()
         path.unlink()
-        picture.save(path.with_suffix(extension))
+        stored.save(path.with_suffix(extension))
+
+
+def _csv(root, glob, sheet=None):
+    """Store a sheet as a table of its own."""
+    for name in _match(root, glob):
+        path = root / name
+        with path.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(read_cells(path, sheet=sheet))
+        path.unlink()
 
 
 def _text(root, glob, change):
@@ -153,6 +164,7 @@ _VERBS = {
     "gunzip": _gunzip,
     "pack": _pack,
     "encode": _encode,
+    "csv": _csv,
     "text": _text,
     "replace": _replace,
     "capitals": _capitals,

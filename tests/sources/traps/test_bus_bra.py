@@ -74,7 +74,7 @@ def test_every_mask_with_a_stray_part_is_named(changed, scan_tree, replacing, nu
     edit = replacing("bus_data.csv", "bus_0002-s", f"bus_{number}")
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
     assert found.cases[f"bus_{number}"].regions == ()
-    assert f"**/Masks/mask_{number}.png" in CARD.layout(LAYOUT).ignore
+    assert f"**/mask_{number}.png" in CARD.layout(LAYOUT).ignore
 
 
 def test_width_and_height_of_the_table_are_not_trusted(changed, build_tree, replacing):

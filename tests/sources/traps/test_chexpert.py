@@ -10,7 +10,6 @@ from PIL import Image
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
 from medrcube.records import State
-from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import lesion
 from medrcube.sources.registry import find_sources
 
@@ -225,10 +224,11 @@ def test_film_with_a_damaged_mask_is_set_aside(changed, scan_tree):
     assert found.bad_rows(says) == {"valid/patient64541/study1/view1_frontal"}
 
 
-def test_masks_are_looked_for_only_beside_the_read_part(tmp_path, fixture_tree):
-    shutil.copytree(fixture_tree(SOURCE, LAYOUT), tmp_path / "raw")
-    shutil.rmtree(tmp_path / "raw/CheXlocalize")
-    assert not verify(CARD, tmp_path / "raw").fits
+def test_a_copy_without_masks_marks_nothing(changed, scan_tree, scan_fixture):
+    root = changed(SOURCE, LAYOUT, lambda root: shutil.rmtree(root / "CheXlocalize"))
+    cases = scan_tree(SOURCE, LAYOUT, root).cases
+    assert cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys()
+    assert not any(case.regions for case in cases.values())
 
 
 def test_film_is_shown_as_it_is_stored(build_fixture, fixture_tree):

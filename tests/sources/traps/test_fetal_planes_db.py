@@ -161,14 +161,16 @@ def test_pictures_of_one_woman_share_her_number(scan_fixture):
     assert {cases[key].patient for key in (THALAMIC, CEREBELLUM, NO_STANDARD)} == {"3"}
 
 
-def test_copy_sorted_into_class_folders_fits_no_layout(changed):
+def test_copy_sorted_into_class_folders_is_read_by_its_table(changed, scan_tree, scan_fixture):
     def sort(root):
         for path in list((root / "Images").iterdir()):
             target = root / "Trans-thalamic" / path.name
             target.parent.mkdir(exist_ok=True)
             shutil.move(path, target)
 
-    assert not verify(CARD, changed(SOURCE, LAYOUT, sort)).fits
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, sort))
+    told = {key: case.labels for key, case in scan_fixture(SOURCE, LAYOUT).cases.items()}
+    assert {key: case.labels for key, case in found.cases.items()} == told
 
 
 def test_african_set_fits_no_layout(tmp_path):
