@@ -219,6 +219,8 @@ app.command()(export)
 def _extra_of(name: str, error: ModuleNotFoundError) -> str:
     """The extra that brings a package to the part of medrcube that misses it."""
     modules = [frame.f_globals["__name__"] for frame, _ in walk_tb(error.__traceback__)]
+    if name == "httpx2" and any(module.startswith("medrcube.sources") for module in modules):
+        return "get"
     evaluates = any(module.startswith("medrcube.evaluate") for module in modules)
     return "evaluate" if evaluates and EXTRA_OF[name] == "build" else EXTRA_OF[name]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from medrcube.cli_get import get
 from medrcube.cli_options import Extra, Json
 from medrcube.errors import MedrcubeError
 from medrcube.records import BAD_ROW
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from medrcube.sources.contract import Source
 
 sources_app = typer.Typer(help="The raw datasets that can be built.", no_args_is_help=True)
+sources_app.command()(get)
 
 
 @sources_app.command("list")

@@ -60,6 +60,12 @@ class ModelError(MedrcubeError):
     """A model cannot be reached or used as asked; names the endpoint and its answer."""
 
 
+class HomeError(MedrcubeError):
+    """The home of a source does not give its data; names the address and its answer."""
+
+    exit_code = 1
+
+
 class MissingExtraError(MedrcubeError):
     """A command needs packages of an extra that is not installed; says which to install."""
 

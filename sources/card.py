@@ -23,6 +23,7 @@ from medrcube.sources.adoption import Adoption, adoption
 from medrcube.sources.counts import Count, count
 from medrcube.sources.fields import Field, gaps, parse_field
 from medrcube.sources.free_text import FreeText, free_text
+from medrcube.sources.homes.facts import HomeFacts, parse_home
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
@@ -142,7 +143,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """All facts about one source; ``fingerprint`` changes with any of them.
+    """All facts about one source; ``fingerprint`` changes with any of them but its home.
 
     ``unfit`` tells of globs by which a copy in another form is known why it cannot be used and
     what to get instead.
@@ -161,6 +162,7 @@ class Card:
     images: int
     citation: str
     access: Access
+    home: HomeFacts | None
     layouts: tuple[Layout, ...]
     unfit: Mapping[str, str]
     anatomy: Anatomy
@@ -207,7 +209,7 @@ def load_card(path: Path) -> Card:
         raise CardError(f"{path}: is not valid TOML: {error}") from error
     _require_reasons(path, data)
     table = TomlTable(path, data, error=CardError)
-    card = _card(table, hashlib.sha256(_canonical(data)).hexdigest())
+    card = _card(table, hashlib.sha256(_canonical(_made_of(data))).hexdigest())
     table.finish()
     return card
 
@@ -247,6 +249,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         images=table.integer("images"),
         citation=table.text("citation"),
         access=access(table.table("access")),
+        home=parse_home(table.table("home")) if table.has("home") else None,
         layouts=tuple(_layout(entry) for entry in table.tables("layout", least=1)),
         unfit=table.mapping("unfit", default={}),
         anatomy=case.choice("anatomy", Anatomy),
@@ -354,6 +357,11 @@ def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
 
 def _overlap(table: TomlTable) -> Overlap:
     return Overlap(source=table.text("source"), note=table.text("note"))
+
+
+def _made_of(data: Mapping[str, object]) -> Mapping[str, object]:
+    """A card without its home: another address makes no other picture."""
+    return {key: value for key, value in data.items() if key != "home"}
 
 
 def _canonical(data: Mapping[str, object]) -> bytes:

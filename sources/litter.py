@@ -18,6 +18,7 @@ _FILE = re.compile(
     | \.DS_Store | \.localized | Icon\r
     | Thumbs\.db | ehthumbs\.db | desktop\.ini
     | ~\$.* | \.~lock\..*                                    # locks of office programs
+    | medrcube-get\.json | .*\.part\.etag                      # what  sources get  writes
     | \.git(?:attributes|ignore|keep) | \.nfs[0-9a-f]+
     | (?:index\.html|robots\.txt)(?:\?.*)?                   # what wget -r adds
     | (?:md5|sha1|sha256|sha512)(?:sums?)?(?:\.txt)?         # checksums

@@ -26,13 +26,23 @@ PATIENTS: tuple[tuple[int, Ratings, int, tuple[int, int]], ...] = (
     (5, {"texture": (5, 5), "margin": (5, 5), "malignancy": (3, 3)}, 1, (1, 0)),
     (6, {}, 0, (0, 0)),
 )
+BASES = {
+    "classic": "LIDC-IDRI",
+    "descriptive": "manifest-1600709154662/LIDC-IDRI",
+    "idc": "lidc_idri",
+}
+FILES = {
+    "classic": "{:06}.dcm",
+    "descriptive": "1-{:03}.dcm",
+    "idc": "0b1f{:04}-5a7e-4c2d-9b3f-1d2e3f4a5b6c.dcm",
+}
 NAMES = ("subtlety", "texture", "margin", "malignancy")
 
 
 def build(root: Path, layout: str) -> None:
     """Write scans, readings, a film with its reading, a superseded reading and the diagnoses."""
     classic = layout == "classic"
-    base = root / "LIDC-IDRI" if classic else root / "manifest-1600709154662" / "LIDC-IDRI"
+    base = root / BASES[layout]
     table: list[list[str | int | None]] = [
         [
             "TCIA Patient ID",
@@ -45,9 +55,10 @@ def build(root: Path, layout: str) -> None:
         masks = _masks(number, nodules)
         mass = np.any(masks, axis=0) if masks else None
         series = Series(name=patient, patient=CANARY, volume=chest(seed=number, tumour=mass))
-        study = "1.3.6.1.4.1.14519.5.2.1" if classic else "01-01-2000-30178"
-        folder = base / patient / study / (series.uid if classic else "3000566.000000-03192")
-        write_series(folder, series, pattern="{:06}.dcm" if classic else "1-{:03}.dcm")
+        named = layout == "descriptive"
+        study = "01-01-2000-30178" if named else "1.3.6.1.4.1.14519.5.2.1"
+        folder = base / patient / study / ("3000566.000000-03192" if named else series.uid)
+        write_series(folder, series, pattern=FILES[layout])
         beside = folder if classic else root / "tcia-lidc-xml" / "157"
         reading = list(_reading(series, masks, ratings))
         write_lines(beside / f"{number:03}.xml", reading)

@@ -25,6 +25,12 @@ ORGANS = {
     "Spinal-Cord": "spinal cord",
 }
 
+PATTERNS = {
+    "descriptive": "1-{:03}.dcm",
+    "classic": "{:06}.dcm",
+    "idc": "0b1f{:04}-5a7e-4c2d-9b3f-1d2e3f4a5b6c.dcm",
+}
+
 
 def build(root: Path, layout: str) -> None:
     """Write patients with SEG and RTSTRUCT, with RTSTRUCT alone, and one that is dropped."""
@@ -40,9 +46,9 @@ def build(root: Path, layout: str) -> None:
             total = masks.pop("Lung-Left") | masks.pop("Lung-Right")
             masks["Lungs-Total"] = total
         study = base / patient / "01-01-2014-StudyID-NA-85095"
-        pattern = "{:06}.dcm" if classic else "1-{:03}.dcm"
+        pattern = PATTERNS[layout]
         write_series(study / "1.000000-NA-61228", scan, pattern=pattern)
-        single = "000000.dcm" if classic else "1-1.dcm"
+        single = "1-1.dcm" if layout == "descriptive" else pattern.format(0)
         # A line cannot run round both lungs at once.
         lines = {name: mask for name, mask in masks.items() if "Total" not in name}
         write_structures(study / "4.000000-NA-45931" / single, scan, lines)

@@ -1,0 +1,163 @@
+"""HTTPS to a home: its own hosts alone, with patience where it asks for it.
+
+Redirects are followed by hand: each must lead to an ``https`` address of the home, and a password
+goes to the host that it is for and to no other. No address is written anywhere with its query,
+where signed links carry their keys.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Self
+
+import httpx2
+
+from medrcube import __version__
+from medrcube.errors import HomeError
+
+TRIES = 5
+"""So often a home that is busy, or cannot be reached, is asked."""
+_LONGEST_WAIT = 600.0
+_BUSY = frozenset({429, 500, 502, 503, 504})
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_MOST_MOVES = 5
+_TIMEOUT = httpx2.Timeout(60.0, connect=30.0)
+
+
+class Web:
+    """A client for one home; to be closed, as a context."""
+
+    def __init__(
+        self,
+        hosts: Collection[str],
+        *,
+        login: tuple[str, str] | None = None,
+        transport: httpx2.BaseTransport | None = None,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Prepare a client.
+
+        Args:
+            hosts: domains of the home; their subdomains count too.
+            login: name and password for the first host that is asked.
+            transport: how requests travel; over the network by default.
+            wait: waits so many seconds.
+        """
+        self._hosts = tuple(hosts)
+        self._login = login
+        self._wait = wait
+        self._client = httpx2.Client(
+            transport=transport,
+            timeout=_TIMEOUT,
+            follow_redirects=False,
+            headers={"User-Agent": f"medrcube/{__version__}", "Accept-Encoding": "identity"},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def get(self, url: str) -> httpx2.Response:
+        """A whole answer, such as a listing.
+
+        Raises:
+            HomeError: the home does not give it.
+        """
+        with self.open(url) as response:
+            try:
+                response.read()
+            except httpx2.HTTPError as error:
+                raise HomeError(f"{plain(url)}: broke off ({_words(error)}); try again") from None
+            return response
+
+    @contextmanager
+    def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx2.Response]:
+        """An answer whose body is read as it comes; status 200, 206 or 416.
+
+        Raises:
+            HomeError: the home does not give it, or leads elsewhere.
+        """
+        for number in range(TRIES):
+            try:
+                response = self._follow(url, headers or {})
+            except httpx2.HTTPError as error:
+                if number == TRIES - 1:
+                    raise HomeError(
+                        f"{plain(url)}: cannot be reached ({_words(error)}); is there a network?"
+                    ) from None
+                self._wait(2.0**number)
+                continue
+            if response.status_code not in _BUSY or number == TRIES - 1:
+                break
+            response.close()
+            self._wait(_pause(response, number))
+        try:
+            if response.status_code not in (200, 206, 416):
+                raise HomeError(f"{plain(url)}: {_refusal(response.status_code)}")
+            yield response
+        finally:
+            response.close()
+
+    def _follow(self, url: str, headers: Mapping[str, str]) -> httpx2.Response:
+        address = httpx2.URL(url)
+        first = address.host
+        for _ in range(_MOST_MOVES):
+            self._check(address)
+            login = self._login if self._login and address.host == first else None
+            auth = httpx2.BasicAuth(*login) if login else None
+            request = self._client.build_request("GET", address, headers=dict(headers))
+            response = self._client.send(request, auth=auth, stream=True, follow_redirects=False)
+            if response.status_code not in _MOVED:
+                return response
+            response.close()
+            address = address.join(response.headers.get("Location", ""))
+        raise HomeError(f"{plain(url)}: leads on more than {_MOST_MOVES} times; expected a file")
+
+    def _check(self, address: httpx2.URL) -> None:
+        known = any(address.host == it or address.host.endswith(f".{it}") for it in self._hosts)
+        if address.scheme != "https" or not known:
+            raise HomeError(
+                f"leads to {plain(str(address))}; expected an https address of "
+                f"{', '.join(self._hosts)}. If the home has moved, its card must say so"
+            )
+
+
+def plain(url: str) -> str:
+    """An address without what may be secret in it."""
+    address = httpx2.URL(url)
+    return str(address.copy_with(query=None, fragment=None, username=None, password=None))
+
+
+def _pause(response: httpx2.Response, number: int) -> float:
+    """Seconds that a home asks to wait, as a number or as a date; else longer every time."""
+    asked = response.headers.get("Retry-After", "")
+    seconds = 2.0**number
+    if asked.isdecimal():
+        seconds = float(asked)
+    elif asked:
+        try:
+            until = email.utils.parsedate_to_datetime(asked)
+            seconds = (until - datetime.now(UTC)).total_seconds()
+        except (TypeError, ValueError):
+            pass
+    return min(max(seconds, 0.0), _LONGEST_WAIT)
+
+
+def _refusal(status: int) -> str:
+    told = {
+        401: "asks for a name and a password",
+        403: "is not open to you: sign the agreement of the home, or check name and password",
+        404: "is not there; has the home moved its files?",
+        429: "is asked too often; try again later",
+    }
+    return f"{told.get(status, 'cannot be had')} (status {status})"
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(": ")
