@@ -63,6 +63,8 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], extra: Extra = None
     reporter.result("\nHow to get it")
     for number, step in enumerate(card.access.steps, 1):
         reporter.result(f"  {number}. {step}")
+    if card.home is not None:
+        reporter.result(f"  or:  medrcube sources get {card.id} --to DIR")
     reporter.result("\nLayouts")
     for layout in card.layouts:
         reporter.result(f"  {layout.name}")

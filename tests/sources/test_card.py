@@ -281,3 +281,42 @@ def test_a_field_says_on_which_panel_a_part_is_largest_and_what_rests_on_that(ca
 def test_panels_that_rest_on_nothing_are_refused(card_file, toy_card, old, new, says):
     with pytest.raises(CardError, match=says):
         load_card(card_file(toy_card + PHASES.replace(old, new)))
+
+
+HOME = """
+[home]
+kind = "zenodo"
+id = "123"
+evidence = "https://zenodo.org/records/123"
+[[home.file]]
+name = "a.zip"
+md5 = "0123456789abcdef0123456789abcdef"
+into = "."
+"""
+
+
+def test_a_card_may_say_where_its_data_lie_and_its_fingerprint_stays(card_file, toy_card):
+    home = load_card(card_file(toy_card + HOME)).home
+    assert (home.kind, home.id, home.files[0].name) == ("zenodo", "123", "a.zip")
+    moved = load_card(card_file(toy_card + HOME.replace("123", "124")))
+    assert moved.home.id == "124"
+    assert moved.fingerprint == load_card(card_file()).fingerprint
+    assert load_card(card_file()).home is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"zenodo"', '"ftp"', "kind"),
+        ('id = "123"', 'id = "10.5281/zenodo.123"', "id"),
+        ('id = "123"', 'record = "123"', "record|id"),
+        ('"a.zip"', '"../a.zip"', "a path below the folder of the copy"),
+        ('into = "."', 'into = "/etc"', "a path below the folder of the copy"),
+        ('into = "."', 'url = "https://zenodo.org/a.zip"', "with a home of kind 'https' alone"),
+        ('md5 = "0', 'md5 = "z', "md5"),
+        ("evidence", "seen", "evidence"),
+    ],
+)
+def test_a_mistake_about_a_home_is_named(card_file, toy_card, old, new, says):
+    with pytest.raises(CardError, match=says):
+        load_card(card_file(toy_card + HOME.replace(old, new)))
