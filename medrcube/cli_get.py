@@ -113,10 +113,9 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
         MedrcubeError: the user does not, or nobody can be asked.
     """
     access = card.access
-    passed_on = "may" if access.redistribute else "may not"
     reporter.note(
-        f"{card.title}\n{card.homepage}\nlicence: {access.licence}; pictures {passed_on} be passed "
-        f"on; access: {access.mode}"
+        f"{card.title}\n{card.homepage}\nlicence: {access.licence}; access: {access.mode}; "
+        f"pictures may be passed on: {access.passed_on}\nrights: {access.known()}"
     )
     if licence is not None:
         if licence != access.licence:
