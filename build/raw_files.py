@@ -15,6 +15,7 @@ from medrcube.build.render import Picture
 from medrcube.build.scan import Scan, holds_pixels
 from medrcube.build.store.trees import Tree
 from medrcube.files import sha256_of
+from medrcube.names import name_of, text_of
 from medrcube.sources.raw_tree import RawTree
 
 PICTURE, FACTS, LAYOUT = "picture", "facts", "layout"
@@ -27,7 +28,7 @@ class RawFile:
 
     Attributes:
         source: id of the source.
-        path: relative to the raw root, with forward slashes.
+        path: relative to the raw root, with forward slashes, as ``names.text_of`` writes it.
         bytes: its size.
         sha256: its digest.
         use: ``picture`` (named by a recipe: pixels, masks, contours), ``facts`` (tables and
@@ -42,7 +43,7 @@ class RawFile:
     use: str
 
     def line(self) -> str:
-        """Its row of ``raw_files.jsonl``; names that are no UTF-8 stay as they are on disk."""
+        """Its row of ``raw_files.jsonl``."""
         return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
@@ -59,7 +60,8 @@ def raw_files(found: Scan, tree: Tree, pictures: Iterable[Picture]) -> Iterator[
     """
     digests: dict[str, str] = {}
     for picture in pictures:
-        digests.update(picture.recipe["files"])
+        files = picture.recipe["files"]
+        digests.update({name_of(text): digest for text, digest in files.items()})
     sizes = {name: state.size for name, state in tree.states.items()}
     seen = RawTree(tree.root, sizes)
     layout = found.source.card.layout(found.layout.layout)
@@ -76,7 +78,11 @@ def raw_files(found: Scan, tree: Tree, pictures: Iterable[Picture]) -> Iterator[
             digest = digests.get(name) or _digest(tree.root / name)
             if digest is not None:
                 yield RawFile(
-                    source=found.source.id, path=name, bytes=sizes[name], sha256=digest, use=use
+                    source=found.source.id,
+                    path=text_of(name),
+                    bytes=sizes[name],
+                    sha256=digest,
+                    use=use,
                 )
 
 

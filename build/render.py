@@ -31,6 +31,7 @@ from medrcube.build.plan import Artefact, Job
 from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.files import sha256_of, write_again
+from medrcube.names import shown, text_of
 from medrcube.records import ImageRef, Problem
 
 EPOCH = 3
@@ -274,7 +275,7 @@ def _frame(image: ImageRef, choice: Choice) -> int:
 
 def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
     """Where the pictures of a case come from: inputs by name and digest."""
-    names = {path: path.relative_to(job.root).as_posix() for path in job.case.files()}
+    names = {path: text_of(path.relative_to(job.root).as_posix()) for path in job.case.files()}
     return {
         "source": job.source,
         "case": job.case.key,
@@ -316,7 +317,9 @@ def _marks(drawn: Drawn) -> dict[str, Any]:
 
 
 def _problem(job: Job, code: str, message: str, *, stage: str = "render") -> Problem:
-    return Problem(source=job.source, case=job.case.key, stage=stage, code=code, message=message)
+    return Problem(
+        source=job.source, case=job.case.key, stage=stage, code=code, message=shown(message)
+    )
 
 
 def _out_of_reach(job: Job, error: OSError) -> Problem:

@@ -12,6 +12,7 @@ from medrcube.build.contradictions import hear
 from medrcube.build.store.memory import Memory, dump, recall, scan_key
 from medrcube.build.store.trees import Tree, look
 from medrcube.errors import SourceError
+from medrcube.names import all_shown, is_odd, shown
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
@@ -154,7 +155,9 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     outcomes: list[tuple[str, str]] = []
     claimed: set[str] = set()
     terms = load_terms()
-    for found in source.scan(seen, report.layout):
+    odd = any(map(is_odd, seen.names))
+    for given in source.scan(seen, report.layout):
+        found = all_shown(given) if odd else given
         if isinstance(found, Skip):
             files = _relative(found.paths, root)
             claimed.update(files)
@@ -242,7 +245,7 @@ def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -
         code = "ignored-by-card" if name in ignored else "unclaimed"
         message = ignored.get(name, stray)
         problems.append(
-            Problem(source=card.id, case=name, stage="scan", code=code, message=message)
+            Problem(source=card.id, case=shown(name), stage="scan", code=code, message=message)
         )
     return problems
 
@@ -258,4 +261,6 @@ def _relative(paths: Iterable[Path], root: Path) -> list[str]:
 
 
 def _problem(source: Source, case: str, code: str, message: str) -> Problem:
-    return Problem(source=source.id, case=case, stage="scan", code=code, message=message)
+    return Problem(
+        source=source.id, case=shown(case), stage="scan", code=code, message=shown(message)
+    )

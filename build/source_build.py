@@ -22,6 +22,7 @@ from medrcube.build.render import Picture, Rendered, recipe_id
 from medrcube.build.samples import Sample
 from medrcube.build.scan import Scan
 from medrcube.build.store.trees import Tree
+from medrcube.names import shown
 from medrcube.records import Case, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
@@ -97,11 +98,11 @@ def build_source(
         samples.extend(sample for sample, _ in made)
         recipes.extend(_line(sample, recipe, origin) for sample, recipe in made)
         problems.extend(results[case.key].problems)
-        shown = [sample for sample, _ in made]
-        queries.extend(derive(card, case, shown, grounds=grounds))
+        mine = [sample for sample, _ in made]
+        queries.extend(derive(card, case, mine, grounds=grounds))
     return SourceBuild(
         source=card.id,
-        layout=found.layout.describe(),
+        layout=shown(found.layout.describe()),
         cases=len(found.cases),
         absent=len(found.absent),
         set_aside=found.problems,

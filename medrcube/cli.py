@@ -20,6 +20,7 @@ from medrcube.cli_review import review_app
 from medrcube.cli_sources import sources_app
 from medrcube.cli_validate import validate
 from medrcube.errors import MedrcubeError, MissingExtraError
+from medrcube.names import shown
 
 if TYPE_CHECKING:
     from medrcube.build.engine import Engine
@@ -276,5 +277,5 @@ def _interrupted() -> NoReturn:
 
 
 def _stop(error: MedrcubeError) -> None:
-    sys.stderr.write(f"medrcube: {error}\n")
+    sys.stderr.write(f"medrcube: {shown(str(error))}\n")
     sys.exit(error.exit_code)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.console import size_of
 from medrcube.errors import MedrcubeError
+from medrcube.names import name_of
 
 if TYPE_CHECKING:
     from medrcube.build.publish.needed import Needed
@@ -47,7 +49,7 @@ def list_needed(
     if out is not None:
         for it in lists:
             path = out / f"{it.source}.txt"
-            write_bytes(path, it.text().encode("utf-8", "surrogateescape"))
+            write_bytes(path, os.fsencode(name_of(it.text())))
             reporter.result(f"wrote {path}")
     reporter.data({"release": str(release), "sources": {it.source: it.stated() for it in lists}})
 

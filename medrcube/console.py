@@ -24,6 +24,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from medrcube.names import shown
+
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain progress lines."""
 
@@ -76,12 +78,12 @@ class Reporter:
     def note(self, text: str) -> None:
         """A line for people, not part of the result."""
         if not self._quiet:
-            self._err.print(text, markup=False)
+            self._err.print(shown(text), markup=False)
 
     def result(self, text: str) -> None:
         """A line of the result; left out where a program reads."""
         if not self.json_output:
-            self._out.print(text, markup=False)
+            self._out.print(shown(text), markup=False)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """A table of the result; numbers stand to the right."""
@@ -92,13 +94,14 @@ class Reporter:
             numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
             table.add_column(name, justify="right" if numeric else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row))
+            table.add_row(*(f"{v:,}" if isinstance(v, int) else shown(str(v)) for v in row))
         self._out.print(table, markup=False)
 
     def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
         """The result for programs, when they asked for it."""
         if self.json_output:
-            sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+            text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+            sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
 
 
 def size_of(count: int) -> str:

@@ -17,6 +17,7 @@ from medrcube.build.publish.outcomes import Outcome, RawFile, Status
 from medrcube.build.publish.recipes import Recipe
 from medrcube.build.render import EPOCH, Picture, Rendered
 from medrcube.files import sha256_of
+from medrcube.names import text_of
 
 _LONGEST = 160
 """Characters of a value that a detail shows."""
@@ -139,14 +140,14 @@ def _other_files(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[RawFile,
     digests = dict(rendered.digests)
     found: dict[str, str] = {}
     for path in job.case.files():
-        name = path.relative_to(job.root).as_posix()
+        name = text_of(path.relative_to(job.root).as_posix())
         try:
             found[name] = digests.get(str(path)) or sha256_of(path)
         except OSError:
             continue
     if Counter(found.values()) == Counter(recipe.files.values()):
         return ()
-    first = job.case.images[0].paths[0].relative_to(job.root).as_posix()
+    first = text_of(job.case.images[0].paths[0].relative_to(job.root).as_posix())
     others: list[RawFile] = []
     for name, digest in recipe.files.items():
         here = first if name == recipe.first and name not in found else name

@@ -34,6 +34,7 @@ from medrcube.build.source_build import origin_of
 from medrcube.build.store.trees import Tree
 from medrcube.errors import SourceError
 from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.names import name_of
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import get_source
 
@@ -244,7 +245,7 @@ def _missing(recipe: Recipe, order: _Order) -> tuple[RawFile, ...]:
     return tuple(
         RawFile(name=name, recorded=digest)
         for name, digest in recipe.files.items()
-        if name not in order.raw.states
+        if name_of(name) not in order.raw.states
     )
 
 

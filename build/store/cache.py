@@ -27,6 +27,7 @@ from medrcube.build.render import EPOCH, Picture, Rendered
 from medrcube.build.store.trees import State, Tree, state_of
 from medrcube.errors import WorkspaceError
 from medrcube.files import sha256_of
+from medrcube.names import text_of
 from medrcube.records import Problem
 
 _SCHEMA = """
@@ -176,7 +177,8 @@ class BuildCache:
         if state is None:
             return None
         row = self._execute(
-            "SELECT size, written, changed, inode, sha256 FROM file WHERE path = ?", (str(path),)
+            "SELECT size, written, changed, inode, sha256 FROM file WHERE path = ?",
+            (text_of(str(path)),),
         ).fetchone()
         if row is None and known:
             return None
@@ -193,7 +195,8 @@ class BuildCache:
 
     def _keep_digest(self, path: Path, state: State, digest: str) -> None:
         self._execute(
-            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", (str(path), *state, digest)
+            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
+            (text_of(str(path)), *state, digest),
         )
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
@@ -222,7 +225,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
     def portable(value: Any) -> Any:
         """A value without anything that differs between machines; files by name and digest."""
         if isinstance(value, Path):
-            return [value.relative_to(job.root).as_posix(), digests[str(value)]]
+            return [text_of(value.relative_to(job.root).as_posix()), digests[str(value)]]
         if is_dataclass(value):
             parts = {field.name: portable(getattr(value, field.name)) for field in fields(value)}
             return [type(value).__name__, parts]

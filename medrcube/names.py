@@ -1,0 +1,54 @@
+r"""File names as text.
+
+A file name is bytes; Python shows those that are no UTF-8 as lone surrogates (PEP 383), which no
+table, JSON of others, terminal or page can hold. In everything that is written, such a byte is
+``\xNN``. A backslash before an ``x`` is ``\x5c``, so that every text stands for one name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+Record = TypeVar("Record")
+
+_BYTE = re.compile("[\udc80-\udcff]")
+_WRITTEN = re.compile(r"\\x(5c|[89a-f][0-9a-f])")
+
+
+def is_odd(name: str) -> bool:
+    """Whether a name holds bytes that are no UTF-8."""
+    return not name.isascii() and _BYTE.search(name) is not None
+
+
+def text_of(name: str) -> str:
+    """A name as text; ``name_of`` turns it back."""
+    return shown(name.replace("\\x", "\\x5cx"))
+
+
+def name_of(text: str) -> str:
+    """The name that a text of ``text_of`` stands for."""
+    return _WRITTEN.sub(lambda it: "\\" if it[1] == "5c" else chr(0xDC00 + int(it[1], 16)), text)
+
+
+def shown(text: str) -> str:
+    """Text in which odd names can be read; what can be written already stays as it is."""
+    return _BYTE.sub(lambda it: f"\\x{ord(it[0]) - 0xDC00:02x}", text) if is_odd(text) else text
+
+
+def all_shown(record: Record) -> Record:
+    """A record, such as a case, whose own text can be written; paths stay as they are."""
+    return _all_shown(record)  # type: ignore[no-any-return]
+
+
+def _all_shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown(value) if type(value) is str else value
+    if isinstance(value, tuple):
+        return tuple(map(_all_shown, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(
+            value, **{it.name: _all_shown(getattr(value, it.name)) for it in fields(value)}
+        )
+    return value

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.console import Reporter
+from medrcube.names import name_of, shown, text_of
+
+NAMES = st.one_of(
+    st.binary(min_size=1, max_size=12).map(os.fsdecode),
+    st.text("\\x5cf9", max_size=12),
+    st.text(max_size=6),
+).filter(lambda name: not any("\ud800" <= it <= "\udc7f" or it > "\udcff" > it for it in name))
+
+
+@given(name=NAMES)
+def test_every_name_is_text_that_can_be_written_and_turned_back(name):
+    text = text_of(name)
+    text.encode()
+    assert name_of(text) == name
+    assert shown(text) == text
+
+
+@given(name=st.text(st.characters(codec="utf-8", exclude_characters="\\")))
+def test_ordinary_names_stay_as_they_are(name):
+    assert text_of(name) == name
+
+
+@given(one=NAMES, other=NAMES)
+def test_different_names_are_different_texts(one, other):
+    assert (text_of(one) == text_of(other)) == (one == other)
+
+
+def test_odd_names_can_be_printed(monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", out)
+    name = os.fsdecode(b"caf\xe9.png")
+    reporter = Reporter()
+    reporter.note(name)
+    reporter.result(name)
+    reporter.table(["file"], [[name]])
+    Reporter(json_output=True).data({"file": name})
+    out.flush()
+    told = out.buffer.getvalue().decode()
+    assert told.count("caf\\xe9.png") == 3
+    assert json.loads(told[told.index("{") :]) == {"file": name}
