@@ -54,6 +54,7 @@ class Job:
         artefacts: pictures to make.
         name: unique name of the case's pictures within the source.
         hooks: digest of the adapter where it reads pixels itself, else empty.
+        frames: slices to show, where they were chosen before; empty leaves the choice to the card.
     """
 
     source: str
@@ -69,6 +70,7 @@ class Job:
     hooks: str = ""
     panels: tuple[str | None, ...] = ()
     larger: Larger | None = None
+    frames: tuple[int, ...] = ()
 
 
 def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:

@@ -210,6 +210,8 @@ class Region:
         image: which of the case's images it lies on.
         optional: whether an empty mask means that the image does not show it; otherwise a mask
             that marks nothing is a fault of the data.
+        rivals: other drawings of the very same thing, as in a second file; a region that one of
+            them contradicts is refused, since nothing says which of them is right.
     """
 
     field: str
@@ -218,6 +220,7 @@ class Region:
     evidence: str
     image: int = 0
     optional: bool = False
+    rivals: tuple[Shape, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,9 +270,14 @@ class Case:
     def files(self) -> tuple[Path, ...]:
         """Every raw file that the case needs, images first, without repeats."""
         paths = [path for image in self.images for path in (*image.paths, *image.parts)]
-        for shape in (*(region.shape for region in self.regions), *self.guide):
+        for shape in self.shapes():
             paths.extend(files_of(shape))
         return tuple(dict.fromkeys(paths))
+
+    def shapes(self) -> tuple[Shape, ...]:
+        """Every shape of the case: those of its regions, what they are held against, its guide."""
+        drawn = [shape for it in self.regions for shape in (it.shape, *it.rivals)]
+        return (*drawn, *self.guide)
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
         """The same case with each raw file where ``place`` says that it lies."""
@@ -282,7 +290,14 @@ class Case:
         return replace(
             self,
             images=images,
-            regions=tuple(replace(it, shape=moved_shape(it.shape, place)) for it in self.regions),
+            regions=tuple(
+                replace(
+                    it,
+                    shape=moved_shape(it.shape, place),
+                    rivals=tuple(moved_shape(rival, place) for rival in it.rivals),
+                )
+                for it in self.regions
+            ),
             guide=tuple(moved_shape(it, place) for it in self.guide),
         )
 

@@ -22,6 +22,8 @@ class MaskFile:
         parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
         needs: what a name that says several parts takes to be true of a slice: of each group of
             stored values at least one marks it, such as core and edema of a tumour with edema.
+        drawn_on: image on whose grid the masks were drawn, where it is not the image that they are
+            wanted on; they are then carried over in space, which the card must allow.
     """
 
     paths: tuple[Path, ...]
@@ -29,6 +31,7 @@ class MaskFile:
     member: str | None = None
     parts: tuple[Path, ...] = ()
     needs: tuple[tuple[int, ...], ...] = ()
+    drawn_on: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +112,17 @@ Shape = Reading | Consensus
 def files_of(shape: Shape) -> tuple[Path, ...]:
     """Every raw file that a shape needs."""
     if isinstance(shape, MaskFile):
-        return (*shape.paths, *shape.parts)
+        return (*shape.paths, *shape.parts, *((shape.drawn_on,) if shape.drawn_on else ()))
     if isinstance(shape, Consensus):
         return tuple(path for reading in shape.readings for path in files_of(reading))
     return ()
+
+
+def drawn_elsewhere(shape: Shape) -> bool:
+    """Whether a mask file of a shape was drawn on another image than the one it is wanted on."""
+    if isinstance(shape, Consensus):
+        return any(drawn_elsewhere(reading) for reading in shape.readings)
+    return isinstance(shape, MaskFile) and shape.drawn_on is not None
 
 
 def moved_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
@@ -126,4 +136,5 @@ def _moved(shape: Reading, place: Callable[[Path], Path]) -> Reading:
     if not isinstance(shape, MaskFile):
         return shape
     paths, parts = tuple(map(place, shape.paths)), tuple(map(place, shape.parts))
-    return replace(shape, paths=paths, parts=parts)
+    drawn_on = place(shape.drawn_on) if shape.drawn_on else None
+    return replace(shape, paths=paths, parts=parts, drawn_on=drawn_on)

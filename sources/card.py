@@ -21,7 +21,7 @@ from medrcube.records import Scope
 from medrcube.sources.access import Access, access
 from medrcube.sources.adoption import Adoption, adoption
 from medrcube.sources.counts import Count, count
-from medrcube.sources.fields import Field, gaps, parse_field
+from medrcube.sources.fields import Field, Reason, gaps, parse_field, parse_reason
 from medrcube.sources.free_text import FreeText, free_text
 from medrcube.sources.homes.facts import HomeFacts, parse_home
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
@@ -152,7 +152,8 @@ class Card:
     cases whose adapter says otherwise. ``counts`` tells how many pictures of the complete data set
     have each answer, as far as that is known. ``texts`` tells what the source's own words say of
     its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
-    is known.
+    is known. ``carried`` says why masks that were drawn on one image are true of another one of the
+    same person, on a grid of its own; without it no mask leaves the grid that it was drawn on.
     """
 
     id: str
@@ -179,6 +180,7 @@ class Card:
     quirks: tuple[Quirk, ...]
     overlaps: tuple[Overlap, ...]
     adopt: tuple[Adoption, ...]
+    carried: Reason | None
     fingerprint: str
 
     @property
@@ -266,6 +268,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
         adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
+        carried=parse_reason(table.table("carried")) if table.has("carried") else None,
         fingerprint=fingerprint,
     )
     table.unique("layout", [layout.name for layout in card.layouts])

@@ -34,6 +34,7 @@ from typing import Any
 
 from medrcube.errors import CardError, RowError, SourceError
 from medrcube.records import Case, Label, Region, Skip
+from medrcube.shapes import drawn_elsewhere
 from medrcube.sources.card import Card, Quirk, load_card
 from medrcube.sources.fields import Field
 from medrcube.sources.raw_tree import RawTree
@@ -177,6 +178,12 @@ def _check_case(card: Card, case: Case, root: Path) -> None:
     for path in case.files():
         if not path.is_relative_to(root):
             raise SourceError(f"{card.id}: case {case.key!r}: {path} lies outside {root}")
+    if card.carried is None and any(drawn_elsewhere(shape) for shape in case.shapes()):
+        raise SourceError(
+            f"{card.id}: case {case.key!r} has a mask that was drawn on another image; expected "
+            "one on the grid of its own: if both lie in one space, say so in the card, with "
+            "reason and evidence, under [carried]"
+        )
     if case.panels and (
         not 2 <= len(case.images) == len(case.panels) <= 4
         or len({label.field for label in case.panels}) > 1

@@ -16,7 +16,7 @@ REASONED = ("basis", "visible", "absence", "stated")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why a field is as the card says.
+    """Why something is as the card says.
 
     Attributes:
         reason: one sentence for people.
@@ -193,7 +193,9 @@ def _larger(table: TomlTable, values: Mapping[str, str]) -> Larger:
 
 def _reasons(table: TomlTable) -> Mapping[str, Reason]:
     given = {key: table.table(key) for key in REASONED if table.has(key)}
-    return {
-        key: Reason(reason=entry.text("reason"), evidence=entry.text("evidence"))
-        for key, entry in given.items()
-    }
+    return {key: parse_reason(entry) for key, entry in given.items()}
+
+
+def parse_reason(table: TomlTable) -> Reason:
+    """Read why something holds, and what shows it."""
+    return Reason(reason=table.text("reason"), evidence=table.text("evidence"))

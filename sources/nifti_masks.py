@@ -19,6 +19,8 @@ from medrcube.errors import ReadError, RefusedError
 # Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
 # superior, anterior to posterior, right to left.
 _NORMALS = {"axial": (2, False), "coronal": (1, True), "sagittal": (0, True)}
+# Slices: a place within the first or last one, as thick as the distance between them.
+_BESIDE = 0.5 + 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,28 +118,6 @@ class Labels:
         return Marked(voxels=voxels, affine=self.affine)
 
 
-def check_grid(labels: Path, image: Path) -> None:
-    """Refuse labels that lie on another grid than their image; reads two headers.
-
-    Raises:
-        ReadError: code ``mask-place`` when sizes differ or a corner lies more than half a voxel
-            off.
-    """
-    import nibabel  # noqa: PLC0415
-
-    library: Any = nibabel
-    a, b = library.load(labels), library.load(image)
-    corners = np.array([(x, y, z, 1) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
-    corners[:, :3] *= b.shape[:3]
-    apart = np.linalg.norm(corners @ (a.affine - b.affine).T, axis=1).max()
-    if a.shape != b.shape or apart > min(b.header.get_zooms()[:3]) / 2:
-        raise ReadError(
-            f"{labels.name}: has the grid {a.shape}, its image {b.shape}, and their corners lie "
-            f"up to {apart:.1f} mm apart; expected one grid: is it the label of this image?",
-            code="mask-place",
-        )
-
-
 def load_labels(path: Path) -> Labels:
     """Read a label volume or a mask.
 
@@ -172,6 +152,7 @@ def slice_at(volume: Any, place: NDArray[np.float64]) -> int:
 
     Raises:
         ReadError: code ``no-affine`` when the file does not say where its axes point.
+        RefusedError: code ``no-slice`` when the place lies beyond its slices.
     """
     count = volume.slices.shape[0]
     if volume.affine is None:
@@ -180,5 +161,11 @@ def slice_at(volume: Any, place: NDArray[np.float64]) -> int:
             "can be cut; is this another edition of the volume?",
             code="no-affine",
         )
-    index = np.linalg.inv(volume.affine) @ np.append(place, 1.0)
-    return int(np.clip(round(float(index[0])), 0, count - 1))
+    index = float((np.linalg.inv(volume.affine) @ np.append(place, 1.0))[0])
+    if not -_BESIDE <= index <= count - 1 + _BESIDE:
+        raise RefusedError(
+            f"the place that is wanted lies {max(-index, index - count + 1):.1f} slices beyond the "
+            f"{count} slices of the volume; expected it within them",
+            code="no-slice",
+        )
+    return int(np.clip(round(index), 0, count - 1))

@@ -35,8 +35,9 @@ _PLANE_OF_NORMAL = {
 _SQUARE_ENOUGH = 0.01
 # Of a ratio of spacings: single precision, in which NIfTI keeps its affine, has seven.
 _DIGITS = 5
-# Grids whose corners differ by less than this share of a voxel are one grid.
-_SAME_GRID = 0.01
+# Half a voxel at every corner: closer, the voxel nearest to each is the one of its own index, so
+# that noise of float32 headers, and of spacings written with three decimals, moves no mark.
+_SAME_GRID = 0.5
 # Cosine between two axes above which a cut across the stored slices is visibly slanted (1 degree).
 _SLANTED = 0.0175
 
@@ -188,7 +189,10 @@ def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.
 
 
 def same_grid(one: Volume, other: Volume) -> bool:
-    """Whether two volumes have equal shapes and, where both say it, equal places in space."""
+    """Whether two volumes have equal shapes and, where both say it, equal places in space.
+
+    Places are equal when no corner lies half a voxel or more off along any axis.
+    """
     shape = one.slices.shape[:3]
     if shape != other.slices.shape[:3]:
         return False
@@ -196,6 +200,14 @@ def same_grid(one: Volume, other: Volume) -> bool:
         return True
     moved = _corners(shape) @ (index_map(one.affine, other.affine) - np.eye(4)).T
     return bool(np.abs(moved).max() < _SAME_GRID)
+
+
+def millimetres_apart(
+    one: NDArray[np.float64], other: NDArray[np.float64], shape: tuple[int, ...]
+) -> float:
+    """Greatest distance between the same corner of two grids of one shape."""
+    moved = _corners(shape[:3]) @ (one - other).T
+    return float(np.linalg.norm(moved[:, :3], axis=1).max())
 
 
 def index_map(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

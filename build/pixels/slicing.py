@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from medrcube.build.pixels.extent import body_extent, slice_at_height
 from medrcube.build.pixels.mask import Mask
+from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 
 
@@ -19,7 +22,7 @@ class Choice:
     reason: str
 
 
-def choose_slices(policy: str, count: int, masks: Sequence[Mask]) -> tuple[Choice, ...]:
+def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[Choice, ...]:
     """Choose slices of a volume by a named policy of the card.
 
     Ties go to the slice nearest the middle of the volume, then to the lower index.
@@ -27,12 +30,13 @@ def choose_slices(policy: str, count: int, masks: Sequence[Mask]) -> tuple[Choic
     Args:
         policy: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
             or ``all``.
-        count: number of slices.
+        volume: in display order; the middle of one body is that of the slices that show it.
         masks: one for each region, in display order.
 
     Raises:
         ReadError: the policy finds no slice.
     """
+    count = volume.slices.shape[0]
     if count == 1:
         return (Choice(0, "the only one"),)
     name, _, step = policy.partition(":")
@@ -48,11 +52,21 @@ def choose_slices(policy: str, count: int, masks: Sequence[Mask]) -> tuple[Choic
     if name == "middle-of-mask":
         return (_middle_of_all(count, masks),)
     if name == "middle":
-        return (Choice(count // 2, f"middle of {count}"),)
+        return (_middle(volume),)
     raise ReadError(
         f"slice policy {policy!r} takes the frame that the adapter names, but it named none "
         f"and the file holds {count}",
         code="no-slice",
+    )
+
+
+def _middle(volume: Volume) -> Choice:
+    count = volume.slices.shape[0]
+    if not volume.solid or volume.colour:
+        return Choice(count // 2, f"middle of {count}")
+    first, last = body_extent(volume)
+    return Choice(
+        slice_at_height(volume, Fraction(1, 2)), f"middle of slices {first} to {last}, of {count}"
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from medrcube.build import readers
 from medrcube.build.pixels import geometry
+from medrcube.build.pixels.agreement import check_agreement
 from medrcube.build.pixels.colour import apply_colour_policy
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.overlay import to_rgb
@@ -132,12 +133,15 @@ def open_tiles(job: Job) -> list[Tile]:
 def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
     """Choose slices by the rule of the adapter, or else by the policy of the card.
 
-    Of images shown side by side the first decides; the others show the same slice.
+    Of images shown side by side the first decides; the others show the same slice. Where the job
+    names slices that the volume has, those are taken.
 
     Raises:
         ReadError: no slice fits, or images shown side by side hold unequal numbers of slices.
     """
     volume = tiles[0].volume
+    if job.frames and max(job.frames) < volume.slices.shape[0]:
+        return tuple(Choice(index, "named by the job") for index in job.frames)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
         return tuple(Choice(index, "the adapter's own rule") for index in hook(job.case, volume))
@@ -148,7 +152,7 @@ def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
             code="uneven-montage",
         )
     masks = tiles[0].guide or tuple(tiles[0].masks.values())
-    return choose_slices(job.policy.slice, counts[0], masks)
+    return choose_slices(job.policy.slice, volume, masks)
 
 
 def side_by_side(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
@@ -181,7 +185,10 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     needs: dict[int, tuple[Mask, ...]] = {}
     for index, region in enumerate(job.case.regions):
         if region.image == number and job.concepts[index] is not None:
-            mask = _mask(region, stored, job.policy)
+            mask = _mask(region, stored)
+            for rival in region.rivals:
+                drawings = ((region.shape, mask), (rival, rasterise(rival, stored)))
+                check_agreement(region.value, drawings, stored.affine)
             if not mask.any():
                 if region.optional:
                     continue
@@ -191,20 +198,29 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                 )
             masks[index] = mask.turned(orientation.axes, orientation.flips)
             needs[index] = tuple(
-                _rasterise(shape, stored, job.policy).turned(orientation.axes, orientation.flips)
+                rasterise(shape, stored).turned(orientation.axes, orientation.flips)
                 for shape in _needed(region.shape)
             )
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
-    # An adapter with a rule of its own reads the guide itself.
-    own_rule = _source(job.folder).find_hook("frames") is not None
-    shapes = job.case.guide if number == 0 and not own_rule else ()
     guide = tuple(
-        _rasterise(shape, stored, job.policy).turned(orientation.axes, orientation.flips)
-        for shape in shapes
+        rasterise(shape, stored).turned(orientation.axes, orientation.flips)
+        for shape in _guides(job, number, stored)
     )
     return Tile(
         volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide, needs=needs
     )
+
+
+def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:
+    """What chooses the slice; an adapter with a rule of its own reads it itself."""
+    if number > 0:
+        return ()
+    if _source(job.folder).find_hook("frames") is None:
+        return job.case.guide
+    for shape in job.case.guide:
+        if isinstance(shape, MaskFile):
+            readers.check_grids(shape, stored)
+    return ()
 
 
 def _needed(shape: Shape) -> Iterator[MaskFile]:
@@ -235,15 +251,10 @@ def _is_sane(affine: NDArray[np.float64]) -> bool:
     return bool(np.abs(affine).max() < _FAR and steps.min() > 1 / _FAR)
 
 
-def _mask(region: Region, stored: Volume, policy: PixelPolicy) -> Mask:
+def _mask(region: Region, stored: Volume) -> Mask:
     try:
-        return _rasterise(region.shape, stored, policy)
+        return rasterise(region.shape, stored)
     except ReadError as error:
         if isinstance(region.shape, MaskFile):
             raise
         raise ReadError(f"{region.evidence}: {error}", code=error.code) from error
-
-
-def _rasterise(shape: Shape, stored: Volume, policy: PixelPolicy) -> Mask:
-    # Where the card calls the affine a dummy, a mask is placed by index and not through it.
-    return rasterise(shape, replace(stored, affine=None) if policy.orient == "stored" else stored)

@@ -107,6 +107,8 @@ class Volume:
             each slice and at the first and last one only.
         slice_ids: index of the slice that each SOP instance UID names, in slice order, then
             those of left-out copies of a slice. For finding marks; never part of an output.
+        frame_of_reference: identity of the space that ``affine`` leads to, empty where the file
+            says none. For marks drawn in space; never part of an output.
     """
 
     slices: Slices
@@ -116,6 +118,7 @@ class Volume:
     solid: bool = False
     uneven: bool = False
     slice_ids: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    frame_of_reference: str = ""
 
     @property
     def colour(self) -> bool:

@@ -120,8 +120,20 @@ class _Order:
             return
         cases = [case for case in self.found.cases if case.key in self.wanted]
         for job in plan(self.source, self.found.root, cases):
-            wanted = {recipe.artefact for recipe in self.wanted[job.case.key]}
-            yield replace(job, artefacts=tuple(it for it in job.artefacts if it in wanted))
+            recipes = self.wanted[job.case.key]
+            wanted = {recipe.artefact for recipe in recipes}
+            artefacts = tuple(it for it in job.artefacts if it in wanted)
+            yield replace(job, artefacts=artefacts, frames=_frames(job, recipes))
+
+
+def _frames(job: Job, recipes: Sequence[Recipe]) -> tuple[int, ...]:
+    """Slices of the release: an older edition may have chosen others than this one would."""
+    free = [n for n, image in enumerate(job.case.images) if image.frame is None]
+    if not free or any(len(recipe.frames) != len(job.case.images) for recipe in recipes):
+        return ()
+    return tuple(
+        sorted({recipe.frames[free[0]] for recipe in recipes if recipe.frames[free[0]] >= 0})
+    )
 
 
 def asked_of(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:

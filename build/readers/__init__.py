@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from medrcube.build.readers.dispatch import read
-from medrcube.build.readers.masks import read_mask
+from medrcube.build.readers.masks import check_grids, read_mask
 
-__all__ = ["read", "read_mask"]
+__all__ = ["check_grids", "read", "read_mask"]

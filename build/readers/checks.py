@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.build.pixels.volume import Array
+from medrcube.build.pixels.volume import Array, Volume
 from medrcube.errors import ReadError
 
 MOST_BYTES = 2 << 30
@@ -124,3 +124,22 @@ def as_stack(path: Path, array: Array, frame: int | None) -> Array:
 def first_slice(array: Array, frame: int | None) -> int:
     """Index that slice 0 of ``as_stack(..., frame)`` has on the slice axis of the file."""
     return frame if frame is not None and array.ndim == 3 else 0
+
+
+def check_frame_of_reference(path: Path, stated: str, volume: Volume) -> None:
+    """Refuse marks that were drawn in another space than that of their image (DICOM C.7.4.1).
+
+    Args:
+        path: file of the marks.
+        stated: its FrameOfReferenceUID, or empty.
+        volume: the image.
+
+    Raises:
+        ReadError: code ``frame-of-reference``.
+    """
+    if stated and volume.frame_of_reference and stated != volume.frame_of_reference:
+        raise ReadError(
+            f"{path.name}: was drawn in another frame of reference than that of its image, so its "
+            "millimetres mean other places; expected marks of this very scan",
+            code="frame-of-reference",
+        )

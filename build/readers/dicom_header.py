@@ -64,6 +64,7 @@ TAGS = (
     "SliceThickness",
     "ImagePositionPatient",
     "ImageOrientationPatient",
+    "FrameOfReferenceUID",
     "SharedFunctionalGroupsSequence",
     "PerFrameFunctionalGroupsSequence",
 )

@@ -110,7 +110,14 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
         solid=True,
         uneven=not even,
         slice_ids=ids,
+        frame_of_reference=_frame_of_reference(stack),
     )
+
+
+def _frame_of_reference(stack: Sequence[_Slice]) -> str:
+    """The space that all slices share; empty where they name none, or several."""
+    named = {str(one.header.get("FrameOfReferenceUID") or "") for one in stack}
+    return named.pop() if len(named) == 1 else ""
 
 
 class _Stack(LazySlices):

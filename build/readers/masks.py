@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.geometry import carry_mask, same_grid
+from medrcube.build.pixels.geometry import carry_mask, millimetres_apart, same_grid
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Array, Greys, PackedSlices, Volume
 from medrcube.build.readers.dispatch import content_of, module_of, read
@@ -30,17 +30,19 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     rounded, and pictures with a palette count by palette index. In a DICOM segmentation the
     values are segment numbers; in an RT structure set ``mask.member`` is the name of the ROI.
 
-    A mask on another grid is carried over through both affines, each voxel from the nearest
-    one; without affines only equal sizes fit.
+    A mask lies on the grid of its image: voxel for voxel, by size and, where both say it, by
+    place. One that was drawn on another image (``mask.drawn_on``) lies on the grid of that one
+    and is carried over through both affines, each voxel from the nearest one.
 
     Args:
         mask: files, and what in them marks the region.
         volume: the image as it was read.
 
     Raises:
-        ReadError: code ``mask-size`` when a mask has another size than the image and does not
-            say where it lies; ``mask-place`` when it lies elsewhere in space; and all codes of
-            ``read``, ``segmentation.read`` and ``structures.read``.
+        ReadError: code ``mask-size`` when a mask has another size than the image that it was
+            drawn on; ``mask-place`` when it lies elsewhere in space; ``uneven-spacing`` and
+            ``no-position`` when it cannot be carried over; and all codes of ``read``,
+            ``segmentation.read`` and ``structures.read``.
     """
     marked = [_placed(path, mask, volume) for path in mask.paths]
     if len(marked) == 1:
@@ -58,18 +60,54 @@ def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
             return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
     stored = _stored(path, mask.member, labels=bool(mask.values))
     marked = _marked(path, stored, mask.values)
-    if same_grid(stored, volume):
-        return marked
+    _check_grid(path, stored, mask.drawn_on, volume)
+    return marked if mask.drawn_on is None else _carried(path, marked, stored, volume)
+
+
+def check_grids(mask: MaskFile, volume: Volume) -> None:
+    """Refuse masks on another grid than that of their image, without taking their pixels.
+
+    Raises:
+        ReadError: as ``read_mask``.
+    """
+    for path in mask.paths:
+        if content_of(path) != "dicom":
+            stored = read(ImageRef(paths=(path,), member=mask.member), forward=True)
+            _check_grid(path, stored, mask.drawn_on, volume)
+
+
+def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volume) -> None:
+    if drawn_on is None:
+        image, whose = volume, "its image"
+    else:
+        image, whose = read(ImageRef(paths=(drawn_on,)), forward=True), drawn_on.name
+    if same_grid(stored, image):
+        return
+    sizes = stored.slices.shape[:3], image.slices.shape[:3]
+    if sizes[0] != sizes[1] or stored.affine is None or image.affine is None:
+        raise ReadError(
+            f"{path.name}: the mask has {_size(stored)}, {whose} has {_size(image)}; expected "
+            "equal sizes: is it the mask of another edition of the image?",
+            code="mask-size",
+        )
+    apart = millimetres_apart(stored.affine, image.affine, sizes[0])
+    raise ReadError(
+        f"{path.name}: the mask and {whose} have equal sizes, but by their affines a corner of one "
+        f"lies {apart:.1f} mm from that of the other; expected less than half a voxel: is it the "
+        "mask of this image, and are both affines true?",
+        code="mask-place",
+    )
+
+
+def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
     if stored.affine is None or volume.affine is None:
         raise ReadError(
-            f"{path.name}: the mask has {_size(stored)}, its image has {_size(volume)}, and not "
-            "both say where they lie in space; expected equal sizes: is it the mask of another "
-            "edition of the image?",
-            code="mask-size",
+            f"{path.name}: was drawn on another image, and not both say where they lie in space",
+            code="no-position",
         )
     if volume.uneven or stored.uneven:
         raise ReadError(
-            f"{path.name}: lies on another grid than its image, whose slices have unequal "
+            f"{path.name}: was drawn on another image, and the slices of one of them have unequal "
             "distances; expected even ones: is the series complete?",
             code="uneven-spacing",
         )

@@ -14,7 +14,12 @@ from pydicom.pixels.utils import pixel_array
 from medrcube.build.pixels.geometry import index_map, nearest_index
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Array, Volume
-from medrcube.build.readers.checks import truncated, unreadable, unsupported
+from medrcube.build.readers.checks import (
+    check_frame_of_reference,
+    truncated,
+    unreadable,
+    unsupported,
+)
 from medrcube.build.readers.dicom import DAMAGE, broken, decode_stored, frames_of, open_header
 from medrcube.build.readers.dicom_header import geometry_of
 from medrcube.build.readers.recent import remember
@@ -23,6 +28,7 @@ from medrcube.sources.discreet import discreet
 
 _TAGS = (
     "Modality",
+    "FrameOfReferenceUID",
     "TransferSyntaxUID",
     "NumberOfFrames",
     "Rows",
@@ -76,11 +82,14 @@ def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
         volume: the image as it was read.
 
     Raises:
-        ReadError: code ``missing-segment``, ``mask-place`` when a frame lies on no slice or
-            contradicts its own reference, ``mask-size``, ``unreadable``, ``truncated``,
+        ReadError: code ``missing-segment``, ``frame-of-reference``, ``mask-place`` when a frame
+            lies on no slice, contradicts its own reference or has other pixels than its slice,
+            ``mask-size``, ``unreadable``, ``truncated``,
             ``unsupported-format``.
     """
     stored = _parse(path)
+    stated = str(stored.header.get("FrameOfReferenceUID") or "")
+    check_frame_of_reference(path, stated, volume)
     unknown = set(values) - stored.segments
     if unknown:
         raise ReadError(
@@ -245,6 +254,7 @@ def _on_slice(
             )
         return marked
     matrix = index_map(volume.affine, frame.affine)
+    _check_pixels(path, frame, matrix, (rows, columns))
     r, c = np.arange(rows)[:, None], np.arange(columns)[None]
     row, column = (
         nearest_index(
@@ -256,6 +266,24 @@ def _on_slice(
     found = np.zeros((rows, columns), np.bool_)
     found[inside] = marked[row[inside], column[inside]]
     return found
+
+
+def _check_pixels(
+    path: Path, frame: _Frame, matrix: NDArray[np.float64], size: tuple[int, int]
+) -> None:
+    """Refuse a frame whose pixels are not those of its slice; it may be turned, or a part of it.
+
+    Args:
+        path: the segmentation.
+        frame: one of its frames.
+        matrix: from an index of the image to that of the frame.
+        size: rows and columns of the image.
+    """
+    across = matrix[1:3, 1:3]
+    whole = np.rint(across)
+    drift = np.abs(across - whole) @ np.asarray(size)
+    if drift.max() >= 0.5 or np.abs(np.linalg.det(whole)) != 1:
+        raise _misplaced(path, frame, "has pixels of another size or direction than its slice")
 
 
 def _misplaced(path: Path, frame: _Frame, what: str) -> ReadError:

@@ -16,13 +16,13 @@ from medrcube.build.pixels import polygons
 from medrcube.build.pixels.geometry import nearest_index
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.readers.checks import unsupported
+from medrcube.build.readers.checks import check_frame_of_reference, unsupported
 from medrcube.build.readers.dicom import broken, check_deflated
 from medrcube.build.readers.recent import remember
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
 
-_TAGS = ["StructureSetROISequence", "ROIContourSequence"]
+_TAGS = ["FrameOfReferenceUID", "StructureSetROISequence", "ROIContourSequence"]
 _CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR")
 _LPS_TO_RAS = np.array([-1.0, -1.0, 1.0])
 # Lines on one slice, in slices: further apart, they were drawn on other slices.
@@ -40,6 +40,14 @@ class _Loop:
     sources: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Roi:
+    """Lines of one name, and the frame of reference that their corners lie in."""
+
+    space: str
+    loops: tuple[_Loop, ...]
+
+
 @discreet()
 def read(path: Path, name: str | None, volume: Volume) -> Mask:
     """Pixels inside the lines of one ROI, on the stored grid of the image.
@@ -54,7 +62,8 @@ def read(path: Path, name: str | None, volume: Volume) -> Mask:
         volume: the image as it was read.
 
     Raises:
-        ReadError: code ``missing-member`` or ``ambiguous-member`` for the name, ``no-position``
+        ReadError: code ``missing-member`` or ``ambiguous-member`` for the name,
+            ``frame-of-reference`` when they were drawn in another space, ``no-position``
             or ``uneven-spacing`` when the image cannot carry lines in space, ``mask-place``
             when the lines do not lie on its slices, ``unknown-slice`` when they name others,
             ``unsupported-format`` for points and open lines, ``unreadable``.
@@ -66,21 +75,23 @@ def read(path: Path, name: str | None, volume: Volume) -> Mask:
             code="uneven-spacing" if volume.uneven else "no-position",
         )
     rois = _parse(path)
-    loops = rois.get(name or "")
-    if loops is None:
+    named = rois.get(name or "")
+    if named is None:
         raise ReadError(
             f"{path.name}: has no ROI of the name {name!r} among its {len(rois)}; the adapter "
             "must give one, exactly as it is written, as MaskFile.member",
             code="missing-member",
         )
-    if len(loops) > 1:
+    if len(named) > 1:
         raise ReadError(
-            f"{path.name}: has {len(loops)} ROIs of the name {name!r}; expected one",
+            f"{path.name}: has {len(named)} ROIs of the name {name!r}; expected one",
             code="ambiguous-member",
         )
-    if not all(loop.closed for loop in loops[0]):
+    check_frame_of_reference(path, named[0].space, volume)
+    loops = named[0].loops
+    if not all(loop.closed for loop in loops):
         raise unsupported(path, f"draws {name!r} as points or open lines; expected closed lines")
-    return _rasterise(path, loops[0], volume, volume.affine)
+    return _rasterise(path, loops, volume, volume.affine)
 
 
 def _rasterise(
@@ -152,8 +163,8 @@ def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
 
 
 @remember
-def _parse(path: Path) -> Mapping[str, list[tuple[_Loop, ...]]]:
-    """Loops of every ROI by name; a name that occurs twice has two entries."""
+def _parse(path: Path) -> Mapping[str, list[_Roi]]:
+    """Every ROI by name; a name that occurs twice has two entries."""
     try:
         with path.open("rb") as file:
             check_deflated(path, file)
@@ -161,10 +172,13 @@ def _parse(path: Path) -> Mapping[str, list[tuple[_Loop, ...]]]:
             drawn = {
                 int(item.ReferencedROINumber): item for item in data.get("ROIContourSequence") or []
             }
-            found: dict[str, list[tuple[_Loop, ...]]] = {}
+            found: dict[str, list[_Roi]] = {}
+            whole = str(data.get("FrameOfReferenceUID") or "")
             for item in data.get("StructureSetROISequence") or []:
                 contours = drawn.get(int(item.ROINumber), Dataset())
-                found.setdefault(str(item.ROIName), []).append(tuple(_loops(contours)))
+                space = str(item.get("ReferencedFrameOfReferenceUID") or whole)
+                roi = _Roi(space, tuple(_loops(contours)))
+                found.setdefault(str(item.ROIName), []).append(roi)
     except (MemoryError, ReadError):
         raise
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type

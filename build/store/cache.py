@@ -248,7 +248,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
         "images": portable(case.images),
         "guide": portable(case.guide),
         "regions": [
-            [region.field, concept, region.image, portable(region.shape)]
+            [region.field, concept, region.image, portable((region.shape, *region.rivals))]
             for region, concept in zip(case.regions, job.concepts, strict=True)
         ],
     }

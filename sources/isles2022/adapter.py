@@ -32,44 +32,53 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
     for mask in sorted(masks, key=natural):
         patient, session = mask.parts[-3:-1]
         top = mask.parents[3] / ("rawdata" if layout == "grand-challenge" else "")
-        for sequence, pattern in _FILES[layout].items():
-            file = top / patient / session / f"{pattern.format(f'{patient}_{session}')}.nii.gz"
-            yield _case(file, mask, patient, sequence, lesion=sequence != "flair")
+        files = {
+            sequence: top / patient / session / f"{pattern.format(f'{patient}_{session}')}.nii.gz"
+            for sequence, pattern in _FILES[layout].items()
+        }
+        for sequence, file in files.items():
+            drawn_on = files["dwi"] if sequence == "flair" else None  # a grid of its own
+            guide = MaskFile(paths=(mask,), drawn_on=drawn_on)
+            yield _case(file, guide, patient, sequence, lesion=sequence != "flair")
             if sequence == "dwi":
-                yield _case(file, mask, patient, sequence, clear=True)
+                yield _case(file, guide, patient, sequence, clear=True)
 
 
 def frames(case: Case, volume: Any) -> list[int]:
     """The largest slice of the lesion, at the same height in FLAIR, or one far from any lesion."""
     marked = load_labels(files_of(case.guide[0])[0]).marked()
     clear = case.key.endswith("-clear")
-    index = _clear(marked) if clear else marked.largest("axial", least=LEAST)
+    index = _clear(marked, volume) if clear else marked.largest("axial", least=LEAST)
     return [slice_at(volume, marked.centre_of_slice("axial", index))]
 
 
-def _clear(marked: Marked) -> int:
-    """The slice nearest the middle, within the middle half, that lies apart from any lesion."""
-    areas = marked.areas("axial")
-    lesions = np.flatnonzero(areas)
-    middle = [k for k in range(len(areas)) if len(areas) <= 4 * k + 2 <= 3 * len(areas)]
+def _clear(marked: Marked, volume: Any) -> int:
+    """The slice nearest the middle of the head, within its middle half, apart from any lesion."""
+    from medrcube.build.pixels.extent import body_extent  # noqa: PLC0415  # of an extra
+
+    first, last = body_extent(volume)
+    count = last - first + 1
+    lesions = np.flatnonzero(marked.areas("axial"))
+    middle = [first + k for k in range(count) if count <= 4 * k + 2 <= 3 * count]
     free = [k for k in middle if lesions.size and np.abs(lesions - k).min() >= APART]
     if not free:
         raise RefusedError(
-            f"no slice in the middle half lies {APART} slices from a lesion, or nothing is marked",
+            f"no slice in the middle half of the head lies {APART} slices from a lesion, or nothing is marked",
             code="no-slice",
         )
-    return min(free, key=lambda k: (abs(2 * k - len(areas) + 1), k))
+    return min(free, key=lambda k: (abs(2 * k - first - last), k))
 
 
 def _case(
     file: Path,
-    mask: Path,
+    guide: MaskFile,
     patient: str,
     sequence: str,
     *,
     lesion: bool = False,
     clear: bool = False,
 ) -> Case:
+    mask = guide.paths[0]
     labels = [
         Label(field="plane", value="axial", evidence="cut by the affine"),
         Label(field="sequence", value=sequence, evidence=file.name),
@@ -92,7 +101,7 @@ def _case(
     return Case(
         key=f"{patient}-{sequence}{'-clear' if clear else ''}",
         images=(ImageRef(paths=(file,)),),
-        guide=(MaskFile(paths=(mask,)),),
+        guide=(guide,),
         patient=patient,
         labels=tuple(labels),
         regions=regions,

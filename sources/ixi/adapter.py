@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from medrcube.sources.spreadsheets import read_sheet
 SEX = "SEX_ID (1=m, 2=f)"
 PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axial",)}
 TESLA = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
-HEIGHT = 0.58
-"""A T1 volume shows the neck: mid-brain lies this far up."""
+HEIGHT = Fraction(58, 100)
+"""A T1 volume shows the neck: mid-brain lies this far up the head."""
 _NAME = re.compile(
     r"(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA)\.(?i:nii).*"
 )
@@ -58,10 +59,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """Mid-brain of an axial T1 volume, else the middle."""
-    count = volume.slices.shape[0]
+    """Mid-brain of an axial T1 volume, else the middle of the head."""
+    from medrcube.build.pixels.extent import slice_at_height  # noqa: PLC0415  # of an extra
+
     necked = case.plane == "axial" and any(label.value == "T1" for label in case.labels)
-    return [int(count * HEIGHT) if necked else count // 2]
+    return [slice_at_height(volume, HEIGHT if necked else Fraction(1, 2))]
 
 
 def _people(path: Path) -> Mapping[str, Facts]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.nifti_masks import check_grid, load_labels, slice_at
+from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
 from medrcube.taxonomy import Modality
 
@@ -93,7 +93,6 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The slice with the largest heart, where no structure has stray voxels.
 
     Raises:
-        ReadError: the label lies on another grid than the volume.
         RefusedError: code ``wrong-directions`` when organs do not lie as in a body,
             ``stray-voxels`` when no slice is free of them.
     """
@@ -107,7 +106,6 @@ def frames(case: Case, volume: Any) -> list[int]:
             "and below the aorta; its directions are wrong",
             code="wrong-directions",
         )
-    check_grid(path, case.images[0].paths[0])
     heart = labels.marked(*(stored for values in STRUCTURES.values() for stored in values))
     areas = heart.areas(plane)
     for values in STRUCTURES.values():

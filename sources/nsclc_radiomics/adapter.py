@@ -1,9 +1,10 @@
-"""NSCLC-Radiomics: tumour and organs drawn on planning CT, as SEG or else as RTSTRUCT."""
+"""NSCLC-Radiomics: tumour and organs drawn on planning CT, as SEG, as RTSTRUCT or as both."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import ReadError
@@ -54,7 +55,12 @@ def _patient(folder: Path, paths: Sequence[Path], row: Row | None) -> Iterator[C
             continue
         kinds.setdefault(header.get("Modality", ""), {})[uid] = files
     scans = kinds.get("CT", {})
-    drawings = [files[0] for kind in ("SEG", "RTSTRUCT") for files in kinds.get(kind, {}).values()]
+    drawings = [
+        file
+        for kind in ("SEG", "RTSTRUCT")
+        for files in kinds.get(kind, {}).values()
+        for file in files
+    ]
     chosen = _chosen(scans, drawings)
     used: set[Path] = set(scans.get(chosen, ()))
     for case in _pictures(folder.name, scans.get(chosen, ()), chosen, drawings, row):
@@ -62,7 +68,7 @@ def _patient(folder: Path, paths: Sequence[Path], row: Row | None) -> Iterator[C
         yield case
     for series in (files for kind in kinds.values() for files in kind.values()):
         if used.isdisjoint(series):
-            reason = "another series of the patient; a segmentation goes before a structure set"
+            reason = "another series of the patient, on which nothing is drawn that is asked about"
             yield Skip(key=f"{folder.name}/{series[0].parent.name}", reason=reason, paths=series)
 
 
@@ -78,19 +84,22 @@ def _chosen(scans: Series, drawings: list[Path]) -> str:
 def _pictures(
     patient: str, scan: tuple[Path, ...], uid: str, drawings: list[Path], row: Row | None
 ) -> Iterator[Case | Skip]:
-    drawn: dict[str, Region] = {}
+    found: dict[str, list[Region]] = {}
     for path in drawings:
         if uid in (referenced_series(path) or (uid,)):
             for region in _regions(path):
-                drawn.setdefault(region.value, region)
+                found.setdefault(region.value, []).append(region)
+    drawn = {
+        name: replace(first, rivals=tuple(other.shape for other in others))
+        for name, (first, *others) in found.items()
+    }
     for name, structures in PICTURES.items():
         regions = tuple(drawn[structure] for structure in structures if structure in drawn)
         key = f"{patient}-{name}"
         if {region.value for region in regions} in ONE_SIDE:
             yield Skip(key=key, reason="one lung is drawn and the other, which shows, is not")
         elif not scan or not regions:
-            what = "CT series" if not scan else f"{' or '.join(structures)} in SEG or RTSTRUCT"
-            yield Skip(key=key, reason=f"the copy holds no {what} of this patient")
+            yield Skip(key=key, reason=_lack(scan, structures, drawings))
         else:
             yield Case(
                 key=key,
@@ -100,6 +109,21 @@ def _pictures(
                 regions=regions,
                 facts=_facts(row),
             )
+
+
+def _lack(scan: tuple[Path, ...], structures: Sequence[str], drawings: list[Path]) -> str:
+    """What is missing, and what is there in its place."""
+    if not scan:
+        return "the copy holds no CT series of this patient"
+    names = sorted({name for path in drawings for name in _names(path)})
+    return (
+        f"SEG and RTSTRUCT of this patient hold {', '.join(names) or 'nothing'}; expected "
+        f"{' or '.join(structures)}"
+    )
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    return (*segments_of(path).values(), *rois_of(path))
 
 
 def _regions(path: Path) -> Iterator[Region]:

@@ -3,6 +3,7 @@ import pytest
 
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.slicing import choose_slices
+from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 
 
@@ -13,8 +14,12 @@ def _mask(*areas):
     return Mask.of(mask.shape, enumerate(mask))
 
 
+def _film(count):
+    return Volume(slices=np.zeros((count, 4, 4), np.uint8))
+
+
 def _indexes(policy, count, *masks):
-    return [choice.index for choice in choose_slices(policy, count, masks)]
+    return [choice.index for choice in choose_slices(policy, _film(count), masks)]
 
 
 def test_a_single_slice_is_always_the_one():
@@ -39,6 +44,14 @@ def test_middle_counts_from_the_number_of_slices(count, middle):
     assert _indexes("middle", count) == [middle]
 
 
+def test_middle_of_a_body_is_that_of_the_slices_that_show_it():
+    slices = np.zeros((10, 8, 8), np.int16)
+    slices[5:9, 2:6, 2:6] = 300
+    body = Volume(slices=slices, solid=True)
+    (choice,) = choose_slices("middle", body, [])
+    assert (choice.index, choice.reason) == (7, "middle of slices 5 to 8, of 10")
+
+
 def test_stride_is_centred_and_all_is_all():
     assert _indexes("stride:3", 8) == [0, 3, 6]
     assert _indexes("stride:4", 10) == [0, 4, 8]
@@ -57,11 +70,11 @@ def test_stride_is_centred_and_all_is_all():
 )
 def test_a_policy_that_finds_no_slice_is_an_error_with_a_code(policy, masks):
     with pytest.raises(ReadError) as caught:
-        choose_slices(policy, 3, masks)
+        choose_slices(policy, _film(3), masks)
     assert caught.value.code == "no-slice"
 
 
 def test_the_reason_of_a_choice_is_kept():
-    assert choose_slices("largest-mask", 2, [_mask(0, 7)])[0].reason == (
+    assert choose_slices("largest-mask", _film(2), [_mask(0, 7)])[0].reason == (
         "largest marked area, 7 pixels"
     )

@@ -113,14 +113,16 @@ def test_film_and_single_slice_need_no_orientation(job, tmp_path):
         assert tile.volume.slices.shape[0] == count
 
 
-def test_dummy_affine_places_no_mask(job, tmp_path):
+def test_mask_shares_the_affine_of_its_image_even_where_the_card_calls_it_a_dummy(job, tmp_path):
     paths = [tmp_path / name for name in ("image.nii", "mask.nii")]
-    nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), np.diag([1.0, 1, 1, 1])), paths[0])
-    nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([-1.0, -1, 1, 1])), paths[1])
     shape = MaskFile(paths=(paths[1],))
+    nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), np.diag([1.0, 1, 1, 1])), paths[0])
+    nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([1.0, 1, 1, 1])), paths[1])
     (tile,) = open_tiles(job(paths[:1], shape, orient="stored"))
     assert np.array_equal(stack(tile.masks[0]), LESION)
-    assert refused(job(paths[:1], shape)).code == "mask-place"
+    nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([-1.0, -1, 1, 1])), paths[1])
+    for orient in ("stored", "affine"):
+        assert refused(job(paths[:1], shape, orient=orient)).code == "mask-place"
 
 
 def test_region_that_does_not_fit_names_its_evidence(job, tmp_path):

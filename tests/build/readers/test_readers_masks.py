@@ -3,10 +3,13 @@ from __future__ import annotations
 import nibabel as nib
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
+from medrcube.build.pixels.geometry import same_grid
 from medrcube.build.pixels.volume import Volume, stack
-from medrcube.build.readers import read, read_mask
+from medrcube.build.readers import check_grids, read, read_mask
 from medrcube.errors import ReadError
 from medrcube.records import ImageRef, MaskFile
 from medrcube.sources.phantoms import write_dicom
@@ -117,8 +120,9 @@ def write_labels(path, labels, affine):
     return path
 
 
-def on(path, image, values=()):
-    return stack(read_mask(MaskFile(paths=(path,), values=values), read(ImageRef(paths=(image,)))))
+def on(path, image, values=(), drawn_on=None):
+    mask = MaskFile(paths=(path,), values=values, drawn_on=drawn_on)
+    return stack(read_mask(mask, read(ImageRef(paths=(image,)))))
 
 
 def body(shape, spacing, offset=0.0):
@@ -142,45 +146,50 @@ def grid(spacing, offset=0.0):
     return affine
 
 
-def test_mask_on_a_coarser_grid_is_carried_over_in_space(tmp_path):
+SPACING = (2.0, 2.0, 2.0)
+LABELS = body((12, 20, 20), SPACING)
+
+
+@pytest.fixture
+def image(tmp_path):
+    """An image on the grid of ``LABELS``."""
+    return write_labels(tmp_path / "image.nii", LABELS, grid(SPACING))
+
+
+def write_carried(tmp_path, labels, affine):
+    """A mask, as the image that it was drawn on and as the mask itself."""
+    return {
+        "path": write_labels(tmp_path / "mask.nii", labels, affine),
+        "drawn_on": write_labels(tmp_path / "drawn_on.nii", labels, affine),
+    }
+
+
+def test_mask_drawn_on_another_image_is_carried_over_in_space(tmp_path):
     fine, coarse = (6.0, 0.5, 0.5), (2.0, 2.0, 2.0)
     image = write_labels(tmp_path / "flair.nii", np.zeros((4, 80, 80), np.uint8), grid(fine))
-    mask = write_labels(tmp_path / "mask.nii", body((12, 20, 20), coarse), grid(coarse))
-    carried = on(mask, image, values=(3,))
+    mask = write_carried(tmp_path, body((12, 20, 20), coarse), grid(coarse))
+    carried = on(image=image, values=(3,), **mask)
     # The box spans 6-18 x 4-16 x 10-30 mm, which whole voxels of both grids fill.
     assert np.array_equal(carried, body((4, 80, 80), fine) > 0)
-    assert not on(mask, image, values=(2,)).any()
+    assert not on(image=image, values=(2,), **mask).any()
 
 
-def test_mask_stored_in_other_directions_is_turned_to_its_image(tmp_path):
-    labels = body((12, 20, 20), (2.0, 2.0, 2.0))
-    affine = grid((2.0, 2.0, 2.0))
-    image = write_labels(tmp_path / "image.nii", labels, affine)
-    turned = affine @ np.array([[-1, 0, 0, 19], [0, 1, 0, 0], [0, 0, -1, 11], [0, 0, 0, 1.0]])
-    mask = write_labels(tmp_path / "mask.nii", labels[::-1, :, ::-1], turned)
-    assert np.array_equal(on(mask, image), labels > 0)
+def test_mask_drawn_on_another_image_must_lie_on_the_grid_of_that_one(tmp_path, image):
+    drawn_on = write_labels(tmp_path / "drawn_on.nii", LABELS, grid(SPACING, offset=15.0))
+    mask = write_labels(tmp_path / "mask.nii", LABELS, grid(SPACING))
+    with pytest.raises(ReadError, match=r"mask and drawn_on.nii .* 26.0 mm") as caught:
+        on(mask, image, drawn_on=drawn_on)
+    assert caught.value.code == "mask-place"
 
 
 def test_nothing_is_marked_outside_the_grid_of_the_mask(tmp_path):
-    spacing = (2.0, 2.0, 2.0)
-    image = write_labels(tmp_path / "image.nii", np.zeros((12, 20, 20), np.uint8), grid(spacing))
-    mask = write_labels(
-        tmp_path / "mask.nii", np.ones((12, 4, 20), np.uint8), grid(spacing, offset=6.0)
-    )
-    carried = on(mask, image)
+    image = write_labels(tmp_path / "image.nii", np.zeros((12, 20, 20), np.uint8), grid(SPACING))
+    mask = write_carried(tmp_path, np.ones((12, 4, 20), np.uint8), grid(SPACING, offset=6.0))
+    carried = on(image=image, **mask)
     rows = carried.any(axis=(0, 2))
     assert np.flatnonzero(rows).tolist() == [3, 4, 5, 6]
     assert not carried[:3].any()
     assert carried[3:].any(axis=(1, 2)).all()
-
-
-def test_noise_in_the_affine_moves_no_pixel(tmp_path):
-    labels = body((12, 20, 20), (2.0, 2.0, 2.0))
-    affine = grid((2.0, 2.0, 2.0))
-    image = write_labels(tmp_path / "image.nii", labels, affine)
-    noise = np.random.default_rng(1).normal(0, 1e-4, (4, 4)) * [[1], [1], [1], [0]]
-    mask = write_labels(tmp_path / "mask.nii", labels, affine + noise)
-    assert np.array_equal(on(mask, image), labels > 0)
 
 
 def test_half_a_voxel_belongs_to_one_side_everywhere(tmp_path):
@@ -189,17 +198,75 @@ def test_half_a_voxel_belongs_to_one_side_everywhere(tmp_path):
     )
     affine = np.diag([1.0, 1, 1, 1])
     affine[0, 3] = 0.5
-    mask = write_labels(tmp_path / "mask.nii", np.uint8([[[1, 0, 1, 1, 0, 0, 1, 0]]]), affine)
-    assert on(mask, image)[0, 0].tolist() == [1, 0, 1, 1, 0, 0, 1, 0]
+    mask = write_carried(tmp_path, np.uint8([[[1, 0, 1, 1, 0, 0, 1, 0]]]), affine)
+    assert on(image=image, **mask)[0, 0].tolist() == [1, 0, 1, 1, 0, 0, 1, 0]
 
 
-def test_mask_that_lies_elsewhere_is_refused(tmp_path):
-    labels = body((12, 20, 20), (2.0, 2.0, 2.0))
-    image = write_labels(tmp_path / "image.nii", labels, grid((2.0, 2.0, 2.0)))
-    mask = write_labels(tmp_path / "mask.nii", labels, grid((2.0, 2.0, 2.0), offset=500.0))
-    with pytest.raises(ReadError) as caught:
-        on(mask, image)
+def test_carried_mask_that_lies_elsewhere_is_refused(tmp_path, image):
+    mask = write_carried(tmp_path, LABELS, grid(SPACING, offset=500.0))
+    with pytest.raises(ReadError, match="marks nothing in its image") as caught:
+        on(image=image, **mask)
     assert caught.value.code == "mask-place"
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_grids_are_checked_without_the_pixels_of_the_mask(tmp_path, image, carried):
+    beside = write_labels(tmp_path / "beside.nii", LABELS, grid(SPACING, offset=1.5))
+    mask = MaskFile(paths=(beside,), drawn_on=beside if carried else None)
+    caught = None
+    try:
+        check_grids(mask, read(ImageRef(paths=(image,))))
+    except ReadError as error:
+        caught = error.code
+    assert caught == (None if carried else "mask-place")
+
+
+def noisy(affine, rounding):
+    """An affine as headers give it back."""
+    if rounding == "float32":
+        return np.float64(np.float32(affine))
+    header = nib.Nifti1Header()
+    if rounding == "quaternion":
+        header.set_qform(affine, code=1)
+        return header.get_qform()
+    return np.round(affine, 3)
+
+
+@settings(max_examples=60)
+@given(
+    turn=st.floats(-np.pi, np.pi),
+    tilt=st.floats(-0.6, 0.6),
+    origin=st.tuples(*[st.floats(-400, 400)] * 3),
+    spacing=st.tuples(*[st.floats(0.4, 8)] * 3),
+    rounding=st.sampled_from(["float32", "quaternion", "three decimals"]),
+)
+def test_rounding_of_headers_moves_no_grid(turn, tilt, origin, spacing, rounding):
+    c, s, k, m = np.cos(turn), np.sin(turn), np.cos(tilt), np.sin(tilt)
+    affine = np.eye(4)
+    affine[:3, :3] = [[c, -s, 0], [s, c, 0], [0, 0, 1]] @ np.array(
+        [[1, 0, 0], [0, k, -m], [0, m, k]]
+    )
+    affine[:3, :3] *= spacing
+    affine[:3, 3] = origin
+    slices = np.broadcast_to(np.uint8(0), (60, 256, 256))
+    one = Volume(slices=slices, affine=affine[:, [2, 1, 0, 3]])
+    assert same_grid(one, Volume(slices=slices, affine=noisy(affine, rounding)[:, [2, 1, 0, 3]]))
+
+
+@settings(max_examples=60)
+@given(
+    axis=st.integers(0, 2),
+    step=st.floats(0.51, 30),
+    sign=st.sampled_from([-1, 1]),
+    origin=st.tuples(*[st.floats(-400, 400)] * 3),
+)
+def test_a_shift_of_more_than_half_a_voxel_is_another_grid(axis, step, sign, origin):
+    affine = np.diag([3.0, 0.7, 0.7, 1])
+    affine[:3, 3] = origin
+    moved = affine.copy()
+    moved[:3, 3] += sign * step * affine[:3, axis]
+    slices = np.broadcast_to(np.uint8(0), (20, 64, 64))
+    assert not same_grid(Volume(slices=slices, affine=affine), Volume(slices=slices, affine=moved))
 
 
 def test_mask_without_a_place_must_have_the_size_of_its_image(tmp_path):

@@ -1,5 +1,6 @@
 """Traps of the evidence card `nsclc-radiomics`."""
 
+import re
 import shutil
 
 import numpy as np
@@ -8,12 +9,20 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
+from medrcube.build.pixels.tiles import open_tiles
 from medrcube.build.pixels.volume import stack
+from medrcube.build.plan import plan
+from medrcube.errors import ReadError
 from medrcube.records import Absence
 from medrcube.sources.contract import quirk_of
 from medrcube.sources.layout import verify
 from medrcube.sources.phantom_ct import chest, organ, tumour
-from medrcube.sources.phantom_dicom import Series, write_segmentation, write_series
+from medrcube.sources.phantom_dicom import (
+    Series,
+    write_segmentation,
+    write_series,
+    write_structures,
+)
 from medrcube.sources.phantoms import CANARY, bounds
 from medrcube.sources.registry import find_sources
 
@@ -110,6 +119,72 @@ def test_old_download_without_segmentation_uses_the_structure_set(scan_fixture):
 def test_segmentation_goes_before_the_structure_set(scan_fixture):
     case = scan_fixture(SOURCE, "descriptive").cases["LUNG1-001-tumor"]
     assert case.regions[0].evidence == "SEG GTV-1"
+
+
+def _refusal(changed, edit, layout="descriptive"):
+    """Why the tumour of the first patient gives no picture, and under which code."""
+    root = changed(SOURCE, layout, edit)
+    source = find_sources()[SOURCE]
+    (case,) = (it for it in source.scan(root, layout) if it.key == "LUNG1-001-tumor")
+    try:
+        open_tiles(plan(source, root, [case])[0])
+    except ReadError as error:
+        return error.code, str(error)
+    return "", ""
+
+
+def _shifted(mask, pixels):
+    return np.roll(mask, pixels, axis=2)
+
+
+def _structures(root, name, mask, series=None):
+    write_structures(_study(root) / name / "1-1.dcm", series or _series(), {"GTV-1": mask})
+
+
+def test_segmentation_and_structure_set_that_agree_are_taken(changed):
+    assert _refusal(changed, lambda _: None) == ("", "")
+
+
+def test_segmentation_beside_its_structure_set_is_refused_with_the_measure(changed):
+    moved = _shifted(tumour(seed=1), 8)
+    code, message = _refusal(changed, _segment({"GTV-1": moved}))
+    assert code == "contradicting-marks"
+    assert re.search(r"Dice coefficient is 0\.\d\d and their centres lie 16\.0 mm apart", message)
+
+
+def test_two_structure_sets_that_contradict_each_other_are_refused(changed):
+    moved = _shifted(tumour(seed=1), 8)
+    code, message = _refusal(changed, lambda root: _structures(root, "9.0-NA-1", moved), "classic")
+    assert code == "contradicting-marks"
+    assert "9.0-NA-1/1-1.dcm" in message
+
+
+def test_two_segmentations_that_contradict_each_other_are_refused(changed):
+    def add(root):
+        masks = {"GTV-1": _shifted(tumour(seed=1), 8)}
+        write_segmentation(_study(root) / "301.0-NA-2" / "1-1.dcm", _series(), masks)
+
+    assert _refusal(changed, add)[0] == "contradicting-marks"
+
+
+@pytest.mark.parametrize("name", ["4.000000-NA-45931", SEG])
+def test_drawing_of_another_frame_of_reference_is_refused(changed, name):
+    def edit(root):
+        path = _study(root) / name / "1-1.dcm"
+        data = pydicom.dcmread(path)
+        data.FrameOfReferenceUID = "1.2.3.4"
+        data.save_as(path)
+
+    assert _refusal(changed, edit)[0] == "frame-of-reference"
+
+
+def test_names_that_a_drawing_holds_are_told_where_the_tumour_is_not_among_them(changed, scan_tree):
+    def edit(root):
+        shutil.rmtree(_study(root) / "4.000000-NA-45931")
+        _segment({"gtv-1": tumour(seed=1), "Heart": organ("heart")})(root)
+
+    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    assert found.skips["LUNG1-001-tumor"].endswith("hold Heart, gtv-1; expected GTV-1")
 
 
 def test_copy_as_nifti_fits_no_layout(tmp_path):

@@ -1,0 +1,65 @@
+"""Which slices of a volume show the body, and which only the air above and below it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.volume import Volume
+
+_SHARE = 0.05
+"""Of the largest area of the body on a slice: less is noise, an artefact or the tip of something."""
+_BINS = 1024
+
+
+def body_extent(volume: Volume) -> tuple[int, int]:
+    """First and last slice that show the body.
+
+    The body is what is brighter than the threshold of Otsu, "A threshold selection method from
+    gray-level histograms", IEEE Trans. Syst. Man Cybern. 9, 1979, over all slices.
+
+    Args:
+        volume: in display order, grey; a stack of one grey value is all body.
+    """
+    low, high = _range(volume)
+    count = volume.slices.shape[0]
+    if not high > low:
+        return (0, count - 1)
+    counts = np.zeros((count, _BINS), np.int64)
+    for k in range(count):
+        counts[k] = np.histogram(volume.slices[k], _BINS, (low, high))[0]
+    bodies = counts[:, _otsu(counts.sum(axis=0)) :].sum(axis=1)
+    shown = np.flatnonzero(bodies >= _SHARE * bodies.max())
+    return (int(shown[0]), int(shown[-1]))
+
+
+def slice_at_height(volume: Volume, height: Fraction) -> int:
+    """Slice that lies at a share of the way through the body, from the first slice that shows it.
+
+    Args:
+        volume: in display order.
+        height: from 0 to 1; one half is the middle.
+    """
+    first, last = body_extent(volume)
+    return min(first + int(height * (last - first + 1)), last)
+
+
+def _range(volume: Volume) -> tuple[float, float]:
+    ends = [
+        (float(picture.min()), float(picture.max()))
+        for picture in (volume.slices[k] for k in range(volume.slices.shape[0]))
+    ]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _otsu(counts: NDArray[np.int64]) -> int:
+    """First bin of the brighter of the two classes whose means lie furthest apart."""
+    below = counts.cumsum()[:-1].astype(np.float64)
+    above = counts.sum() - below
+    sums = (counts * np.arange(len(counts))).cumsum().astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = sums[:-1] / below - (sums[-1] - sums[:-1]) / above
+        between = np.nan_to_num(below * above * apart**2)
+    return int(between.argmax()) + 1

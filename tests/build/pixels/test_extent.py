@@ -1,0 +1,58 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medrcube.build.pixels.extent import body_extent, slice_at_height
+from medrcube.build.pixels.volume import Volume
+
+
+def head(count, first, last, *, noise=20, dtype=np.int16):
+    """An ellipsoid over air that is not quite black."""
+    rng = np.random.default_rng(first + 100 * last)
+    k, row, column = np.indices((count, 24, 20))
+    middle, half = (first + last) / 2, (last - first + 1) / 2 + 0.3
+    inside = ((k - middle) / half) ** 2 + ((row - 12) / 10) ** 2 + ((column - 10) / 8) ** 2 < 1
+    volume = rng.integers(0, noise, k.shape) + inside * (300 + 2 * k)
+    return Volume(slices=volume.astype(dtype), solid=True)
+
+
+@settings(max_examples=40)
+@given(
+    first=st.integers(0, 20),
+    size=st.integers(8, 30),
+    above=st.integers(0, 25),
+    dtype=st.sampled_from([np.int16, np.uint16, np.float32, np.float64]),
+)
+def test_the_extent_of_a_head_does_not_depend_on_the_air_around_it(first, size, above, dtype):
+    found = body_extent(head(first + size + above, first, first + size - 1, dtype=dtype))
+    assert abs(found[0] - first) <= 1
+    assert abs(found[1] - (first + size - 1)) <= 1
+
+
+@pytest.mark.parametrize("height", [Fraction(1, 2), Fraction(58, 100)])
+def test_a_height_is_a_share_of_the_head_and_not_of_the_stack(height):
+    alone = slice_at_height(head(30, 0, 29), height)
+    assert alone == int(30 * height)
+    assert slice_at_height(head(60, 25, 54), height) == 25 + alone
+
+
+def test_a_stack_of_one_grey_value_is_all_body():
+    assert body_extent(Volume(slices=np.full((7, 4, 4), 5), solid=True)) == (0, 6)
+
+
+def test_a_few_bright_voxels_are_no_body():
+    volume = head(40, 10, 29)
+    volume.slices[3, 4, 4] = 400
+    volume.slices[36, 8:10, 8] = 400
+    first, last = body_extent(volume)
+    assert first >= 9
+    assert last <= 30
+
+
+def test_both_ends_of_the_body_are_reached():
+    volume = head(30, 0, 29)
+    assert slice_at_height(volume, Fraction(0)) == 0
+    assert slice_at_height(volume, Fraction(1)) == 29

@@ -1,0 +1,164 @@
+"""A mask lies on the grid of its image, whatever the source: no wrong affine is carried over."""
+
+import functools
+import re
+
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.build.pixels.tiles import open_tiles
+from medrcube.build.plan import plan
+from medrcube.errors import ReadError
+from medrcube.records import Case, MaskFile
+from medrcube.sources.registry import find_sources
+
+SOURCES = find_sources()
+_VOLUMES = re.compile(r"\.(nii(\.gz)?|mh[ad])$", re.IGNORECASE)
+MASKLESS = {"ixi", "covid-ct"}
+LAYOUTS = [
+    (name, layout.name)
+    for name, source in SOURCES.items()
+    for layout in source.card.layouts
+    if name not in MASKLESS and any(".nii" in glob or ".mh" in glob for glob in layout.expect)
+]
+PLACE = (-91.3, 126.8, -72.4)
+
+
+def turned(shape, axis):
+    """Counts the voxels of one axis backwards."""
+    flip = np.eye(4)
+    flip[axis, axis], flip[axis, 3] = -1, shape[axis] - 1
+    return flip
+
+
+WRONG = {
+    "mirrored": lambda affine, shape: affine @ turned(shape, 0),
+    "shifted 15 mm": lambda affine, _: affine + np.outer([15.0, 0, 0, 0], [0, 0, 0, 1]),
+    "identity": lambda *_: np.eye(4),
+    "spacing without origin": lambda affine, _: np.diag([*_zooms(affine), 1.0]),
+    "z-flipped": lambda affine, shape: affine @ turned(shape, 2),
+}
+
+
+def _zooms(affine):
+    return np.linalg.norm(affine[:3, :3], axis=0)
+
+
+@functools.cache
+def realistic():
+    """A tilt of a few degrees and an origin, as scanners write them."""
+    turn = np.eye(4)
+    c, s = np.cos(0.1), np.sin(0.1)
+    turn[1:3, 1:3] = [[c, -s], [s, c]]
+    turn[:3, 3] = PLACE
+    return turn
+
+
+def move(path, change):
+    """Give a volume another affine; ``change`` takes the one that it has and its shape."""
+    if path.name.lower().endswith((".mhd", ".mha")):
+        _move_metaimage(path, change)
+        return
+    image = nibabel.load(path)
+    shape = (*image.shape, 1)[:3]
+    values = np.asarray(image.dataobj).copy()
+    nibabel.save(nibabel.Nifti1Image(values, change(image.affine, shape)), path)
+
+
+def _move_metaimage(path, change):
+    """In a text header: spacing, directions by rows, and origin, all of LPS."""
+    lines = dict(line.split(" = ") for line in path.read_text().splitlines())
+    spacing = np.array(lines["ElementSpacing"].split(), float)
+    affine = np.eye(4)
+    affine[:3, :3] = np.array(lines["TransformMatrix"].split(), float).reshape(3, 3).T * spacing
+    affine[:3, 3] = np.array(lines["Offset"].split(), float)
+    affine = change(affine, tuple(int(size) for size in lines["DimSize"].split()))
+    lines["ElementSpacing"] = " ".join(map(str, _zooms(affine)))
+    lines["TransformMatrix"] = " ".join(map(str, (affine[:3, :3] / _zooms(affine)).T.ravel()))
+    lines["Offset"] = " ".join(map(str, affine[:3, 3]))
+    last = lines.pop("ElementDataFile")
+    text = [f"{key} = {value}\n" for key, value in lines.items()]
+    path.write_text("".join([*text, f"ElementDataFile = {last}\n"]))
+
+
+@pytest.fixture(scope="module", params=LAYOUTS, ids="-".join)
+def masked(request, tmp_path_factory):
+    """Jobs of all cases of one mask, on realistic affines, and that mask."""
+    name, layout = request.param
+    source, root = SOURCES[name], tmp_path_factory.mktemp(name)
+    source.build_fixture(root, layout)
+    cases = [it for it in source.scan(root, layout) if isinstance(it, Case)]
+    of_mask = {}
+    for case in cases:
+        for shape in case.shapes():
+            if isinstance(shape, MaskFile) and _VOLUMES.search(shape.paths[0].name):
+                of_mask.setdefault(shape.paths[0], {})[case.key] = case
+    usable = [
+        path for path, found in of_mask.items() if all(map(_opens(source, root), found.values()))
+    ]
+    assert usable, "no mask in a volume: if that is so, add the source to MASKLESS"
+    found = list(of_mask[usable[0]].values())
+    for path in {path for case in found for path in case.files() if _VOLUMES.search(path.name)}:
+        move(path, lambda affine, _: realistic() @ affine)
+    return plan(source, root, found), usable[0]
+
+
+def _opens(source, root):
+    def opens(case):
+        (job,) = plan(source, root, [case])
+        try:
+            open_tiles(job)
+        except ReadError:
+            return False
+        return True
+
+    return opens
+
+
+def test_a_mask_on_the_grid_of_its_image_is_taken(masked):
+    jobs, _ = masked
+    assert all(open_tiles(job) for job in jobs)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_mask_of_a_wrong_affine_is_refused_for_every_case_that_it_marks(masked, wrong):
+    jobs, mask = masked
+    kept = mask.read_bytes()
+    slices = []
+
+    def spoil(affine, shape):
+        slices.append(shape[2])
+        return WRONG[wrong](affine, shape)
+
+    move(mask, spoil)
+    try:
+        codes = {job.case.key: _refusal(job) for job in jobs}
+    finally:
+        mask.write_bytes(kept)
+    # The other side of a single slice is the same place.
+    expected = "" if wrong == "z-flipped" and slices == [1] else "mask-place"
+    assert set(codes.values()) == {expected}, codes
+
+
+def test_a_mask_of_another_size_is_refused_for_every_case_that_it_marks(masked):
+    jobs, mask = masked
+    if mask.suffix == ".mhd":
+        return
+    kept = mask.read_bytes()
+    image = nibabel.load(mask)
+    values = np.ones((*image.shape[:1], image.shape[1] - 1, *image.shape[2:]), np.uint8)
+    nibabel.save(nibabel.Nifti1Image(values, image.affine), mask)
+    try:
+        codes = {job.case.key: _refusal(job) for job in jobs}
+    finally:
+        mask.write_bytes(kept)
+    assert set(codes.values()) == {"mask-size"}, codes
+
+
+def _refusal(job):
+    try:
+        open_tiles(job)
+    except ReadError as error:
+        return error.code
+    return ""
