@@ -13,6 +13,7 @@ from medrcube.records import Case, FactKind
 from medrcube.sources.card import Card, PixelPolicy
 from medrcube.sources.contract import Source, concept_of, field_of
 from medrcube.sources.fields import Larger
+from medrcube.sources.self_checks import Enclosed, Side
 from medrcube.taxonomy import Task
 
 
@@ -54,6 +55,8 @@ class Job:
         artefacts: pictures to make.
         name: unique name of the case's pictures within the source.
         hooks: digest of the adapter where it reads pixels itself, else empty.
+        enclosed: what the masks of every image must show, or ``None``.
+        side: which fact says on what side the marks lie, or ``None``.
         frames: slices to show, where they were chosen before; empty leaves the choice to the card.
     """
 
@@ -70,6 +73,8 @@ class Job:
     hooks: str = ""
     panels: tuple[str | None, ...] = ()
     larger: Larger | None = None
+    enclosed: Enclosed | None = None
+    side: Side | None = None
     frames: tuple[int, ...] = ()
 
 
@@ -96,6 +101,8 @@ def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
                 if field_of(source.card, region).kind is FactKind.STRUCTURE
             ),
             hooks=hooks,
+            enclosed=source.card.enclosed,
+            side=source.card.side,
         )
         for case in cases
     ]

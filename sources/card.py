@@ -24,6 +24,7 @@ from medrcube.sources.counts import Count, count
 from medrcube.sources.fields import Field, Reason, gaps, parse_field, parse_reason
 from medrcube.sources.free_text import FreeText, free_text
 from medrcube.sources.homes.facts import HomeFacts, parse_home
+from medrcube.sources.self_checks import Enclosed, Side, parse_enclosed, parse_side
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.toml_table import TomlTable
 
@@ -154,6 +155,7 @@ class Card:
     its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
     is known. ``carried`` says why masks that were drawn on one image are true of another one of the
     same person, on a grid of its own; without it no mask leaves the grid that it was drawn on.
+    ``enclosed`` and ``side`` say what the marks of every case must show.
     """
 
     id: str
@@ -181,6 +183,8 @@ class Card:
     overlaps: tuple[Overlap, ...]
     adopt: tuple[Adoption, ...]
     carried: Reason | None
+    enclosed: Enclosed | None
+    side: Side | None
     fingerprint: str
 
     @property
@@ -268,6 +272,8 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
         adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
+        enclosed=_enclosed(table, concepts),
+        side=parse_side(table.table("side")) if table.has("side") else None,
         carried=parse_reason(table.table("carried")) if table.has("carried") else None,
         fingerprint=fingerprint,
     )
@@ -275,6 +281,13 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     table.unique("field", names)
     table.unique("count", [f"{it.field} {it.shown}" for it in card.counts])
     return card
+
+
+def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Enclosed | None:
+    if not table.has("enclosed"):
+        return None
+    known = dict.fromkeys(name for names in concepts.values() for name in names)
+    return parse_enclosed(table.table("enclosed"), known)
 
 
 def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.pixels.ranks import values_at
 from medrcube.build.pixels.volume import Volume
 
 _SHARE = 0.05
-"""Of the largest area of the body on a slice: less is noise, an artefact or the tip of something."""
+"""Of the largest area of the body on a slice: less is noise or an artefact."""
+_BRIGHT = 0.999
 _BINS = 1024
 
 
@@ -29,7 +32,7 @@ def body_extent(volume: Volume) -> tuple[int, int]:
         return (0, count - 1)
     counts = np.zeros((count, _BINS), np.int64)
     for k in range(count):
-        counts[k] = np.histogram(volume.slices[k], _BINS, (low, high))[0]
+        counts[k] = np.histogram(np.clip(volume.slices[k], low, high), _BINS, (low, high))[0]
     bodies = counts[:, _otsu(counts.sum(axis=0)) :].sum(axis=1)
     shown = np.flatnonzero(bodies >= _SHARE * bodies.max())
     return (int(shown[0]), int(shown[-1]))
@@ -47,11 +50,10 @@ def slice_at_height(volume: Volume, height: Fraction) -> int:
 
 
 def _range(volume: Volume) -> tuple[float, float]:
-    ends = [
-        (float(picture.min()), float(picture.max()))
-        for picture in (volume.slices[k] for k in range(volume.slices.shape[0]))
-    ]
-    return min(low for low, _ in ends), max(high for _, high in ends)
+    """From the darkest voxel to the bright end, without the few that outshine all others."""
+    size = math.prod(volume.slices.shape)
+    low, high = values_at(volume.slices, (0, int((size - 1) * _BRIGHT)))
+    return float(low), float(high)
 
 
 def _otsu(counts: NDArray[np.int64]) -> int:

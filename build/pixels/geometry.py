@@ -137,6 +137,19 @@ def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
     )
 
 
+def tilt_of(volume: Volume) -> float:
+    """Degrees between the plane of a volume's slices and the nearest plane of the body.
+
+    Args:
+        volume: with an affine.
+    """
+    if volume.affine is None:
+        raise ValueError("the volume has no affine")
+    normal = np.cross(volume.affine[:3, 1], volume.affine[:3, 2])
+    nearest = np.abs(normal).max() / np.linalg.norm(normal)
+    return float(np.degrees(np.arccos(min(nearest, 1.0))))
+
+
 def square_size(
     height: int, width: int, row_spacing: float, column_spacing: float
 ) -> tuple[int, int]:

@@ -85,6 +85,15 @@ class Mask:
         areas[span.start : span.stop] = np.bitwise_count(self.bits).sum(axis=(1, 2), dtype=np.int64)
         return areas
 
+    def centre(self) -> NDArray[np.float64]:
+        """Mean slice, row and column of the marked pixels; NaN where none is."""
+        areas = self.areas()
+        places = np.zeros(3)
+        for k in np.flatnonzero(areas):
+            rows, columns = np.nonzero(self[int(k)])
+            places += (k * areas[k], rows.sum(), columns.sum())
+        return places / areas.sum() if areas.any() else np.full(3, np.nan)
+
     def at(
         self, k: NDArray[np.intp], row: NDArray[np.intp], column: NDArray[np.intp]
     ) -> NDArray[np.bool_]:

@@ -19,16 +19,21 @@ from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.overlay import to_rgb
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.repairs import repaired
+from medrcube.build.pixels.self_checks import check_enclosed, check_side
 from medrcube.build.pixels.slicing import Choice, choose_slices
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import GreyScale, grey_scale
 from medrcube.build.plan import Job
 from medrcube.build.readers.checks import MOST_PIXELS
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RefusedError
 from medrcube.records import ImageRef, MaskFile, Region, Shape
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
+_LEAST_COSINE = 0.8
+"""Of the angle between a slice and the plane of the body that it is called by: 36.9 degrees. It is
+the bound of D. Clunie's DICOM tools, beyond which a picture is oblique and no main axis applies:
+https://public.kitware.com/pipermail/insight-users/2005-March/012246.html. A gantry tilts by 30."""
 _FAR = 1e6
 """Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
 GAP = 8
@@ -181,6 +186,7 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     place = {"plane": job.plane, "orient": job.policy.orient}
     orientation = geometry.orientation_of(stored, **place)
     volume = geometry.display(stored, **place)
+    _check_tilt(volume, image, job.policy)
     masks: dict[int, Mask] = {}
     needs: dict[int, tuple[Mask, ...]] = {}
     for index, region in enumerate(job.case.regions):
@@ -201,6 +207,7 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                 rasterise(shape, stored).turned(orientation.axes, orientation.flips)
                 for shape in _needed(region.shape)
             )
+    _check_marks(job, masks, volume)
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
     guide = tuple(
         rasterise(shape, stored).turned(orientation.axes, orientation.flips)
@@ -209,6 +216,17 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     return Tile(
         volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide, needs=needs
     )
+
+
+def _check_marks(job: Job, masks: Mapping[int, Mask], volume: Volume) -> None:
+    """Hold the marks on one image against what the card says of the body."""
+    if job.enclosed is not None:
+        named: dict[str, list[Mask]] = {}
+        for number, mask in masks.items():
+            named.setdefault(job.concepts[number] or "", []).append(mask)
+        check_enclosed(job.enclosed, named)
+    if job.side is not None:
+        check_side(job.side, dict(job.case.facts), tuple(masks.values()), volume)
 
 
 def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:
@@ -243,6 +261,20 @@ def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
             "the patient (no sform, no qform); showing them as stored would assume that the file "
             'is turned as a radiologist expects: the card may state that with orient = "stored"',
             code="no-orientation",
+        )
+
+
+def _check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
+    """Set aside a body that is cut at a slant: no plane names such a picture."""
+    if volume.affine is None or not volume.solid or policy.orient != "affine":
+        return
+    tilt, most = geometry.tilt_of(volume), math.degrees(math.acos(_LEAST_COSINE))
+    if tilt > most:
+        raise RefusedError(
+            f"{image.paths[0].name}: its slices are tilted by {tilt:.0f} degrees against the "
+            f"nearest plane of the body; expected at most {most:.0f}: further off a picture is "
+            "oblique and has no plane's name",
+            code="oblique",
         )
 
 

@@ -27,6 +27,7 @@ from medrcube.build.readers.checks import (
 )
 from medrcube.build.readers.gaps import filled
 from medrcube.build.readers.gunzip import DAMAGE, open_gzip
+from medrcube.build.readers.nifti_forms import check_forms
 from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"
@@ -229,6 +230,8 @@ def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
     coded = [form for name, form in forms.items() if int(header[f"{name}_code"])]
     if not coded:
         return None
+    if len(coded) == len(forms):
+        _check_forms(path, header)
     stated = next((found for found in (form() for form in coded) if _spans_space(found)), None)
     if stated is None:
         raise ReadError(
@@ -239,6 +242,14 @@ def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
     stated[:3] *= _millimetres(header)
     stated[:3, 3] += first * stated[:3, 2]
     return stated[:, [2, 1, 0, 3]]
+
+
+def _check_forms(path: Path, header: Any) -> None:
+    try:
+        qform = _qform(path, header)
+    except ReadError:
+        return  # a damaged one contradicts nothing; it is refused where it is needed
+    check_forms(path, header.get_sform(), qform)
 
 
 def _qform(path: Path, header: Any) -> Any:

@@ -245,6 +245,8 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
         "artefacts": portable(job.artefacts),
         "panels": portable(job.panels),
         "larger": portable(job.larger),
+        "enclosed": portable(job.enclosed),
+        "side": [portable(job.side), dict(case.facts).get(job.side.fact) if job.side else None],
         "images": portable(case.images),
         "guide": portable(case.guide),
         "regions": [

@@ -27,6 +27,7 @@ CLINIC = (
     *("Bilateral Information", "Multicentric/Multifocal", "Contralateral Breast Involvement"),
     *("Shape", "Shape"),
 )
+EMPTY = ("NC", "NC")
 BOXES = (
     *("Patient ID", "Start Row", "End Row", "Start Column", "End Column", "Start Slice"),
     "End Slice",
@@ -51,7 +52,7 @@ def build(root: Path, layout: str) -> None:
         x0, y0, x1, y1 = _box(number, turned=turned)
         boxes.append([patient, y0 + 1, y1, x0 + 1, x1, *BOXED])
         foci = [bilateral, multicentric, 0]
-        clinic.append([patient, 0 if turned else 2, grade, histology, "L", *foci, "NC", "NC"])
+        clinic.append([patient, 0 if turned else 2, grade, histology, _side(number), *foci, *EMPTY])
     write_spreadsheet(root / "Annotation_Boxes.xlsx", {"Sheet1": boxes})
     write_spreadsheet(
         root / "Clinical_and_Other_Features.xlsx", {"Data": clinic, "Legend": [[CANARY]]}
@@ -101,6 +102,12 @@ def _slice(woman: int, number: int, series: str) -> np.ndarray:
         parts[lesion(SIDE, SIDE, seed=woman)] = 1
     fat = 1500 if series == "T1" else 900
     return picture(SIDE, SIDE, seed=woman, maximum=fat, parts=parts)
+
+
+def _side(woman: int) -> str:
+    """The patient's right is at the left of a picture that is not turned."""
+    x0, _, x1, _ = _box(woman, turned=False)
+    return "R" if x0 + x1 < SIDE else "L"
 
 
 def _box(woman: int, *, turned: bool) -> tuple[int, int, int, int]:

@@ -63,7 +63,8 @@ def _clear(marked: Marked, volume: Any) -> int:
     free = [k for k in middle if lesions.size and np.abs(lesions - k).min() >= APART]
     if not free:
         raise RefusedError(
-            f"no slice in the middle half of the head lies {APART} slices from a lesion, or nothing is marked",
+            f"no slice in the middle half of the head lies {APART} slices from a lesion, or "
+            "nothing is marked",
             code="no-slice",
         )
     return min(free, key=lambda k: (abs(2 * k - first - last), k))

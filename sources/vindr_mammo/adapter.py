@@ -11,6 +11,7 @@ from typing import Any
 from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
 from medrcube.sources.tables import Row, index_names, read_csv
@@ -26,6 +27,13 @@ LESIONS = (
     *("Mass", "Suspicious Calcification", "Asymmetry", "Focal Asymmetry", "Global Asymmetry"),
     "Architectural Distortion",
 )
+STATED = {
+    "laterality": "ImageLaterality",
+    "view_position": "ViewPosition",
+    "height": "Rows",
+    "width": "Columns",
+}
+"""Column of the table -> element of the header that says the same."""
 NONE = "No Finding"
 NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 
@@ -57,6 +65,7 @@ def _picture(image: str, path: Path, rows: Sequence[Row]) -> Iterator[Case]:
         ),
         regions=tuple(region for row in rows for region in _regions(row)),
         split=first["split"],
+        facts=first.facts(**{name: name for name in STATED}),
     )
 
 
@@ -64,11 +73,21 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The only one, as it was made for readers.
 
     Raises:
-        RefusedError: code ``for-processing`` for the raw data of a detector.
+        RefusedError: code ``for-processing`` for the raw data of a detector,
+            ``header-contradicts`` when the header states another view, side or size than the
+            table.
     """
     del volume
-    intent = read_header(case.images[0].paths[0], ("PresentationIntentType",))
-    if intent.get("PresentationIntentType") == "FOR PROCESSING":
+    header = read_header(case.images[0].paths[0], ("PresentationIntentType", *STATED.values()))
+    for name, told in dict(case.facts).items():
+        said = header.get(STATED[name], "")
+        if said and said != unsaved(told):
+            raise RefusedError(
+                f"{case.key}: {TABLE} states the {name} {told}, its header {said}; expected them "
+                "to agree: is it the picture of this row, and of the size of the release?",
+                code="header-contradicts",
+            )
+    if header.get("PresentationIntentType") == "FOR PROCESSING":
         raise RefusedError(
             f"{case.key}: is marked FOR PROCESSING, so it is no picture that a reader saw",
             code="for-processing",

@@ -37,7 +37,8 @@ def build(root: Path, layout: str) -> None:
             for view, boxed in (("CC", cc), ("MLO", mlo)):
                 seed = len(rows)
                 names = [_id("study", study), _id("series", study), _id("image", seed)]
-                _write(root / "images" / names[0] / f"{names[2]}.dicom", seed, lesions=len(boxed))
+                path = root / "images" / names[0] / f"{names[2]}.dicom"
+                _write(path, seed, lesions=len(boxed), side=side, view=view)
                 cells = [*names, side, view, str(HEIGHT), str(WIDTH)]
                 cells += [f"BI-RADS {grade}", f"DENSITY {density}"]
                 split = "test" if study % 2 else "training"
@@ -51,13 +52,15 @@ def build(root: Path, layout: str) -> None:
     write_lines(root / "finding_annotations.csv", rows)
 
 
-def _write(path: Path, seed: int, *, lesions: int) -> None:
+def _write(path: Path, seed: int, *, lesions: int, side: str, view: str) -> None:
     parts = lesion(HEIGHT, WIDTH, seed=seed) * np.uint8(lesions > 0)
     pixels = picture(HEIGHT, WIDTH, seed=seed, maximum=4095, parts=parts)
     bright = seed % 2
     write_dicom(
         path,
         pixels if bright else 4095 - pixels,
+        ImageLaterality=side,
+        ViewPosition=view,
         BitsStored=12,
         HighBit=11,
         PhotometricInterpretation=f"MONOCHROME{1 + bright}",

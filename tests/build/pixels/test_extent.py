@@ -43,10 +43,11 @@ def test_a_stack_of_one_grey_value_is_all_body():
     assert body_extent(Volume(slices=np.full((7, 4, 4), 5), solid=True)) == (0, 6)
 
 
-def test_a_few_bright_voxels_are_no_body():
-    volume = head(40, 10, 29)
-    volume.slices[3, 4, 4] = 400
-    volume.slices[36, 8:10, 8] = 400
+@pytest.mark.parametrize("shine", [400, 1e6])
+def test_a_few_bright_voxels_are_no_body(shine):
+    volume = head(40, 10, 29, dtype=np.float64)
+    volume.slices[3, 4, 4] = shine
+    volume.slices[36, 8:10, 8] = shine
     first, last = body_extent(volume)
     assert first >= 9
     assert last <= 30

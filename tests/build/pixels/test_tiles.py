@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import nibabel as nib
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from medrcube.build.pixels.tiles import choose, open_tiles
 from medrcube.build.pixels.volume import stack
 from medrcube.build.plan import Artefact, Job
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RefusedError
 from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region
 from medrcube.sources import phantoms
 from medrcube.sources.card import PixelPolicy
@@ -123,6 +125,45 @@ def test_mask_shares_the_affine_of_its_image_even_where_the_card_calls_it_a_dumm
     nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([-1.0, -1, 1, 1])), paths[1])
     for orient in ("stored", "affine"):
         assert refused(job(paths[:1], shape, orient=orient)).code == "mask-place"
+
+
+def tilted(degrees, axis=0):
+    """An affine in RAS of which the slices are turned about one axis."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    turn = np.eye(4)
+    rows = [k for k in range(3) if k != axis]
+    turn[np.ix_(rows, rows)] = [[c, -s], [s, c]]
+    return turn @ np.diag([1.0, 1.0, 3.0, 1.0])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("degrees", "named"),
+    [(0, True), (30, True), (36, True), (38, False), (44, False), (46, False), (60, True)],
+)
+def test_a_body_that_is_cut_at_a_slant_has_no_plane(job, tmp_path, degrees, axis, named):
+    path = tmp_path / "image.nii"
+    nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), tilted(degrees, axis)), path)
+    if named:
+        assert open_tiles(job([path]))
+        return
+    error = refused(job([path]))
+    assert (type(error), error.code) == (RefusedError, "oblique")
+    assert f"tilted by {degrees if degrees < 45 else 90 - degrees} degrees" in str(error)
+
+
+def test_turning_within_the_slice_is_no_tilt(job, tmp_path):
+    path = tmp_path / "image.nii"
+    nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), tilted(44, axis=2)), path)
+    assert open_tiles(job([path]))
+
+
+def test_slices_that_the_job_names_are_shown_where_the_volume_has_them(job, tmp_path):
+    paths = write_stack(tmp_path, PIXELS, STACK)
+    named = replace(job(paths), frames=(1, 3))
+    assert [choice.index for choice in choose(named, open_tiles(named))] == [1, 3]
+    beyond = replace(job(paths), frames=(1, 99))
+    assert len(choose(beyond, open_tiles(beyond))) == 1
 
 
 def test_region_that_does_not_fit_names_its_evidence(job, tmp_path):

@@ -370,3 +370,34 @@ def test_qform_that_is_no_rotation_is_refused(tmp_path):
 def test_other_content_in_gzip_is_refused(tmp_path):
     (tmp_path / "a.nii.gz").write_bytes(gzip.compress(b"text " * 500))
     assert refused(tmp_path / "a.nii.gz") == "unsupported-format"
+
+
+def _both_forms(path, sform, qform, codes=(1, 1)):
+    image = nib.Nifti1Image(np.zeros((4, 5, 6), np.int16), sform)
+    image.header.set_sform(sform, code=codes[0])
+    image.header.set_qform(qform, code=codes[1])
+    nib.save(image, path)
+    return path
+
+
+FORM = np.array([[-0.9, 0, 0, 80], [0, 1.1, 0.1, -60], [0, -0.1, 1.2, -30], [0, 0, 0, 1.0]])
+
+
+@pytest.mark.parametrize("codes", [(1, 1), (4, 1), (2, 3)])
+@pytest.mark.parametrize(
+    ("signs", "how"), [((-1, 1, 1), "mirror"), ((1, 1, -1), "mirror"), ((-1, -1, 1), "contradict")]
+)
+def test_affines_that_mirror_each_other_are_refused(tmp_path, signs, how, codes):
+    path = _both_forms(tmp_path / "a.nii", FORM, np.diag([*signs, 1.0]) @ FORM, codes)
+    with pytest.raises(ReadError, match=f"sform and qform {how} each other") as caught:
+        nifti.read(path)
+    assert caught.value.code == "contradicting-affines"
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_affines_that_agree_or_are_not_both_stated_are_taken(tmp_path, code):
+    turn = np.eye(4)
+    turn[:2, :2] = [[0.8, -0.6], [0.6, 0.8]]  # as a registration may turn a head
+    other = turn @ FORM if code else np.diag([-1.0, 1, 1, 1]) @ FORM
+    volume = nifti.read(_both_forms(tmp_path / "a.nii", FORM, other, (2, code)))
+    assert np.allclose(volume.affine, FORM[:, [2, 1, 0, 3]], atol=1e-5)

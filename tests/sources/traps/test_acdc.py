@@ -75,6 +75,24 @@ def test_labels_run_from_the_right_ventricle_to_the_left(scan_fixture):
     assert stated == {(1,): "RV (structure)", (2,): "MYO", (3,): "LV"}
 
 
+def test_labels_in_the_order_of_mms_are_refused(changed, build_tree):
+    """M&Ms calls the left ventricle 1 and the right one 3."""
+
+    def swap(root):
+        for path in _folder(root).glob("*_gt.nii.gz"):
+            image = nibabel.load(path)
+            stored = np.asarray(image.dataobj)
+            nibabel.save(
+                nibabel.Nifti1Image(np.choose(stored, [0, 3, 2, 1]).astype(np.uint8), image.affine),
+                path,
+            )
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap))
+    codes = built.codes()
+    assert {codes[f"patient001-{name}"] for name in ("ED", "ES", "ED-ES")} == {"label-order"}
+    assert "label-order" not in {code for case, code in codes.items() if "patient001" not in case}
+
+
 def test_group_named_rv_is_no_structure_and_is_not_asked(scan_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases["patient091-ED-ES"]
     (label,) = (label for label in case.labels if label.field == "diagnosis")

@@ -255,3 +255,16 @@ def test_woman_with_blank_cells_states_no_histology(scan_fixture):
 
 def test_sets_that_hold_these_women_are_named():
     assert any(o.source == "mama-mia" and "BreastDCEDL" in o.note for o in CARD.overlaps)
+
+
+def test_box_on_the_other_side_than_the_sheet_says_sets_its_picture_aside(changed, build_tree):
+    """Women of both makers, whose pictures are turned or not."""
+    root = changed(SOURCE, LAYOUT, lambda _: None)
+    page = openpyxl.load_workbook(root / CLINIC)["Data"]
+    number = next(cell.column for cell in page[2] if cell.value == "Tumor Location")
+    stated = [page.cell(line, number).value for line in range(4, 4 + 7)]
+    other = [{"L": "R", "R": "L"}[side] for side in stated]
+    other[2:] = stated[2:]
+    _column(CLINIC, "Tumor Location")(root, other)
+    codes = build_tree(SOURCE, root).codes()
+    assert {case for case, code in codes.items() if code == "wrong-side"} == {GE, SIEMENS}

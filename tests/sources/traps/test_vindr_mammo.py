@@ -275,3 +275,38 @@ def test_category_that_the_card_does_not_know_sets_its_case_aside(changed, scan_
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
 
     assert found.bad_rows("Breast Implant")
+
+
+@pytest.mark.parametrize(
+    ("element", "value"),
+    [("ViewPosition", "XCCL"), ("ImageLaterality", "R"), ("Rows", None)],
+)
+def test_header_that_contradicts_the_table_sets_its_picture_aside(
+    changed, build_tree, image, element, value
+):
+    key = image(0, "L", "CC")
+
+    def edit(root):
+        (path,) = root.rglob(f"{key}.dicom")
+        data = pydicom.dcmread(path)
+        if value is None:
+            data.PixelData = data.PixelData[: -2 * data.Columns]
+            data.Rows -= 1
+        else:
+            setattr(data, element, value)
+        data.save_as(path)
+
+    codes = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()
+    assert [case for case, code in codes.items() if code == "header-contradicts"] == [key]
+
+
+def test_header_that_states_nothing_contradicts_nothing(changed, build_tree, image):
+    key = image(0, "L", "CC")
+
+    def edit(root):
+        (path,) = root.rglob(f"{key}.dicom")
+        data = pydicom.dcmread(path)
+        del data.ViewPosition, data.ImageLaterality
+        data.save_as(path)
+
+    assert key not in build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()

@@ -1,0 +1,40 @@
+"""The two affines of a NIfTI file, which may say that its axes run opposite ways.
+
+A registration (sform codes 2 to 4 of nifti1.h) turns, shifts and scales; it never mirrors a body
+nor turns an axis by more than a right angle. Where both affines are stated and do differ so, one of
+them is wrong, and left and right, or top and bottom, depend on which one a program reads.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.errors import ReadError
+
+
+def check_forms(path: Path, sform: NDArray[np.float64], qform: NDArray[np.float64]) -> None:
+    """Refuse a file whose sform and qform, 4 x 4 each, contradict each other.
+
+    One that does not span space says nothing.
+
+    Raises:
+        ReadError: code ``contradicting-affines``.
+    """
+    sform, qform = sform[:3, :3], qform[:3, :3]
+    lengths = [np.linalg.norm(it, axis=0) for it in (sform, qform)]
+    if not all(np.isfinite(it).all() and it.all() for it in lengths):
+        return
+    cosines = (sform * qform).sum(axis=0) / (lengths[0] * lengths[1])
+    mirrored = np.linalg.det(sform) * np.linalg.det(qform) < 0
+    if mirrored or cosines.min() <= 0:
+        angle = np.degrees(np.arccos(np.clip(cosines.min(), -1, 1)))
+        how = "mirror" if mirrored else "contradict"
+        raise ReadError(
+            f"{path.name}: its sform and qform {how} each other: an axis runs {angle:.0f} degrees "
+            "apart in them; expected one direction: nothing says which of them is right, so get "
+            "the file from its source again",
+            code="contradicting-affines",
+        )
