@@ -160,9 +160,9 @@ def test_turning_within_the_slice_is_no_tilt(job, tmp_path):
 
 def test_slices_that_the_job_names_are_shown_where_the_volume_has_them(job, tmp_path):
     paths = write_stack(tmp_path, PIXELS, STACK)
-    named = replace(job(paths), frames=(1, 3))
+    named = replace(job(paths, slice="middle"), frames=(1, 3))
     assert [choice.index for choice in choose(named, open_tiles(named))] == [1, 3]
-    beyond = replace(job(paths), frames=(1, 99))
+    beyond = replace(job(paths, slice="middle"), frames=(1, 99))
     assert len(choose(beyond, open_tiles(beyond))) == 1
 
 
