@@ -134,7 +134,7 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
 
 def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
     reporter.result(
-        f"{card.id}: its home gives the data to people alone ({card.access.mode}, "
+        f"{card.id}: no program is known to get it from its home ({card.access.mode}, "
         f"{card.access.licence}):"
     )
     steps = (*card.access.steps, f"Put the data into {to}, so that it holds files like these:")
