@@ -24,9 +24,9 @@ from medrcube.build.privacy import (
     secret_identifiers,
     unsearchable,
 )
+from medrcube.build.vocabulary_check import missing_words
 from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
-from medrcube.ontologies.terms import load_terms
 from medrcube.records import BAD_ROW, Case, Grade
 from medrcube.sources.card import Card
 from medrcube.sources.claims import admitted, too_wide
@@ -61,6 +61,9 @@ class _Trial:
 
 def check_source(source: Source) -> tuple[Check, ...]:
     """Hold one source to its contract; a broken adapter or card is a failed check too."""
+    missing = tuple(missing_words(source))
+    if missing:
+        return (Check(name=_WORDS, failures=missing),)
     with tempfile.TemporaryDirectory(prefix="medrcube-check-") as folder:
         try:
             trial = _try_out(source, Path(folder))
@@ -95,14 +98,6 @@ def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
         report = verify(trial.source.card, copied.root)
         if report.layout != name:
             yield f"the fixture of layout {name!r} is taken for {report.layout!r}"
-
-
-def _concepts_exist(trial: _Trial) -> Iterator[str]:
-    terms = load_terms()
-    for field in trial.source.card.fields.values():
-        for concept in field.concepts():
-            if concept not in terms:
-                yield f"field {field.name!r}: concept {concept!r} is not in ontologies/terms.csv"
 
 
 def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
@@ -177,9 +172,11 @@ def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
         )
 
 
+_WORDS = "concepts and groups are in the tables"
+
 _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "layouts are told apart": _layouts_are_told_apart,
-    "concepts are in the term table": _concepts_exist,
+    _WORDS: lambda trial: missing_words(trial.source),
     "what a picture does not show is not asked": _unseen_is_not_asked,
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,

@@ -17,8 +17,10 @@ from functools import cache
 from itertools import combinations
 
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
+from medrcube.own_tables import held
 
 COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
+GROUP_COLUMNS = ("group", "ordered", "phrase", "of")
 KINDS = ("implies", "suggests", "overlaps", "accompanies", "excludes", "same as")
 
 
@@ -191,17 +193,21 @@ class Relations:
                     )
 
 
-@cache
 def load_relations() -> Relations:
-    """The relation table of the package.
+    """The relations of the package, and of the source folders whose tables hold.
 
     Raises:
         TermError: a row breaks the rules.
     """
+    return _load_relations(held())
+
+
+@cache
+def _load_relations(_held: object) -> Relations:
     rows = (Relation(**row) for row in read_table("relations.csv", COLUMNS))
     scales = {
         row["group"]: Scale(ordered=row["ordered"] == "yes", phrase=row["phrase"], of=row["of"])
-        for row in read_table("groups.csv", ("group", "ordered", "phrase", "of"))
+        for row in read_table("groups.csv", GROUP_COLUMNS)
     }
     return Relations(rows, load_terms(), scales)
 

@@ -11,11 +11,14 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.concepts import HPO, ICD11, RADLEX
+from medrcube.own_tables import OWN_TABLES, held
 
 COLUMNS = (
     "label",
@@ -115,8 +118,8 @@ class Terms(Mapping[str, Term]):
             return self._terms[label]
         except KeyError:
             raise TermError(
-                f"{label!r} is no concept of ontologies/terms.csv; add a row for it, or correct "
-                "the value map of the card"
+                f"{label!r} is no concept of ontologies/terms.csv{_nearest(label, self._terms)}; "
+                "correct the value map of the card, or add a row to a terms.csv beside the card"
             ) from None
 
     def __contains__(self, label: object) -> bool:
@@ -129,15 +132,23 @@ class Terms(Mapping[str, Term]):
         return len(self._terms)
 
 
-@cache
 def load_terms() -> Terms:
-    """The term table of the package.
+    """The terms of the package, and of the source folders whose tables hold.
 
     Raises:
         TermError: a row breaks the rules.
     """
-    rows = read_table("terms.csv", COLUMNS)
-    return Terms(Term(**row) for row in rows)
+    return _load_terms(held())
+
+
+@cache
+def _load_terms(_held: object) -> Terms:
+    return Terms(Term(**row) for row in read_table("terms.csv", COLUMNS))
+
+
+def _nearest(label: str, known: Iterable[str]) -> str:
+    near = get_close_matches(label, known, n=3)
+    return f" (nearest: {', '.join(map(repr, near))})" if near else ""
 
 
 def check_reviewed(reviewed: str, where: str) -> None:
@@ -154,21 +165,43 @@ def check_reviewed(reviewed: str, where: str) -> None:
 
 
 def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """Rows of one CSV table of this package.
+    """Rows of one CSV table of this package, then those of the source folders that hold.
+
+    A row that two source folders have in common counts once.
 
     Raises:
         TermError: the header is another one, or a row has too few or too many cells.
     """
     text = (files("medrcube.ontologies") / name).read_text(encoding="utf-8")
+    rows = _rows(text, f"ontologies/{name}", columns)
+    if name not in OWN_TABLES:
+        return rows
+    own = (row for folder, _ in held() for row in read_own(folder, name, columns))
+    return [*rows, *({tuple(row.values()): row for row in own}).values()]
+
+
+def read_own(folder: Path, name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """Rows of a table beside a card; none where it has no such table.
+
+    Raises:
+        TermError: as ``read_table``.
+    """
+    path = folder / name
+    if not path.is_file():
+        return []
+    return _rows(path.read_text(encoding="utf-8-sig"), str(path), columns)
+
+
+def _rows(text: str, where: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
     reader = csv.reader(io.StringIO(text, newline=""))
     header = tuple(next(reader, ()))
     if header != columns:
-        raise TermError(f"ontologies/{name}: header is {header}, expected {columns}")
+        raise TermError(f"{where}: header is {header}, expected {columns}")
     rows = []
     for cells in reader:
         if len(cells) != len(columns):
             raise TermError(
-                f"ontologies/{name}:{reader.line_num}: {len(cells)} cells, expected "
+                f"{where}:{reader.line_num}: {len(cells)} cells, expected "
                 f"{len(columns)}; quote cells that hold commas"
             )
         rows.append(dict(zip(columns, cells, strict=True)))

@@ -26,13 +26,14 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from medrcube.errors import CardError, RowError, SourceError
+from medrcube.own_tables import digest_of
 from medrcube.records import Case, Label, Region, Skip
 from medrcube.shapes import drawn_elsewhere
 from medrcube.sources.card import Card, Quirk, load_card
@@ -115,6 +116,10 @@ def load_source(folder: Path) -> Source:
             f"{folder / 'card.toml'}: id {card.id!r} belongs in a folder named "
             f"{card.id.replace('-', '_')!r}, found {folder.name!r}"
         )
+    own = digest_of(folder)
+    if own:
+        fingerprint = sha256(f"{card.fingerprint}\0{own}".encode()).hexdigest()
+        card = replace(card, fingerprint=fingerprint)
     return Source(folder, card)
 
 

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError
+from medrcube.own_tables import hold
 from medrcube.sources.contract import Source, load_source
 
 ENTRY_POINT_GROUP = "medrcube.sources"
 
 
 def find_sources(extra: Iterable[Path] = ()) -> Mapping[str, Source]:
-    """All sources by id, in order of id.
+    """All sources by id, in order of id; tables beside their cards hold from here on.
 
     Args:
         extra: folders that hold source folders.
@@ -38,6 +39,7 @@ def find_sources(extra: Iterable[Path] = ()) -> Mapping[str, Source]:
                     f"{card}: id {source.id!r} is already taken by {found[source.id].folder}"
                 )
             found[source.id] = source
+    hold(source.folder for _, source in sorted(found.items()))
     return dict(sorted(found.items()))
 
 
