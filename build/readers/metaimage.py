@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from medrcube.build.readers.checks import (
     unsupported,
 )
 from medrcube.build.readers.gaps import filled
+from medrcube.build.readers.plain_name import plainly_named
 from medrcube.errors import ReadError
 
 _DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)
@@ -68,10 +70,15 @@ class _Pixels:
 def _load(path: Path) -> Any:
     toolkit: Any = SimpleITK
     toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # workers run one thread each
-    _check_header(path)
+    pixels = _check_header(path)
+    with plainly_named(path, [] if pixels == "LOCAL" else [pixels]) as link:
+        return _read(path, link, toolkit)
+
+
+def _read(path: Path, link: Path, toolkit: Any) -> Any:
     reader = toolkit.ImageFileReader()
     reader.SetImageIO("MetaImageIO")
-    reader.SetFileName(str(path))
+    reader.SetFileName(str(link))
     try:
         reader.ReadImageInformation()
         item = toolkit.GetArrayViewFromImage(toolkit.Image([1, 1], reader.GetPixelID())).itemsize
@@ -88,14 +95,17 @@ def _load(path: Path) -> Any:
         ) from error
 
 
-def _check_header(path: Path) -> None:
-    """Refuse a header that ends ITK's process, or that leads to files that no case names."""
+def _check_header(path: Path) -> str:
+    """Name of the file of pixels, ``LOCAL`` for the file itself.
+
+    Refuses a header that ends ITK's process, or that leads to files that no case names.
+    """
     with path.open("rb") as file:
         head = file.read(_LONGEST_HEADER)
     axes, found = _AXES.search(head), _DATA_FILE.search(head)
     if axes is None or not 1 <= int(axes[1]) <= _MOST_AXES:
         raise unreadable(path, f"has no number of axes (NDims) from 1 to {_MOST_AXES}")
-    name = found[1].decode("utf-8", "replace").strip() if found else ""
+    name = os.fsdecode(found[1]).strip() if found else ""
     if not name:
         raise unreadable(path, "does not say where its pixels are (ElementDataFile)")
     if "/" in name or "\\" in name:
@@ -105,6 +115,7 @@ def _check_header(path: Path) -> None:
         )
     if name.upper().startswith("LIST") or "%" in name:
         raise unsupported(path, "is spread over a list of files; expected one file of pixels")
+    return name
 
 
 def _affine(path: Path, image: Any, first: int) -> NDArray[np.float64] | None:

@@ -25,6 +25,7 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
+from medrcube.build.readers.plain_name import plainly_named
 from medrcube.build.readers.video_length import is_whole
 
 # Swscale without platform-dependent shortcuts.
@@ -77,7 +78,7 @@ def _frames(path: Path) -> Iterator[Array]:
     """RGB frames in order of display."""
     done = 0
     try:
-        with av.open(path, metadata_errors="replace") as container:
+        with plainly_named(path) as link, av.open(link, metadata_errors="replace") as container:
             if not container.streams.video:
                 raise unsupported(path, "has no video stream")
             stream = container.streams.video[0]
@@ -114,7 +115,7 @@ def _quarters(path: Path, frame: av.VideoFrame) -> int:
 
 def _spacing(path: Path) -> tuple[float, float, float] | None:
     """Shape of the pixels: a sample aspect ratio says width over height of the stored picture."""
-    with av.open(path, metadata_errors="replace") as container:
+    with plainly_named(path) as link, av.open(link, metadata_errors="replace") as container:
         stream = container.streams.video[0]
         ratio = stream.sample_aspect_ratio
         if not ratio or ratio == 1:

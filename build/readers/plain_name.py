@@ -1,0 +1,29 @@
+"""A plain name for a file whose own is no UTF-8: ITK ends the process on one, PyAV refuses it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from medrcube.names import is_odd
+
+
+@contextmanager
+def plainly_named(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:
+    """The path of a file, or a link to it where a part of its path is no UTF-8.
+
+    Args:
+        path: the file.
+        beside: names of files in its folder that are read with it.
+    """
+    if not is_odd(str(path)):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="medrcube-") as folder:
+        for name in beside:
+            (Path(folder) / name).symlink_to(path.with_name(name).absolute())
+        link = Path(folder) / f"file{path.suffix}"
+        link.symlink_to(path.absolute())
+        yield link
