@@ -16,7 +16,7 @@ from medrcube.build.release import release
 from medrcube.console import Reporter
 from medrcube.files import sha256_of
 from medrcube.records import Grade, Visible
-from medrcube.sources.contract import Source
+from medrcube.sources.contract import Source, load_source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
@@ -119,6 +119,19 @@ def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_pa
     done = reconstruct(tree, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
     assert done.short == 0, list(done.reasons(3))
     assert files_of(tree) == files_of(private)
+
+
+def test_slices_of_an_edition_that_chose_others_come_back(released, tmp_path, quiet):
+    """The release was made at another height of the head than this adapter takes."""
+    raw, public, private = released(SOURCES["ixi"])
+    folder = shutil.copytree(SOURCES["ixi"].folder, tmp_path / "ixi")
+    adapter = (folder / "adapter.py").read_text()
+    assert "Fraction(58, 100)" in adapter
+    (folder / "adapter.py").write_text(adapter.replace("Fraction(58, 100)", "Fraction(30, 100)"))
+    now = {"ixi": _restricted(load_source(folder))}
+    done = reconstruct(public, {"ixi": raw}, now, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(public) == files_of(private)
 
 
 def _only_needed(raw, tree, copy, quiet):
