@@ -95,3 +95,18 @@ def test_a_box_that_fills_the_picture_has_no_room_for_a_tag():
 def test_tags_grow_with_the_picture():
     assert tag_size((100, 100)) == (7, 9)
     assert tag_size((480, 960)) == (28, 36)
+
+
+@given(
+    size=st.integers(1, 3),
+    side=st.sampled_from([64, 256, 1024]),
+    places=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=4),
+)
+def test_neither_frame_nor_number_covers_a_pixel_of_the_smallest_boxes(size, side, places):
+    corners = [(int(x * (side - size)), int(y * (side - size))) for x, y in places]
+    boxes = [(x, y, x + size, y + size) for x, y in corners]
+    if place_tags(boxes, (side, side)) is None:
+        return
+    drawn = draw_boxes(np.full((side, side), 77, np.uint8), boxes)
+    for x0, y0, x1, y1 in boxes:
+        assert (drawn[y0:y1, x0:x1] == 77).all()
