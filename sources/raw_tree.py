@@ -111,7 +111,8 @@ class RawTree:
         name = text[len(prefix) :].replace(os.sep, "/")
         if name in self._known:
             return path
-        found = self._find(_plain(name)) or self._resaved(name)
+        plain = _plain(name)
+        found = self._find(plain) or self._resaved(plain)
         return path if found is None else self.path / found
 
     def _fitting(self, glob: str) -> Iterator[str]:
@@ -128,13 +129,12 @@ class RawTree:
         other = extension(name)
         return other != own and f"{name.removesuffix(other)}{own}" in self._known
 
-    def _resaved(self, name: str) -> str | None:
-        """The file that holds what ``name`` held, in a folder where no file has its extension."""
-        plain = _plain(name)
-        folder = plain.rpartition("/")[0]
-        if (folder, extension(plain)) in self._kinds:
+    def _resaved(self, plain: str) -> str | None:
+        """The file that holds what ``plain`` held, in a folder where no file has its extension."""
+        others = [it for it in resaved(plain) if extension(it) in self._formats]
+        if not others or (plain.rpartition("/")[0], extension(plain)) in self._kinds:
             return None
-        return next((it for other in resaved(plain) if (it := self._find(other))), None)
+        return next((it for other in others if (it := self._find(other))), None)
 
     def _find(self, plain: str) -> str | None:
         return plain if plain in self._known else self._plain.get(plain)
@@ -144,6 +144,10 @@ class RawTree:
         """Folders and the extensions of the files in them, both as datasets publish them."""
         plain = (_plain(name) for name in self.names)
         return frozenset((name.rpartition("/")[0], extension(name)) for name in plain)
+
+    @cached_property
+    def _formats(self) -> frozenset[str]:
+        return frozenset(kind for _, kind in self._kinds)
 
     @cached_property
     def _sorted(self) -> Sequence[str]:

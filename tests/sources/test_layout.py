@@ -44,6 +44,25 @@ def test_a_partial_copy_fits_and_says_what_is_short(card, tree):
     assert "1 of 2 images/* (*).png" in report.describe()
 
 
+def test_an_optional_part_is_counted_and_not_demanded(tmp_path, toy_card, tree):
+    path = tmp_path / "card.toml"
+    path.write_text(toy_card.replace("[case]", f'{LAYOUTS}optional = ["table.csv"]\n\n[case]'))
+    report = verify(load_card(path), tree("images/a (1).png", "images/a (2).png"))
+    assert (report.layout, report.fits, report.complete) == ("nested", True, False)
+    assert "0 of 1 table.csv" in report.describe()
+
+
+@pytest.mark.parametrize("suffix", ["nii", "nii.gz"])
+def test_of_layouts_that_fit_alike_the_one_with_the_very_extensions_counts(
+    tmp_path, toy_card, tree, suffix
+):
+    layouts = "".join(
+        f'[[layout]]\nname = "{it}"\nexpect = {{ "*.{it}" = 2 }}\n\n' for it in ("nii.gz", "nii")
+    )
+    (tmp_path / "card.toml").write_text(toy_card.replace("[case]", f"{layouts}[case]"))
+    assert verify(load_card(tmp_path / "card.toml"), tree(f"a.{suffix}")).layout == suffix
+
+
 def test_a_wrong_tree_names_the_nearest_layout_and_what_is_missing(card, tree):
     report = compare(card, RawTree(tree("images/a (1).png", "images/a (2).png")))
     assert not report.fits

@@ -54,6 +54,16 @@ def test_the_folder_above_is_taken_when_a_layout_names_the_one_given(card, tree,
     assert (report.fits, report.root) == (True, root)
 
 
+def test_the_folder_above_is_taken_when_one_of_the_alternatives_names_the_one_given(
+    toy_card, tree, tmp_path
+):
+    path = tmp_path / "card.toml"
+    layout = '[[layout]]\nname = "loose"\nexpect = { "**/{films/,}*.tif" = 1, "labels.csv" = 1 }\n'
+    path.write_text(toy_card.replace("[case]", f"{layout}\n[case]"))
+    root = tree("films/a.tif", "labels.csv")
+    assert verify(load_card(path), root / "films").root == root
+
+
 def test_the_folder_above_is_not_read_where_no_layout_names_the_one_given(card, tree):
     root = tree(*COPY, "elsewhere/c.png")
     assert not verify(card, root / "elsewhere").fits

@@ -15,8 +15,13 @@ and where the shape was seen; a test holds every row of it. It is made from the 
 
 The raw root is found: the folder given, or one up to two levels below it; or one above it where a
 layout names the folder given. `medrcube sources verify ID FOLDER` and the build say which was
-taken. Extensions fit in any case. `._*`, `__MACOSX`, `.DS_Store`, `Thumbs.db`, `desktop.ini`,
-checksums and licences are counted and passed over.
+taken. `._*`, `__MACOSX`, `.DS_Store`, `Thumbs.db`, `desktop.ini`, checksums and licences are
+counted and passed over.
+
+Extensions fit in any case; `.jpeg` is `.jpg`, `.nii.gz` is `.nii`, `.csv.gz` is `.csv` and `.dicom`
+is `.dcm`. A copy without any file of the expected format is read in the one that it has: `.png` for
+`.jpg` and back, `.csv` for `.xlsx`. Columns of tables may be parted by `,`, `;`, `|` or tabs: the
+header tells.
 """
 SLIP = "a usual slip"
 """Where a shape was seen that follows from how people unpack, copy and name folders."""
