@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from medrcube.errors import SourceError
-from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
+from medrcube.errors import RowError, SourceError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, index_names
 
@@ -27,43 +28,54 @@ LATER = ("post_2", "post_3", "post_4")
 _NAME = re.compile(
     r"DICOM_Images/(?P<patient>Breast_MRI_\d{3})/(?P<series>[^/]+)/.*_0*(?P<n>\d+)\.dcm"
 )
+_CLASSIC = re.compile(r"\d+-\d+\.(?i:dcm)")
 _FILE = re.compile(r"(?:.*/)?(Breast_MRI_\d{3})/(?:[^/]+/)?([^/]+)/\d+-0*(\d+)\.(?i:dcm)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """Slices of one series: number -> path and SOP instance UID."""
+    """Slices of one series: number -> path and SOP instance UID; and rows that name none."""
 
     paths: dict[int, Path] = field(default_factory=dict)
     uids: dict[int, str] = field(default_factory=dict)
+    faults: list[RowError] = field(default_factory=list)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three series of every patient; later phases look like the first and are set aside."""
     del layout
     sheets = index_names(root)
-    boxes, clinic = {}, {}
+    boxes: dict[str, list[Row]] = {}
+    clinic: dict[str, list[Row]] = {}
     if BOXES in sheets:
-        boxes = _by_patient(read_sheet(sheets[BOXES], columns=("Patient ID", *BOX)))
+        rows = read_sheet(sheets[BOXES], columns=("Patient ID", *BOX))
+        boxes, nameless = by_name(rows, "Patient ID")
+        yield from nameless
     if CLINIC in sheets:
         columns = ("Patient ID", *FACTS)
         rows = read_sheet(sheets[CLINIC], columns=columns, sheet="Data", header=2, data=4)
-        clinic = _by_patient(rows)
-    mapping = _mapping(root, sheets.get(MAPPING, root / MAPPING))
+        clinic, nameless = by_name(rows, "Patient ID")
+        yield from nameless
+    mapping, lost = _mapping(root, sheets.get(MAPPING, root / MAPPING))
+    yield from lost
     for (patient, name), series in sorted(mapping.items()):
         key, paths = f"{patient}-{name}", tuple(series.paths[n] for n in sorted(series.paths))
+        if series.faults:
+            yield Skip(key=key, reason=str(series.faults[0]), paths=paths, code=BAD_ROW)
+            continue
         if name not in USED:
             reason = "a later phase, which looks like the first"
             if name not in LATER:
                 reason = f"{name!r} is none of the known series ({', '.join((*USED, *LATER))})"
             yield Skip(key=key, reason=reason, paths=paths)
             continue
-        row, box = clinic.get(patient), boxes.get(patient)
+        row, box = (next(iter(it.get(patient, ())), None) for it in (clinic, boxes))
         shown = name == BOXED and box is not None
         try:
             regions = (_region(box, series, row),) if shown and box is not None else ()
         except SourceError as error:
-            yield Skip(key=key, reason=str(error), paths=paths)
+            code = BAD_ROW if isinstance(error, RowError) else "set-aside"
+            yield Skip(key=key, reason=str(error), paths=paths, code=code)
             continue
         labels = [Label(field="series", value=name, evidence=f"{MAPPING} {key}")]
         if shown and row is not None:
@@ -78,12 +90,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         )
 
 
-def _by_patient(rows: Iterable[Row]) -> dict[str, Row]:
-    return {row["Patient ID"]: row for row in rows}
+def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Series], Sequence[Skip]]:
+    """Every series by patient and name, with the files that this copy has for it.
 
-
-def _mapping(root: RawTree, path: Path) -> Mapping[tuple[str, str], _Series]:
-    """Every series by patient and name, with the files that this copy has for it."""
+    A row that cannot be used spoils the series of its folder; where that is not known either, it
+    comes as a ``Skip``.
+    """
     there: dict[tuple[str, str], dict[int, Path]] = {}
     for name in root.names:
         if found := _FILE.fullmatch(name):
@@ -92,24 +104,38 @@ def _mapping(root: RawTree, path: Path) -> Mapping[tuple[str, str], _Series]:
     for patient, folder in there:
         folders.setdefault((patient, folder[-5:]), []).append(folder)
     mapping: dict[tuple[str, str], _Series] = {}
+    homes: dict[Path, _Series] = {}
+    spoilt: list[tuple[Path, RowError, Row]] = []
     columns = ("sop_instance_UID", "original_path_and_filename", "classic_path")
     for row in read_sheet(path, columns=columns):
         named, classic = _NAME.fullmatch(row[columns[1]]), Path(row["classic_path"])
         if named is None:
-            raise SourceError(
-                f"{row.cite(columns[1])}: expected DICOM_Images/Breast_MRI_NNN/series/..._NNN.dcm"
-            )
+            expected = "expected DICOM_Images/Breast_MRI_NNN/series/..._NNN.dcm"
+            spoilt.append((classic.parent, RowError(f"{row.cite(columns[1])}: {expected}"), row))
+            continue
         patient, uid = named["patient"], classic.parent.name
+        series = mapping.setdefault((patient, named["series"]), _Series())
+        if not row[columns[0]] or not _CLASSIC.fullmatch(classic.name):
+            column = "classic_path" if row[columns[0]] else columns[0]
+            fault = f"{row.cite(column)}: expected the UID and the path of a slice"
+            series.faults.append(RowError(fault))
+            continue
+        homes[classic.parent] = series
         # Descriptive folder names end with the last five digits of the series UID.
         likely = [uid] if (patient, uid) in there else folders.get((patient, uid[-5:]), [])
         files = there[patient, likely[0]] if len(likely) == 1 else {}
         number = int(named["n"])
-        series = mapping.setdefault((patient, named["series"]), _Series())
         # The sheet pads 1-052.dcm where the disk has 1-52.dcm: files are found by number.
         on_disk = int(classic.stem.rpartition("-")[2])
         series.paths[number] = files.get(on_disk, root / classic)
         series.uids[number] = row["sop_instance_UID"]
-    return mapping
+    lost: list[Skip] = []
+    for home, error, row in spoilt:
+        if home in homes:
+            homes[home].faults.append(error)
+        else:
+            lost.append(Skip(key=row.place, reason=str(error), code=BAD_ROW))
+    return mapping, lost
 
 
 def _region(box: Row, series: _Series, row: Row | None) -> Region:

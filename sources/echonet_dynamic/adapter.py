@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
 from medrcube.sources.ejection import ejection
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, read_csv
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
+SPLITS = {"TRAIN": "train", "VAL": "val", "TEST": "test"}
 SIDE = 112
 SMALLEST = 200.0
 """Square pixels of a traced ventricle; smaller outlines are mistakes."""
@@ -27,17 +30,26 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     table = min(root.glob("**/FileList.csv"))
     columns = ("FileName", "EF", "ESV", "EDV", "FrameHeight", "FrameWidth", "Split")
-    traces = _traces(min(root.glob("**/VolumeTracings.csv")))
+    traces, faults = _traces(min(root.glob("**/VolumeTracings.csv")))
     videos = {path.stem: path for path in root.glob("**/Videos/0X*.avi")}
     for row in read_csv(table, columns=columns):
         name = row["FileName"]
+        if not name:
+            yield nameless(row, "FileName")
+            continue
         video = videos.get(name, table.parent / "Videos" / f"{name}.avi")
-        found = traces.get(f"{name}.avi", {})
-        reason = _reason(row, found)
-        if reason:
-            yield Skip(key=name, reason=reason, paths=(video,))
-        else:
-            yield from _frames(row, video, found)
+        found = faults.get(f"{name}.avi") or traces.get(f"{name}.avi", {})
+        yield from unless_bad(partial(_video, row, video, found), key=name, paths=(video,))
+
+
+def _video(row: Row, video: Path, found: Mapping[int, Trace] | RowError) -> Iterator[Case | Skip]:
+    if isinstance(found, RowError):
+        raise found
+    reason = _reason(row, found)
+    if reason:
+        yield Skip(key=row["FileName"], reason=reason, paths=(video,))
+    else:
+        yield from _frames(row, video, found)
 
 
 def outline(trace: Trace) -> tuple[Point, ...]:
@@ -65,7 +77,7 @@ def is_simple(trace: Trace) -> bool:
 def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]:
     outlines = {frame: outline(trace) for frame, trace in found.items()}
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
-    patient, split = row["FileName"], row["Split"].lower()
+    patient, split = row["FileName"], row.meaning("Split", SPLITS)
     phases: list[Label] = []
     marks: list[Region] = []
     images = {"ED": ImageRef(paths=(video,), frame=ed), "ES": ImageRef(paths=(video,), frame=es)}
@@ -94,31 +106,40 @@ def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]
     )
 
 
-def _traces(path: Path) -> dict[str, dict[int, list[tuple[Point, Point]]]]:
-    """Tracing by file name and frame.
+def _traces(
+    path: Path,
+) -> tuple[dict[str, dict[int, list[tuple[Point, Point]]]], dict[str, RowError]]:
+    """Tracing by file name and frame, and the first row of a file that cannot be used.
 
     Raises:
         SourceError: the table is of another EchoNet set.
     """
     traces: dict[str, dict[int, list[tuple[Point, Point]]]] = {}
+    faults: dict[str, RowError] = {}
+    last = ""
     for row in read_csv(path, columns=TRACING):
         if tuple(row) != TRACING:
             raise SourceError(
                 f"{path}: columns are {', '.join(row)}, expected exactly {', '.join(TRACING)}; is "
                 "this EchoNet-LVH or EchoNet-Pediatric?"
             )
-        chord = (
-            (float(row["X1"]), float(row["Y1"])),
-            (float(row["X2"]), float(row["Y2"])),
-        )
-        video = traces.setdefault(row["FileName"], {})
-        video.setdefault(row.integer("Frame"), []).append(chord)
-    return traces
+        # Chords of a video follow each other: one without a name is the last one's, or the next.
+        last = row["FileName"] or last
+        try:
+            row.name("FileName")
+            chord = (
+                (row.number("X1"), row.number("Y1")),
+                (row.number("X2"), row.number("Y2")),
+            )
+            traces.setdefault(last, {}).setdefault(row.integer("Frame"), []).append(chord)
+        except RowError as error:
+            faults.setdefault(last, error)
+    return traces, faults
 
 
 def _reason(row: Row, found: Mapping[int, Trace]) -> str:
     """Why a video cannot be used, or nothing."""
-    if (row["FrameHeight"], row["FrameWidth"]) != (str(SIDE), str(SIDE)):
+    if (row.integer("FrameHeight"), row.integer("FrameWidth")) != (SIDE, SIDE):
         return f"{row['FrameWidth']} x {row['FrameHeight']} pixels; tracings belong to {SIDE}"
     if len(found) != 2:
         return f"{len(found)} frames are traced; expected two"

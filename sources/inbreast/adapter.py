@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
 from medrcube.sources.osirix import Mark, Points, read_marks
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, index_names, read_csv
 
@@ -29,15 +32,14 @@ _XML = re.compile(r".*/(?P<kind>AllXML|Pectoral Muscle XML)/(?P<id>\d{8})[^/]*\.
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows of the sheet; a picture whose file name contradicts it is set aside."""
-    dicoms: dict[str, re.Match[str]] = {}
-    outlines: dict[tuple[str, str], Path] = {}
-    for name in root.names:
-        if found := _XML.fullmatch(f"/{name}"):
-            outlines[found["kind"].lower(), found["id"]] = root / name
-        elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
-            dicoms.setdefault(found["id"], found)
+    dicoms, outlines = _named(root)
     files = index_names(root, ".dcm")
-    rows = list(_rows(root, layout))
+    rows: list[Row] = []
+    for row in _rows(root, layout):
+        if row["File Name"]:
+            rows.append(row)
+        elif row["Laterality"] or row["View"]:  # the sheet ends with a row of totals
+            yield nameless(row, "File Name")
     classes: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     for row in rows:
         classes.setdefault(_breast(row, dicoms), set()).add((row["ACR"], row["Bi-Rads"].lower()))
@@ -46,7 +48,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         named = dicoms.get(key)
         path = files[named[0]] if named else root / "AllDICOMs" / f"{key}.dcm"
         if named and (named[3].upper(), VIEW[named[4].upper()]) != (side, view):
-            reason = f"{row.cite('View')} {side}: the file name says otherwise"
+            column = "View" if named[3].upper() == side else "Laterality"
+            reason = f"{row.cite(column)}: the file name says otherwise"
             yield Skip(key=key, reason=reason, paths=(path,))
         elif view == "FB":
             yield Skip(key=key, reason="a view from below, the only one", paths=(path,))
@@ -58,18 +61,35 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             except SourceError as error:
                 yield Skip(key=key, reason=str(error), paths=(path,))
                 continue
-            yield Case(
+            case = Case(
                 key=key,
                 images=(ImageRef(paths=(path,)),),
                 patient=named["patient"] if named else None,
-                labels=(
-                    *_labels(row, marks, classes[_breast(row, dicoms)]),
-                    *_unmarked(row, outlined=("allxml", key) in outlines),
-                ),
+                labels=tuple(_unmarked(row, outlined=("allxml", key) in outlines)),
                 regions=regions,
                 facts=(("laterality", side),),
                 words=row.words(notes=NOTES),
             )
+            make = partial(_labelled, case, row, marks, classes[_breast(row, dicoms)])
+            yield from unless_bad(make, key=key, paths=(path,))
+
+
+def _named(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str], Path]]:
+    """Pictures by number; files of outlines by kind and number."""
+    dicoms: dict[str, re.Match[str]] = {}
+    outlines: dict[tuple[str, str], Path] = {}
+    for name in root.names:
+        if found := _XML.fullmatch(f"/{name}"):
+            outlines[found["kind"].lower(), found["id"]] = root / name
+        elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
+            dicoms.setdefault(found["id"], found)
+    return dicoms, outlines
+
+
+def _labelled(
+    case: Case, row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]]
+) -> Iterator[Case]:
+    yield replace(case, labels=(*_labels(row, marks, classes), *case.labels))
 
 
 def closed(line: Points, side: str) -> Points:
@@ -91,14 +111,15 @@ def _rows(root: RawTree, layout: str) -> Iterator[Row]:
     else:
         # A second sheet of some copies has another row order and names people.
         rows = read_sheet(path, columns=(*COLUMNS, *FLAGS), sheet="Sheet1")
-    return (row for row in rows if row["File Name"])  # the sheet ends with a row of totals
+    return iter(rows)
 
 
 def _breast(row: Row, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
     """One breast of one exam; a picture without a file stands alone."""
     named = dicoms.get(row["File Name"])
     woman = named["patient"] if named else row["File Name"]
-    return (woman.lower(), row["Laterality"], row.get("Acquisition date", ""))
+    side = named[3].upper() if named else row["Laterality"]
+    return (woman.lower(), side, row.get("Acquisition date", ""))
 
 
 def _labels(row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]]) -> Iterator[Label]:
@@ -111,7 +132,7 @@ def _labels(row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]])
     grade = row["Bi-Rads"].lower()
     yield row.label("Bi-Rads", field="birads", value=grade, state=_if_one(grades))
     for flag in FLAGS:
-        if row.get(flag):
+        if flag in row and row.meaning(flag, {"X": True, "x": True, "": False}):
             yield row.label(flag, field=_field(flag.lower()), value=flag.lower())
     for mark in marks:
         yield Label(field=_field(mark.name), value=mark.name, evidence=mark.evidence)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medrcube.errors import ReadError, RefusedError, SourceError
-from medrcube.records import Case, ImageRef, Label, MaskFile, RawLayout, Rectangle, Region, State
+from medrcube.errors import ReadError, RefusedError, RowError
+from medrcube.records import (
+    BAD_ROW,
+    Case,
+    ImageRef,
+    Label,
+    MaskFile,
+    RawLayout,
+    Rectangle,
+    Region,
+    Skip,
+    State,
+)
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import iter_csv
+from medrcube.sources.tables import Row, iter_csv
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +49,9 @@ _NODULE = re.compile(
 )
 _TABLE = re.compile(r"(?i)(?:.*/)?c[ln]ndat_en\.txt")
 _PLAIN, _LOCATED, _LEAST_MM, _ADULT = 4, 3, 10, 18  # of subtlety, subtlety, mm and years
+_STEM = re.compile(r"(?i)\s*(jpc[ln]n\d{3})\.")
+_SEXES = {name: name.lower() for name in ("male", "female", "Male", "Female")}
+_STATES = {name: name.lower() for name in ("malignant", "benign", "Malignant", "Benign")}
 _NORMAL = re.compile(r"(?i)\s*(jpcnn\d{3})\.\w+\s+(\d+|\?)\s+(male|female)\s+non-nodule\s*")
 
 
@@ -53,10 +68,12 @@ class _Person:
     y: float = 0
 
 
-def cases(root: RawTree, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the films in order of their names."""
     names = list(root.names)
     people = _kaggle(root / "jsrt_metadata.csv") if layout == "kaggle" else _raw(root, names)
+    for place in sorted(name for name in people if ":" in name):  # rows that name no film
+        yield Skip(key=place, reason=str(people[place]), code=BAD_ROW)
     masks: dict[str, list[tuple[str, Region]]] = {}
     for match in filter(None, map(_MASK.fullmatch, names)):
         region = Region(
@@ -69,8 +86,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
     films = {match[1].upper(): root / match[0] for match in map(_FILM.fullmatch, names) if match}
     for stem, path in sorted(films.items()):
         person = people.get(stem)
-        if person is None:
-            raise SourceError(f"{path}: the tables of the release have no row of this film")
+        if not isinstance(person, _Person):
+            reason = str(
+                person or f"{path.name}: the tables of the release have no row of this film"
+            )
+            yield Skip(key=stem, reason=reason, paths=(path,), code=BAD_ROW)
+            continue
         marked = masks.get(stem, [])
         yield Case(
             key=stem,
@@ -129,49 +150,65 @@ def _check_tone(name: str, film: NDArray[Any]) -> None:
         )
 
 
-def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person]:
+def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person | RowError]:
     """Both clinical tables: no header, any line end, blanks or tabs between the fields."""
-    people: dict[str, _Person] = {}
+    people: dict[str, _Person | RowError] = {}
     for name in names:
         if _TABLE.fullmatch(name):
-            lines = (root / name).read_text("latin-1").split("\n")  # universal newlines
-            for number, line in enumerate(lines, 1):
+            text = (root / name).read_bytes().removeprefix(BOM_UTF8).decode("latin-1")
+            for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
-                    stem, person = _person(line, f"{name.rpartition('/')[2]}:{number}")
-                    people[stem] = person
+                    place = f"{name.rpartition('/')[2]}:{number}"
+                    found = _STEM.match(line)
+                    people[found[1].upper() if found else place] = _person(line, place)
     return people
 
 
-def _person(line: str, place: str) -> tuple[str, _Person]:
+def _person(line: str, place: str) -> _Person | RowError:
     if found := _NODULE.fullmatch(line):
-        stem, subtlety, size, age, sex, x, y, _ = found.groups()
+        _, subtlety, size, age, sex, x, y, _ = found.groups()
         numbers = {"size": float(size), "x": float(x), "y": float(y)}
-        person = _Person(age=age, sex=sex, place=place, subtlety=int(subtlety), **numbers)
-    elif found := _NORMAL.fullmatch(line):
-        stem, age, sex = found.groups()
-        person = _Person(age=age, sex=sex, place=place)
-    else:
-        raise SourceError(
-            f"{place}: {line[:60]!r} is no row as the card knows them; expected film, subtlety, "
-            "size, age, sex, x, y, state, or film, age, sex and non-nodule"
-        )
-    return stem.upper(), person
+        return _Person(age=age, sex=sex, place=place, subtlety=int(subtlety), **numbers)
+    if found := _NORMAL.fullmatch(line):
+        _, age, sex = found.groups()
+        return _Person(age=age, sex=sex, place=place)
+    return RowError(
+        f"{place}: {line[:60]!r} is no row as the card knows them; expected film, subtlety, "
+        "size, age, sex, x, y, state, or film, age, sex and non-nodule"
+    )
 
 
-def _kaggle(table: Path) -> Mapping[str, _Person]:
-    people: dict[str, _Person] = {}
+def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
+    people: dict[str, _Person | RowError] = {}
     columns = ("study_id", "subtlety", "size", "age", "gender", "x", "y", "state")
     for row in iter_csv(table, columns=columns):
-        stem = row["study_id"].partition(".")[0].upper()
-        if stem.startswith("JPCLN"):
-            fields = ("study_id", "subtlety", "size", "age", "gender", "x", "y", "state")
-            cells = [row[field].removesuffix(".0") or "?" for field in fields]
-            people[stem] = _person(" ".join(cells), f"{row.table}:{row.line}")[1]
-        else:
-            place = f"{row.table}:{row.line}"
-            age = row["age"].removesuffix(".0")
-            people[stem] = _Person(age=age, sex=row["gender"], place=place)
+        found = _STEM.match(row["study_id"])
+        stem = found[1].upper() if found else row.place
+        try:
+            people[stem] = _row(row)
+        except RowError as error:
+            people[stem] = error
     return people
+
+
+def _row(row: Row) -> _Person:
+    if not _STEM.match(row["study_id"]):
+        raise RowError(f"{row.cite('study_id')}: expected JPCLN or JPCNN, and a number")
+    age, sex = row["age"] or "?", row.meaning("gender", _SEXES)
+    if not re.fullmatch(r"\d+|\?", age):
+        raise RowError(f"{row.cite('age')}: expected whole years or ?")
+    if not row["study_id"].upper().startswith("JPCLN"):
+        return _Person(age=age, sex=sex, place=row.place)
+    row.meaning("state", _STATES)
+    return _Person(
+        age=age,
+        sex=sex,
+        place=row.place,
+        subtlety=row.meaning("subtlety", {str(n): n for n in range(1, 6)}),
+        size=row.number("size"),
+        x=row.number("x"),
+        y=row.number("y"),
+    )
 
 
 def _labels(stem: str, person: _Person) -> Iterator[Label]:

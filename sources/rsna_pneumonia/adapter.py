@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, index_names, read_csv
 
 Box = tuple[float, float, float, float]
@@ -54,7 +54,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except ReadError as error:
             film.problem = str(error)
         if film.problem:
-            yield Skip(key=name, reason=film.problem, paths=(path,), code=film.code)
+            # A row without the name of a film speaks of none that could be there.
+            paths = (path,) if film.evidence else ()
+            yield Skip(key=name, reason=film.problem, paths=paths, code=film.code)
             continue
         yield Case(
             key=name,
@@ -93,33 +95,54 @@ def _facts(header: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 def _from_tables(root: RawTree) -> dict[str, _Film]:
     """Two tables, both with one row a box: the class of each film and its boxes."""
-    films: dict[str, _Film] = {}
     table = find_table(root, "stage_2_detailed_class_info")
-    for row in read_csv(table, columns=("patientId", "class")):
-        film = films.setdefault(row["patientId"], _Film(row["class"], row.cite("class")))
-        if film.label != row["class"]:
-            raise SourceError(f"{row.cite('class')}: another row says {film.label!r} of this film")
+    classes, nameless = by_name(read_csv(table, columns=("patientId", "class")), "patientId")
     table = find_table(root, "stage_2_train_labels")
-    for row in read_csv(table, columns=("patientId", *_BOX, "Target")):
-        known = films.get(row["patientId"])
-        marked = unsaved(row["Target"]) == "1"
-        if known is None or (known.label == _OPACITY) != marked:
-            raise SourceError(
-                f"{row.cite('Target')}: expected 1 exactly for films of the class {_OPACITY!r}; "
-                "are the tables of one stage?"
-            )
+    boxes, more = by_name(read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId")
+    films = {it.key: _Film("", "", problem=it.reason, code=BAD_ROW) for it in (*nameless, *more)}
+    for name in dict.fromkeys((*classes, *boxes)):
         try:
-            known.boxes += [_box(row)] if marked else []
+            films[name] = _agreed(classes.get(name, []), boxes.get(name, []))
         except RowError as error:
-            known.problem, known.code = str(error), BAD_ROW
+            place = (*classes.get(name, ()), *boxes.get(name, ()))[0].place
+            films[name] = _Film("", place, problem=str(error), code=BAD_ROW)
     return films
+
+
+def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
+    """One film, as both tables say the same of it.
+
+    Raises:
+        RowError: they do not.
+    """
+    first = (*classes, *boxes)[0]
+    if len(classes) != len(boxes):
+        raise RowError(
+            f"{first.place}: one table has {len(classes)} rows of {first['patientId']}, the other "
+            f"{len(boxes)}; expected as many: are the tables of one stage?"
+        )
+    film = _Film(first.name("class"), first.cite("class"))
+    for row, box in zip(classes, boxes, strict=True):
+        if row["class"] != film.label:
+            raise RowError(f"{row.cite('class')}: another row says {film.label!r} of this film")
+        marked = box.meaning("Target", {"1": True, "0": False})
+        if marked != (film.label == _OPACITY):
+            raise RowError(
+                f"{box.cite('Target')} but {row.cite('class')}: expected 1 exactly for films of "
+                f"class {_OPACITY!r}; are the tables of one stage?"
+            )
+        film.boxes += [_box(box)] if marked else []
+    return film
 
 
 def _from_metadata(root: RawTree) -> dict[str, _Film]:
     """The table of the PNG copy; its boxes are not verified and stay out."""
     table = find_table(root, "stage2_train_metadata")
-    rows = read_csv(table, columns=("patientId", "class"))
-    return {row["patientId"]: _Film(row["class"], row.cite("class")) for row in rows}
+    rows, nameless = by_name(read_csv(table, columns=("patientId", "class")), "patientId")
+    films = {it.key: _Film("", "", problem=it.reason, code=BAD_ROW) for it in nameless}
+    return films | {
+        name: _Film(own[0]["class"], own[0].cite("class")) for name, own in rows.items()
+    }
 
 
 def _from_annotations(root: RawTree) -> dict[str, _Film]:
@@ -156,7 +179,12 @@ def _film(marks: list[tuple[str, Any]]) -> _Film:
     if len(labels) != 1 or not labels <= set(_CLASSES):
         reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
         return _Film("", _ANNOTATIONS, problem=reason)
-    boxes = [_drawn(data) for _, data in stated if data]
+    try:
+        boxes = [_drawn(data) for _, data in stated if data]
+    except (KeyError, TypeError, ValueError):
+        drawn = [data for _, data in stated if data]
+        reason = f"{_ANNOTATIONS}: data={drawn}: expected x, y, width and height, all numbers"
+        return _Film("", _ANNOTATIONS, problem=reason, code=BAD_ROW)
     return _Film(labels.pop(), _ANNOTATIONS, boxes)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.errors import RowError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import index_names, read_csv
+from medrcube.sources.tables import Row, index_names, read_csv
 
 _FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.(?i:png)")
 _MASK_FOLDERS = ("mask", "masks")
@@ -57,6 +58,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             reason = "no reading of this film is in this copy, so its label cannot be confirmed"
             yield Skip(key=film, reason=reason, paths=(path,))
             continue
+        if isinstance(reading, RowError):
+            yield Skip(key=film, reason=str(reading), paths=(path,), code=BAD_ROW)
+            continue
         _, number, label = film.split("_")
         yield Case(
             key=film,
@@ -93,28 +97,37 @@ def _regions(mask: Path | None) -> tuple[Region, ...]:
     return (Region(field="lungs", value="lungs", shape=shape, evidence=mask.name),)
 
 
-def _texts(root: RawTree) -> dict[str, _Reading]:
+def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
     """Files of two or three lines: sex and age, then the reading."""
-    readings: dict[str, _Reading] = {}
+    readings: dict[str, _Reading | RowError] = {}
     for name, path in index_names(root, ".txt").items():
         lines = [line.strip() for line in path.read_text("latin-1").splitlines() if line.strip()]
-        if name.startswith("CHNCXR_") and lines:
+        if name.startswith("CHNCXR_") and len(lines) > 1:
             text = " ".join(lines[1:])
             readings[path.stem] = _Reading(_PERSON.match(lines[0]), text, name)
     return readings
 
 
-def _table(root: RawTree) -> dict[str, _Reading]:
+def _table(root: RawTree) -> dict[str, _Reading | RowError]:
     table = index_names(root)["shenzhen_metadata.csv"]
-    readings: dict[str, _Reading] = {}
+    readings: dict[str, _Reading | RowError] = {}
     for row in read_csv(table, columns=("study_id", "sex", "age", "findings")):
-        person = _PERSON.match(f"{row['sex']} {row['age']}")
-        film = row["study_id"].removesuffix(".png")
-        readings[film] = _Reading(person, row["findings"], row.cite("findings"))
+        try:
+            readings[row["study_id"].removesuffix(".png")] = _row(row)
+        except RowError as error:
+            readings[row["study_id"].removesuffix(".png")] = error
     return readings
 
 
-_READERS: dict[str, Callable[[RawTree], dict[str, _Reading]]] = {
+def _row(row: Row) -> _Reading:
+    person = _PERSON.match(f"{row['sex']} {row['age']}")
+    if person is None:
+        column = "sex" if row["age"][:1].isdigit() else "age"
+        raise RowError(f"{row.cite(column)}: expected male or female, and an age")
+    return _Reading(person, row.name("findings"), row.cite("findings"))
+
+
+_READERS: dict[str, Callable[[RawTree], dict[str, _Reading | RowError]]] = {
     "nlm": _texts,
     "raddar": _table,
     "masked": lambda _: {},

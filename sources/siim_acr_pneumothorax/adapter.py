@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.runs import connected, joined, relative_runs
 from medrcube.sources.tables import Row, find_table, natural, read_csv
 
@@ -25,25 +27,25 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         yield from _pictures(root)
         return
     files = {path.stem: path for path in root.glob("**/dicom-images-*/*/*/*.dcm")}
-    films: dict[str, list[Row]] = {}
     table = find_table(root, _TABLES[layout])
-    for row in read_csv(table, columns=("ImageId", "EncodedPixels")):
-        films.setdefault(row["ImageId"], []).append(row)
+    films, nameless = by_name(read_csv(table, columns=("ImageId", "EncodedPixels")), "ImageId")
+    yield from nameless
     for name, rows in films.items():
         path = files.pop(name, root / "dicom-images-train" / f"{name}.dcm")
         try:
-            yield _film(name, path, rows)
+            yield from unless_bad(partial(_film, name, path, rows), key=name, paths=(path,))
         except ReadError as error:
             yield Skip(key=name, reason=str(error), paths=(path,))
     for name, path in files.items():
         yield Skip(key=name, reason=f"{table.name} has no row for it", paths=(path,))
 
 
-def _film(name: str, path: Path, rows: list[Row]) -> Case | Skip:
+def _film(name: str, path: Path, rows: list[Row]) -> Iterator[Case | Skip]:
     codes = [row["EncodedPixels"] for row in rows]
     if _NONE in codes and len(rows) > 1:
         reason = f"{rows[0].table}:{rows[0].line} says both that nothing is marked and what is"
-        return Skip(key=name, reason=reason, paths=(path,))
+        yield Skip(key=name, reason=reason, paths=(path,))
+        return
     header: Mapping[str, str] = {}
     if path.exists():
         keywords = ("ViewPosition", "SeriesDescription", "PatientSex", "PatientAge")
@@ -54,7 +56,7 @@ def _film(name: str, path: Path, rows: list[Row]) -> Case | Skip:
     views = (Label(field="view", value=view, evidence=evidence),) if view else ()
     marked = [row for row in rows if row["EncodedPixels"] != _NONE]
     named = (("sex", "PatientSex"), ("age", "PatientAge"))
-    return Case(
+    yield Case(
         key=name,
         images=(ImageRef(paths=(path,)),),
         labels=(*views, *_labels("1" if marked else "0", f"{rows[0].table}:{rows[0].line}")),
@@ -67,7 +69,7 @@ def _film(name: str, path: Path, rows: list[Row]) -> Case | Skip:
 def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
     """Several rows mark one film together, readers over each other; pieces stand apart."""
     rows_of_film = ", ".join(str(row.line) for row in rows)
-    marked = joined(relative_runs(row["EncodedPixels"]) for row in rows)
+    marked = joined(map(_runs, rows))
     return tuple(
         Region(
             field="film",
@@ -77,6 +79,13 @@ def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
         )
         for piece in connected(marked, _SIDE)
     )
+
+
+def _runs(row: Row) -> tuple[tuple[int, int], ...]:
+    try:
+        return relative_runs(row["EncodedPixels"])
+    except SourceError as error:
+        raise RowError(f"{row.cite('EncodedPixels')[:80]}: {error}") from None
 
 
 def _pictures(root: RawTree) -> Iterator[Case]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, index_names, read_csv
 
 Box = tuple[float, float, float, float]
@@ -58,16 +59,21 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "kaggle":
         rows = read_csv(root / "train.csv", columns=("image_id", "rad_id", "class_name", *_CORNERS))
         stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
-        yield from _cases(root, "train", files, _kaggle(rows), stated)
+        named, nameless = by_name(rows, "image_id")
+        yield from nameless
+        yield from _cases(root, "train", files, _kaggle(named), stated)
         return
     for split in _PANEL:
         tables = (f"image_labels_{split}.csv", f"annotations_{split}.csv")
         if files.keys().isdisjoint(tables):
             continue  # a copy may hold one part alone
         paths = [files.get(table, root / "annotations" / table) for table in tables]
-        labels = read_csv(paths[0], columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
-        boxes = read_csv(paths[1], columns=("image_id", "class_name", *_CORNERS))
-        stated = {name: True for name in next(iter(labels), ()) if name not in _IDS}
+        rows = read_csv(paths[0], columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
+        stated = {name: True for name in next(iter(rows), ()) if name not in _IDS}
+        labels, nameless = by_name(rows, "image_id")
+        rows = read_csv(paths[1], columns=("image_id", "class_name", *_CORNERS))
+        boxes, more = by_name(rows, "image_id")
+        yield from (*nameless, *more)
         yield from _cases(root, split, files, _physionet(labels, boxes, stated), stated)
 
 
@@ -101,49 +107,56 @@ def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
 
 
 def _physionet(
-    labels: Iterable[Row], boxes: Iterable[Row], stated: Iterable[str]
+    labels: Mapping[str, Sequence[Row]], boxes: Mapping[str, Sequence[Row]], stated: Iterable[str]
 ) -> dict[str, _Reading]:
     readings: dict[str, _Reading] = {}
-    for row in labels:
-        reading = readings.setdefault(row["image_id"], _Reading(table=row.table))
-        reader = row.get("rad_id", "consensus")
-        reading.readers.add(reader)
-        reading.lines.append(row.line)
-        for name in stated:
-            if _says(reading, row, name):
-                reading.marked.setdefault(name, set()).add(reader)
-    for row in boxes:
-        _add_box(readings.setdefault(row["image_id"], _Reading(table=row.table)), row)
+    known = {name: name for name in (*stated, *_OTHER_DISEASES)}
+    for image in dict.fromkeys((*labels, *boxes)):
+        rows, drawn = labels.get(image, ()), boxes.get(image, ())
+        readings[image] = reading = _Reading(table=(*rows, *drawn)[0].table)
+        try:
+            for row in rows:
+                _add_labels(reading, row, stated)
+            for row in drawn:
+                row.meaning("class_name", known)
+                if "rad_id" in row and reading.readers:
+                    row.meaning("rad_id", {reader: reader for reader in sorted(reading.readers)})
+                _add_box(reading, row)
+        except RowError as error:
+            reading.problem = str(error)
     return readings
 
 
-def _says(reading: _Reading, row: Row, name: str) -> bool:
-    try:
-        return row.state(name, {"1": State.PRESENT, "0": State.ABSENT}) is State.PRESENT
-    except RowError as error:
-        reading.problem = str(error)
-        return False
+def _add_labels(reading: _Reading, row: Row, stated: Iterable[str]) -> None:
+    reader = row.name("rad_id") if "rad_id" in row else "consensus"
+    reading.readers.add(reader)
+    reading.lines.append(row.line)
+    for name in stated:
+        if row.state(name, {"1": State.PRESENT, "0": State.ABSENT}) is State.PRESENT:
+            reading.marked.setdefault(name, set()).add(reader)
 
 
-def _kaggle(rows: Iterable[Row]) -> dict[str, _Reading]:
+def _kaggle(pictures: Mapping[str, Sequence[Row]]) -> dict[str, _Reading]:
     readings: dict[str, _Reading] = {}
-    for row in rows:
-        reading = readings.setdefault(row["image_id"], _Reading(table=row.table))
-        reading.readers.add(row["rad_id"])
-        reading.lines.append(row.line)
-        reading.marked.setdefault(row["class_name"], set()).add(row["rad_id"])
-        _add_box(reading, row)
+    for image, rows in pictures.items():
+        readings[image] = reading = _Reading(table=rows[0].table)
+        try:
+            for row in rows:
+                if len(reading.readers) == _PANEL["train"]:  # nobody is the fourth reader
+                    row.meaning("rad_id", {reader: reader for reader in sorted(reading.readers)})
+                reading.readers.add(row.name("rad_id"))
+                reading.lines.append(row.line)
+                reading.marked.setdefault(row.name("class_name"), set()).add(row["rad_id"])
+                _add_box(reading, row)
+        except RowError as error:
+            reading.problem = str(error)
     return readings
 
 
 def _add_box(reading: _Reading, row: Row) -> None:
     if row["class_name"] != _NONE:
-        try:
-            x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
-        except RowError as error:
-            reading.problem = str(error)
-            return
-        reader = row.get("rad_id", "consensus")
+        x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
+        reader = row.name("rad_id") if "rad_id" in row else "consensus"
         reading.boxes.setdefault(row["class_name"], []).append((reader, (x0, y0, x1, y1)))
         reading.marked.setdefault(row["class_name"], set()).add(reader)
 
@@ -203,10 +216,11 @@ def _label(reading: _Reading, name: str, state: State) -> Label:
 
 
 def _regions(reading: _Reading, states: dict[str, State], split: str) -> Iterator[Region]:
-    """Agreed boxes of findings that are present."""
+    """Agreed boxes of findings that are present, where each reader who marked one drew it."""
     for name, boxes in reading.boxes.items():
-        if states[name] is State.PRESENT and name != _OTHER_LESION:
-            evidence = f"boxes of {name} by {', '.join(sorted({reader for reader, _ in boxes}))}"
+        drew = {reader for reader, _ in boxes}
+        if states[name] is State.PRESENT and name != _OTHER_LESION and reading.marked[name] <= drew:
+            evidence = f"boxes of {name} by {', '.join(sorted(drew))}"
             for box in agreed_boxes(boxes, min(_PANEL[split], 2)):
                 shape = Rectangle(xyxy=box)
                 yield Region(field="finding", value=name, shape=shape, evidence=evidence)

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import RefusedError, SourceError
+from medrcube.errors import RefusedError, RowError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
+from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.tables import Row, index_names, read_csv
 
 TABLE = "finding_annotations.csv"
@@ -42,9 +42,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture, in the order of its first row."""
     del layout
     files = index_names(root)
-    pictures: dict[str, list[Row]] = {}
-    for row in read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS):
-        pictures.setdefault(row["image_id"], []).append(row)
+    rows_of_all = read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS)
+    pictures, nameless = by_name(rows_of_all, "image_id")
+    yield from nameless
     for image, rows in pictures.items():
         first, file = rows[0], f"{image}.dicom"
         path = files.get(file, root / "images" / first["study_id"] / file)
@@ -56,7 +56,7 @@ def _picture(image: str, path: Path, rows: Sequence[Row]) -> Iterator[Case]:
     yield Case(
         key=image,
         images=(ImageRef(paths=(path,)),),
-        patient=first["study_id"],
+        patient=first.name("study_id"),
         labels=(
             first.label("view_position", field="view"),
             first.label("breast_density", field="density"),
@@ -123,7 +123,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Label]:
 
 
 def _regions(row: Row) -> Iterator[Region]:
-    if not row["xmin"]:
+    if _categories(row) == [NONE]:
         return
     width, height = row.integer("width"), row.integer("height")
     x0, y0, x1, y1 = (row.number(corner) for corner in CORNERS)
@@ -144,7 +144,7 @@ def _categories(row: Row) -> list[str]:
     except (ValueError, SyntaxError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise SourceError(f"{row.cite('finding_categories')}: expected a list of names")
+        raise RowError(f"{row.cite('finding_categories')}: expected a list of names")
     return names
 
 

@@ -7,7 +7,6 @@ from medrcube.build import readers
 from medrcube.build.pixels.geometry import orientation_of
 from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.phantoms import bounds, lesion
 from medrcube.sources.registry import find_sources
@@ -130,10 +129,9 @@ def test_descriptive_folder_names_are_matched_by_the_end_of_the_series_uid(scan_
     assert all(path.exists() for path in paths)
 
 
-def test_name_that_is_no_original_path_is_refused(changed, scan_tree):
+def test_series_with_a_name_that_is_no_original_path_is_set_aside(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, _cells(MAPPING, B2="Breast_MRI_001/pre/1.dcm"))
-    with pytest.raises(SourceError, match="expected DICOM_Images/"):
-        scan_tree(SOURCE, LAYOUT, root)
+    assert scan_tree(SOURCE, LAYOUT, root).bad_rows("expected DICOM_Images/")
 
 
 def test_box_covers_the_slices_by_their_number_in_the_mapping_and_not_its_end(scan_fixture):

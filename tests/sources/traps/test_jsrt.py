@@ -8,7 +8,6 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.contract import quirk_of
 from medrcube.sources.layout import verify
@@ -65,18 +64,18 @@ def test_fields_parted_by_blanks_are_read(changed, scan_tree):
     assert cases[PLAIN].facts == (("sex", "male"), ("age", "53"))
 
 
-def test_row_of_another_form_stops_the_source(changed, scan_tree, replacing):
+def test_film_with_a_row_of_another_form_is_set_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, "raw", replacing(NODULES, "\t1634\t692\t", "\t"))
-    with pytest.raises(SourceError, match=r"CLNDAT_EN.txt:1: .*is no row"):
-        scan_tree(SOURCE, "raw", root)
+    found = scan_tree(SOURCE, "raw", root)
+    assert found.bad_rows("CLNDAT_EN.txt:1: ") == found.bad_rows("is no row") == {PLAIN}
 
 
-def test_film_without_a_row_stops_the_source(changed, scan_tree):
+def test_film_without_a_row_is_set_aside(changed, scan_tree):
     def add(root):
         shutil.copy(root / "All247images/JPCNN001.IMG", root / "All247images/JPCNN093.IMG")
 
-    with pytest.raises(SourceError, match="no row of this film"):
-        scan_tree(SOURCE, "raw", changed(SOURCE, "raw", add))
+    found = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", add))
+    assert found.bad_rows("no row of this film") == {"JPCNN093"}
 
 
 def test_question_mark_is_no_age(scan_fixture):

@@ -9,7 +9,6 @@ from pydicom import dcmread
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
-from medrcube.errors import SourceError
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import lesion, picture, write_dicom
 from medrcube.sources.registry import find_sources
@@ -66,10 +65,9 @@ def test_rows_that_mark_something_and_nothing_set_the_film_aside(changed, scan_t
 
 
 @pytest.mark.parametrize("code", ["5 2 3", "5 0", "a b"])
-def test_code_that_is_no_pairs_stops_the_source(changed, scan_tree, replacing, code):
+def test_film_with_a_code_that_is_no_pairs_is_set_aside(changed, scan_tree, replacing, code):
     root = changed(SOURCE, LAYOUT, replacing(TABLE, f"{_uid(1)},-1", f"{_uid(1)},{code}"))
-    with pytest.raises(SourceError, match="run-length code"):
-        scan_tree(SOURCE, LAYOUT, root)
+    assert scan_tree(SOURCE, LAYOUT, root).bad_rows("run-length code") == {_uid(1)}
 
 
 def test_code_that_leaves_the_film_is_refused(changed, build_tree, replacing):
