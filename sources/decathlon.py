@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from medrcube.errors import SourceError
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.tables import read_text
 
 
 def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
@@ -29,7 +30,7 @@ def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
             "one task as root"
         )
     try:
-        labels = json.loads(files[0].read_text(encoding="utf-8"))["labels"]
+        labels = json.loads(read_text(files[0]))["labels"]
         pairs = [(str(a), str(b)) for a, b in labels.items()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SourceError(

@@ -15,6 +15,7 @@ import math
 import re
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -197,7 +198,7 @@ def iter_csv(
     Raises:
         SourceError: as ``read_csv``, with the first row that is asked for.
     """
-    text = _decode(path, encoding)
+    text = read_text(path, encoding)
     skipped = 0
     while comment and text.startswith(comment):
         text = text.partition("\n")[2]
@@ -239,9 +240,32 @@ def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:
     Raises:
         SourceError: the table is missing or cannot be decoded.
     """
-    text = _decode(path, encoding)
+    text = read_text(path, encoding)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
     return [tuple(cells) for cells in reader]
+
+
+def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """Text of a file, plain or packed; a byte order mark of UTF-8 counts in no encoding.
+
+    Raises:
+        SourceError: the file is missing or damaged, or holds no such text.
+    """
+    try:
+        data = path.read_bytes()
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+        elif data.startswith(b"PK\x03\x04"):
+            data = _only_member(path)
+    except FileNotFoundError:
+        raise SourceError(f"{path}: the table is missing; the card expects it there") from None
+    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
+        kind = "zip" if path.suffix == ".zip" else "gzip"
+        raise SourceError(f"{path}: is damaged {kind} ({error}); get the file again") from None
+    try:
+        return data.removeprefix(BOM_UTF8).decode(encoding)
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: is not {encoding} text ({error.reason})") from None
 
 
 def find_table(root: RawTree, name: str) -> Path:
@@ -265,7 +289,7 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
     """
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for number, line in enumerate(_decode(path, encoding).splitlines(), 1):
+    for number, line in enumerate(read_text(path, encoding).splitlines(), 1):
         name, colon, value = line.partition(":")
         if colon and name.strip() not in values:
             values[name.strip()] = value.strip()
@@ -355,24 +379,6 @@ def _as_published(cell: str) -> str:
     if len(cell) == 3 and cell.lower() == "nan":
         return ""
     return unsaved(cell) if cell.endswith("0") else cell
-
-
-def _decode(path: Path, encoding: str) -> str:
-    try:
-        data = path.read_bytes()
-        if data.startswith(b"\x1f\x8b"):
-            data = gzip.decompress(data)
-        elif data.startswith(b"PK\x03\x04"):
-            data = _only_member(path)
-    except FileNotFoundError:
-        raise SourceError(f"{path}: the table is missing; the card expects it there") from None
-    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
-        kind = "zip" if path.suffix == ".zip" else "gzip"
-        raise SourceError(f"{path}: is damaged {kind} ({error}); get the file again") from None
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path}: is not {encoding} text ({error.reason})") from None
 
 
 def _only_member(path: Path) -> bytes:

@@ -13,7 +13,7 @@ import numpy as np
 from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
 from medrcube.sources.ejection import ejection
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import label_map, natural, parts_of, read_key_values
+from medrcube.sources.tables import label_map, natural, parts_of, read_key_values, read_text
 
 SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 
@@ -96,5 +96,5 @@ def _splits(root: RawTree) -> Mapping[str, str]:
     return {
         patient: file.stem.removeprefix("subgroup_")
         for file in root.glob("**/subgroup_*.txt")
-        for patient in file.read_text(encoding="utf-8").split()
+        for patient in read_text(file).split()
     }

@@ -15,7 +15,7 @@ from medrcube.sources.chexpert_labels import COLUMNS, OPACITY, labels_of, read_s
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
 from medrcube.sources.runs import coco_runs, connected
-from medrcube.sources.tables import Row, iter_csv
+from medrcube.sources.tables import Row, iter_csv, read_text
 
 _LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
 _READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
@@ -91,9 +91,9 @@ def _view(row: Row, side: str) -> Iterator[Label]:
 
 def _masks(path: Path) -> Mapping[str, Mapping[str, Any]]:
     try:
-        masks: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: is missing or no JSON ({error}); get it again") from None
+        masks: Mapping[str, Mapping[str, Any]] = json.loads(read_text(path))
+    except ValueError as error:
+        raise SourceError(f"{path}: is no JSON ({error}); get it again") from None
     return masks
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medrcube.errors import RefusedError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region
+from medrcube.errors import RefusedError, RowError
+from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import natural
+from medrcube.sources.rows import unless_bad
+from medrcube.sources.tables import natural, read_text
 
 LEAST = 20
 """Voxels of a lesion on its slice: smaller ones look normal."""
@@ -26,7 +28,7 @@ _FILES = {
 }
 
 
-def cases(root: RawTree, layout: str) -> Iterator[Case]:
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield four cases for every mask; the files of a session are found from it."""
     masks = root.glob("**/derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
     for mask in sorted(masks, key=natural):
@@ -39,9 +41,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case]:
         for sequence, file in files.items():
             drawn_on = files["dwi"] if sequence == "flair" else None  # a grid of its own
             guide = MaskFile(paths=(mask,), drawn_on=drawn_on)
-            yield _case(file, guide, patient, sequence, lesion=sequence != "flair")
-            if sequence == "dwi":
-                yield _case(file, guide, patient, sequence, clear=True)
+            make = partial(_cases, file, guide, patient, sequence)
+            yield from unless_bad(make, key=f"{patient}-{sequence}", paths=(file,))
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -68,6 +69,12 @@ def _clear(marked: Marked, volume: Any) -> int:
             code="no-slice",
         )
     return min(free, key=lambda k: (abs(2 * k - first - last), k))
+
+
+def _cases(file: Path, guide: MaskFile, patient: str, sequence: str) -> Iterator[Case]:
+    yield _case(file, guide, patient, sequence, lesion=sequence != "flair")
+    if sequence == "dwi":
+        yield _case(file, guide, patient, sequence, clear=True)
 
 
 def _case(
@@ -111,9 +118,18 @@ def _case(
 
 
 def _facts(sidecar: Path) -> tuple[tuple[str, str], ...]:
-    """Sex, age and field strength where a sidecar states them."""
+    """Sex, age and field strength where a sidecar states them.
+
+    Raises:
+        RowError: the sidecar is no JSON object.
+    """
     if not sidecar.exists():
         return ()
-    stated = json.loads(sidecar.read_text(encoding="utf-8"))
+    try:
+        stated = json.loads(read_text(sidecar))
+    except ValueError as error:
+        raise RowError(f"{sidecar.name}: is no JSON ({error})") from None
+    if not isinstance(stated, dict):
+        raise RowError(f"{sidecar.name}: expected a JSON object, found {str(stated)[:40]!r}")
     named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}
     return tuple((name, str(stated[key])) for name, key in named.items() if stated.get(key))

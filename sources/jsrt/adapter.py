@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from medrcube.records import (
     State,
 )
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, iter_csv
+from medrcube.sources.tables import Row, iter_csv, read_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,8 +154,7 @@ def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person | RowError]:
     people: dict[str, _Person | RowError] = {}
     for name in names:
         if _TABLE.fullmatch(name):
-            text = (root / name).read_bytes().removeprefix(BOM_UTF8).decode("latin-1")
-            for number, line in enumerate(text.splitlines(), 1):
+            for number, line in enumerate(read_text(root / name, "latin-1").splitlines(), 1):
                 if line.strip():
                     place = f"{name.rpartition('/')[2]}:{number}"
                     found = _STEM.match(line)

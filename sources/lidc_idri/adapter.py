@@ -260,10 +260,13 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
             f"{[cell[:30] for cell in head[:3]]}: is this another edition?"
         )
     found: dict[str, Label] = {}
-    for patient, code, method in ((row[0].strip(), row[1], row[2]) for row in rows):
+    for line, cells in enumerate(rows, 2):
+        patient, code, method = (cell.strip() for cell in (*cells, "", "", "")[:3])
+        if not patient:
+            continue
         # No method is no evidence, and two years without growth speak against a malignant code.
         open_case = method in {"", "0"} or (method == "1" and code != "1")
         state = State.UNKNOWN if open_case else State.PRESENT
-        evidence = f"{paths[0].name} diagnosis={code} method={method}"
+        evidence = f"{paths[0].name}:{line} diagnosis={code} method={method}"
         found[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
     return found

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.tables import index_names, read_text
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
@@ -25,15 +26,22 @@ _ADULT = 18
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
     films = [path for path in root.glob("**/CXR_png/*.png") if _NAME.fullmatch(path.name)]
-    readings = {path.stem: _reading(root, path) for path in films} if layout == "nlm" else {}
+    files = index_names(root, ".txt")  # beside the films, or in a folder of their own
+    texts = {
+        path.stem: read_text(files[f"{path.stem}.txt"], "latin-1")
+        for path in films
+        if f"{path.stem}.txt" in files
+    }
+    readings = {stem: _READING.fullmatch(text) for stem, text in texts.items()}
     people = _people(readings)
     for path in films:
         name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
-        if name is None or (layout == "nlm" and reading is None):
-            reason = "its file of readings does not hold sex, age and reading in this order"
-            yield Skip(key=path.stem, reason=reason, paths=(path, *_masks(path).values()))
-            continue
         masks = _masks(path) if layout == "nlm" else {"masks": _beside(path, "masks")}
+        if name is None or (reading is None and (layout == "nlm" or path.stem in texts)):
+            found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "no such file"
+            reason = f"{path.stem}.txt: {found}; expected sex, age in years and a reading"
+            yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
+            continue
         for key, folder in _STRAY:
             if key == path.stem and folder in masks:
                 reason = "the mask carries a stray blob outside the lung"
@@ -79,11 +87,6 @@ def frames(case: Case, volume: Any) -> list[int]:
                     code="lung-side",
                 )
     return list(range(volume.slices.shape[0]))
-
-
-def _reading(root: RawTree, film: Path) -> re.Match[str] | None:
-    path = root / _beside(film, "ClinicalReadings").with_suffix(".txt")
-    return _READING.fullmatch(path.read_text("latin-1")) if path.exists() else None
 
 
 def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
@@ -30,7 +30,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield every study, and once more where its lesions are marked.
 
     Raises:
-        SourceError: the registry contradicts the folders, or this is the small teaching edition.
+        SourceError: this is the small teaching edition.
     """
     del layout
     if root.folders("**/CT-23"):
@@ -51,10 +51,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         seen.add(name[1])
         grade = path.parent.name
         if grades.get(name[1]) != grade:
-            raise SourceError(
-                f"{path}: the registry says {grades.get(name[1], 'nothing')} of {name[1]}, the "
-                f"folder says {grade}; expected them to agree: is this a re-sorted copy?"
-            )
+            said = grades.get(name[1], "dataset_registry.xlsx: holds no row of it")
+            reason = f"{name[1]}: {said}; the folder says {grade}: is this a re-sorted copy?"
+            yield Skip(key=name[1], reason=reason, paths=(path,), code=BAD_ROW)
+            continue
         yield _graded(name[1], path, grade, marked=name[1] in masks)
         if name[1] in masks:
             yield _marked(name[1], path, grade, masks[name[1]])
@@ -119,19 +119,17 @@ def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
 
 
 def _registry(root: RawTree) -> dict[str, str]:
-    """Grade of each study; only the place of the column with the grade is verified."""
+    """Grade of each study, or what stands in its place.
+
+    Only the place of the column with the grade is verified.
+    """
     path = next(iter(root.glob("**/dataset_registry.xlsx")), root / "dataset_registry.xlsx")
     grades: dict[str, str] = {}
     for line, row in enumerate(read_cells(path, sheet=SHEET)[1:], 2):
         studies = {name for cell in row for name in _CITED.findall(cell)}
-        if not studies:
-            continue
         grade = row[1].strip() if len(row) > 1 else ""
-        if len(studies) != 1 or grade not in GRADES:
-            raise SourceError(
-                f"{path}:{line}: expected one study_NNNN and its grade in the second column, "
-                f"found {sorted(studies)} and {grade!r}; the card's assumption about the columns "
-                "(unverified) does not hold: report this copy"
-            )
-        grades[studies.pop()] = grade
+        for study in studies:
+            sound = len(studies) == 1 and grade in GRADES and study not in grades
+            told = f"{path.name}:{line} second column={grade} for {', '.join(sorted(studies))}"
+            grades[study] = grade if sound else told
     return grades

@@ -13,7 +13,7 @@ from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, 
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, index_names, read_csv, read_text
 
 Box = tuple[float, float, float, float]
 
@@ -150,7 +150,7 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
     path = index_names(root, _ANNOTATIONS)[_ANNOTATIONS]
     marks: dict[str, list[tuple[str, Any]]] = {}
     try:
-        data = json.loads(path.read_text("utf-8"))
+        data = json.loads(read_text(path))
         names = {
             label["id"]: label["name"].strip()
             for group in data["labelGroups"]
@@ -202,7 +202,7 @@ def _people(root: RawTree) -> dict[str, str]:
     """NIH patient of each film, by both names that a film has."""
     path = index_names(root, _MAPPING).get(_MAPPING)
     people: dict[str, str] = {}
-    for entry in json.loads(path.read_text("utf-8")) if path else ():
+    for entry in json.loads(read_text(path)) if path else ():
         original = re.match(r"(\d{8})_\d{3}", entry.get("img_id", ""))
         if original is None:
             raise SourceError(

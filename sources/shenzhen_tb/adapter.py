@@ -10,7 +10,7 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, index_names, read_csv, read_text
 
 _FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.(?i:png)")
 _MASK_FOLDERS = ("mask", "masks")
@@ -101,7 +101,7 @@ def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
     """Files of two or three lines: sex and age, then the reading."""
     readings: dict[str, _Reading | RowError] = {}
     for name, path in index_names(root, ".txt").items():
-        lines = [line.strip() for line in path.read_text("latin-1").splitlines() if line.strip()]
+        lines = [line.strip() for line in read_text(path, "latin-1").splitlines() if line.strip()]
         if name.startswith("CHNCXR_") and len(lines) > 1:
             text = " ".join(lines[1:])
             readings[path.stem] = _Reading(_PERSON.match(lines[0]), text, name)

@@ -119,7 +119,7 @@ def _physionet(
                 _add_labels(reading, row, stated)
             for row in drawn:
                 row.meaning("class_name", known)
-                if "rad_id" in row and reading.readers:
+                if len(reading.readers) == _PANEL["train"]:  # nobody is the fourth reader
                     row.meaning("rad_id", {reader: reader for reader in sorted(reading.readers)})
                 _add_box(reading, row)
         except RowError as error:
@@ -142,7 +142,7 @@ def _kaggle(pictures: Mapping[str, Sequence[Row]]) -> dict[str, _Reading]:
         readings[image] = reading = _Reading(table=rows[0].table)
         try:
             for row in rows:
-                if len(reading.readers) == _PANEL["train"]:  # nobody is the fourth reader
+                if len(reading.readers) == _PANEL["train"]:
                     row.meaning("rad_id", {reader: reader for reader in sorted(reading.readers)})
                 reading.readers.add(row.name("rad_id"))
                 reading.lines.append(row.line)
@@ -155,7 +155,10 @@ def _kaggle(pictures: Mapping[str, Sequence[Row]]) -> dict[str, _Reading]:
 
 def _add_box(reading: _Reading, row: Row) -> None:
     if row["class_name"] != _NONE:
-        x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
+        try:
+            x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
+        except RowError as error:
+            raise RowError(f"{row.cite('class_name')}, {error}") from None
         reader = row.name("rad_id") if "rad_id" in row else "consensus"
         reading.boxes.setdefault(row["class_name"], []).append((reader, (x0, y0, x1, y1)))
         reading.marked.setdefault(row["class_name"], set()).add(reader)

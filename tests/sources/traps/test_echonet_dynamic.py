@@ -277,7 +277,7 @@ def test_fraction_that_its_own_volumes_contradict_is_unknown_and_not_asked(
     """35 by the table, 61 by the volumes beside it."""
     labels = scan_fixture(SOURCE, LAYOUT).cases["0XAD-ED-ES"].labels
     assert [(label.value, label.state) for label in labels] == [("35", State.UNKNOWN)]
-    assert labels[0].evidence == "FileList.csv:8 EF=35.0 against EDV=82.0, ESV=32.0"
+    assert labels[0].evidence == "FileList.csv:8 EF=35.0 against EDV=82, ESV=32"
     built = build_fixture(SOURCE, LAYOUT)
     assert built.items_of("0XAD-ED-ES", "Severity Grading") == []
     assert built.right_of("0X3C-ED-ES", "Severity Grading") == {"LVEF 30-39"}

@@ -15,8 +15,8 @@ from medrcube.sources.registry import find_sources
 UNTESTED = {
     "letters-burnt-into-corners": "no list of films; advice to reviewers",
     "black-borders": "a matter of display; films are shown whole, as they are stored",
-    "people-filmed-twice-in-the-mixed-copy": "that copy has no readings, which alone name them",
-    "children-in-the-mixed-copy": "that copy has no ages",
+    "people-filmed-twice-in-the-mixed-copy": "where it has no readings, nothing names them",
+    "children-in-the-mixed-copy": "where it has no readings, it has no ages",
 }
 SOURCE, LAYOUT = "montgomery-tb", "nlm"
 CARD = find_sources()[SOURCE].card
@@ -112,7 +112,28 @@ def test_film_of_a_child_is_not_diagnosed(scan_fixture, build_fixture):
 
 def test_reading_of_another_form_sets_the_film_aside(changed, scan_tree):
     found = _after(changed, scan_tree, _reading(NORMAL, "a normal film of a woman\n"))
-    assert "sex, age and reading" in found.skips[NORMAL]
+    assert "'a normal film of a woman" in found.skips[NORMAL]
+    assert found.bad_rows("expected sex, age in years and a reading") == {NORMAL}
+
+
+@pytest.mark.parametrize("folder", ["Lung Segmentation/ClinicalReadings", "ClinicalReadings"])
+def test_readings_beside_the_mixed_copy_are_used(changed, scan_tree, fixture_tree, folder):
+    readings = fixture_tree(SOURCE, LAYOUT) / "MontgomerySet/ClinicalReadings"
+
+    def add(root):
+        shutil.copytree(readings, root / folder)
+
+    found = scan_tree(SOURCE, "mixed", changed(SOURCE, "mixed", add))
+    assert found.cases[CHILD].labels == ()
+    assert found.states(CONTRADICTED, "tuberculosis") == {"0": State.UNKNOWN}
+    assert found.cases[ILL].patient == found.cases[AGAIN].patient
+    assert ("age", "61") in found.cases[ILL].facts
+
+
+def test_byte_order_mark_of_a_reading_is_none_of_its_words(changed, scan_tree):
+    text = "\ufeffPatient's Sex: F\r\nPatient's Age: 061Y\r\nnormal\r\n"
+    found = _after(changed, scan_tree, _reading(NORMAL, text))
+    assert found.states(NORMAL, "tuberculosis") == {"0": State.PRESENT}
 
 
 def test_mask_folders_show_the_other_lung_of_the_patient(scan_fixture):

@@ -77,25 +77,27 @@ def test_slices_exported_as_pictures_fit_no_layout(tmp_path):
     assert not verify(CARD, tmp_path).fits
 
 
-def test_registry_that_contradicts_a_folder_stops_the_source(changed, scan_tree):
+def test_study_in_another_folder_than_its_registry_says_is_set_aside(changed, scan_tree):
     def refile(root):
         studies = root / TOP / "studies"
         shutil.move(studies / "CT-2/study_0939.nii.gz", studies / "CT-3")
 
-    with pytest.raises(SourceError, match="CT-2 of study_0939"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, refile))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, refile))
+    assert found.bad_rows("CT-2; the folder says CT-3") == {"study_0939"}
 
 
-def test_study_that_the_registry_lacks_stops_the_source(changed, scan_tree):
+def test_study_that_the_registry_lacks_is_set_aside(changed, scan_tree):
     edit = _register(["study_0001", "CT-0", "/studies/CT-0/study_0001.nii.gz", None])
-    with pytest.raises(SourceError, match="says nothing of study_0002"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "study_0002" in found.bad_rows("holds no row of it")
+    assert "study_0001" in found.cases
 
 
-def test_registry_with_the_grade_in_another_column_stops_the_source(changed, scan_tree):
+def test_registry_with_the_grade_in_another_column_sets_all_studies_aside(changed, scan_tree):
     edit = _register(["CT-0", "study_0001", "/studies/CT-0/study_0001.nii.gz", None])
-    with pytest.raises(SourceError, match="unverified"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "study_0001" in found.bad_rows("dataset_registry.xlsx:2 second column=study_0001")
+    assert not found.cases
 
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
