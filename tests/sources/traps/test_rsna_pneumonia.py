@@ -112,9 +112,9 @@ def test_table_that_is_still_packed_is_read(fixture_tree, scan_fixture):
 def test_patient_is_that_of_the_nih_name_and_not_the_image_id(scan_fixture):
     cases = scan_fixture(SOURCE, LAYOUT).cases
     assert [cases[key].patient for key in (OTHER, NORMAL, OLD)] == [
-        "00000000",
-        "00000000",
-        "00000001",
+        "13427685",
+        "13427685",
+        "13427686",
     ]
 
 
