@@ -1,0 +1,24 @@
+"""COVID-CT-MD: one case for each patient, whose group is the folder above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from medrcube.records import Case, ImageRef, Label
+from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.tables import natural
+
+
+def cases(root: RawTree, layout: str) -> Iterator[Case]:
+    """Yield one case for every folder of a patient."""
+    del layout
+    files = sorted(root.glob("* subjects/*/*.dcm"), key=natural)
+    for folder, slices in groupby(files, key=lambda file: file.parent):
+        group = folder.parent.name.removesuffix(" subjects")
+        yield Case(
+            key=folder.name,
+            images=(ImageRef(paths=tuple(slices)),),
+            patient=folder.name,
+            labels=(Label(field="group", value=group, evidence=f"{folder.parent.name}/"),),
+        )

@@ -1,0 +1,50 @@
+"""Two sources as an outsider writes them, whose words no table of the package has."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from medrcube.build.check import check_source
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.console import Reporter
+from medrcube.own_tables import hold
+from medrcube.records import Grade
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+OUTSIDE = Path(__file__).parent / "outside"
+WORDS = {"hc18": "fetal head", "covid-ct-md": "community-acquired pneumonia"}
+REAL = {"hc18": "HC18", "covid-ct-md": "COVID-CT-MD"}
+
+pytestmark = pytest.mark.untraced
+
+
+@pytest.fixture
+def found():
+    yield find_sources([OUTSIDE])
+    hold([])
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_source_outside_the_package_keeps_the_whole_contract(found, name):
+    assert {it.name: it.failures for it in check_source(found[name]) if it.failures} == {}
+
+
+@pytest.mark.parametrize(("name", "word"), WORDS.items())
+def test_its_own_word_is_asked_about(found, tmp_path, name, word):
+    found[name].build_fixture(tmp_path / "raw", found[name].card.layouts[0].name)
+    settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
+    workspace = Workspace(root=tmp_path / "w", settings=settings, sources={name: tmp_path / "raw"})
+    build(workspace, found, LocalEngine(1), Reporter(quiet=True))
+    assert word in str(pd.read_parquet(workspace.items).to_dict())
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", WORDS)
+def test_real_files_of_it_become_pictures(found, real_raw, tmp_path, name):
+    sources = {name: real_raw / REAL[name]}
+    workspace = Workspace(root=tmp_path, settings=BuildSettings(), sources=sources)
+    build(workspace, found, LocalEngine(1), Reporter(quiet=True))
+    assert len(pd.read_parquet(workspace.samples)) >= 3
