@@ -105,9 +105,10 @@ def test_a_misspelt_name_or_root_leaves_no_workspace_behind(run, busi, tmp_path,
     assert run("build", tmp_path / "w", "--source", f"busi={busi}", "--workers", 1)[0] == 0
 
 
-def test_build_release_evaluate_and_report_from_the_command_line(run, busi, tmp_path):
-    workspace, out = tmp_path / "workspace", tmp_path / "release"
-    status, text, _ = run("build", workspace, "--source", f"busi={busi}", "--workers", 1)
+def test_build_release_evaluate_and_report_from_the_command_line(run, tmp_path):
+    raw, workspace, out = tmp_path / "raw", tmp_path / "workspace", tmp_path / "release"
+    assert run("sources", "fixture", "bus-bra", raw)[0] == 0  # its pictures may be passed on
+    status, text, _ = run("build", workspace, "--source", f"bus-bra={raw}", "--workers", 1)
     assert (status, "cases rendered" in text) == (0, True)
     status, text, _ = run("build", workspace, "--workers", 1, "--json", "--seed", 3)
     assert json.loads(text)["rendered"] == 0
