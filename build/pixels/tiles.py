@@ -25,6 +25,7 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import GreyScale, grey_scale
 from medrcube.build.plan import Job
 from medrcube.build.readers.checks import MOST_PIXELS
+from medrcube.build.readers.masks import labels_in
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import ImageRef, MaskFile, Region, Shape
 from medrcube.sources.card import PixelPolicy
@@ -199,7 +200,8 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
                 if region.optional:
                     continue
                 raise ReadError(
-                    f"the region {region.value!r} ({region.evidence}) marks no pixel",
+                    f"the region {region.value!r} ({region.evidence}) marks no pixel"
+                    f"{_instead(region)}",
                     code="empty-mask",
                 )
             masks[index] = mask.turned(orientation.axes, orientation.flips)
@@ -239,6 +241,15 @@ def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:
         if isinstance(shape, MaskFile):
             readers.check_grids(shape, stored)
     return ()
+
+
+def _instead(region: Region) -> str:
+    """What a mask of labels holds in place of the values that were looked for."""
+    shape = region.shape
+    if not isinstance(shape, MaskFile) or not shape.values:
+        return ""
+    found = ", ".join(f"{value:g}" for value in labels_in(shape))
+    return f": the mask holds {found}; expected {' or '.join(map(str, shape.values))}"
 
 
 def _needed(shape: Shape) -> Iterator[MaskFile]:

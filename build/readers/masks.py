@@ -64,6 +64,20 @@ def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
     return marked if mask.drawn_on is None else _carried(path, marked, stored, volume)
 
 
+def labels_in(mask: MaskFile) -> tuple[float, ...]:
+    """Values that mask files of labels hold, in order; none where they do not name labels.
+
+    Raises:
+        ReadError: as ``read_mask``.
+    """
+    found: set[float] = set()
+    for path in mask.paths if mask.values else ():
+        stored = _stored(path, mask.member, labels=True)
+        for k in range(stored.slices.shape[0]):
+            found.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())
+    return tuple(sorted(found))
+
+
 def check_grids(mask: MaskFile, volume: Volume) -> None:
     """Refuse masks on another grid than that of their image, without taking their pixels.
 

@@ -296,3 +296,15 @@ def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
 
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
     assert ("phase" in _asked(built, "patient001-ED-ES")) is asked
+
+
+def test_mask_with_other_values_is_refused_with_those_that_it_holds(changed, build_tree):
+    def brighten(root):
+        for path in root.rglob("patient001*_gt.nii.gz"):
+            image = nibabel.load(path)
+            data = 255 * (np.asarray(image.dataobj) > 0).astype(np.uint8)
+            nibabel.save(nibabel.Nifti1Image(data, image.affine), path)
+
+    quarantine = build_tree(SOURCE, changed(SOURCE, LAYOUT, brighten)).quarantine
+    told = quarantine.loc[quarantine["code"] == "empty-mask", "message"]
+    assert any("the mask holds 0, 255; expected 1" in message for message in told)
