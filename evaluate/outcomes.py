@@ -31,6 +31,7 @@ class Result:
         answer: letter that the reply gives, in the order of the options that was shown.
         rule: which rule found the letter, or why there is none.
         reply: text of the reply, or ``None`` when there is none.
+        cut: whether the limit of tokens cut the reply; it may have answered before.
     """
 
     asked: Asked
@@ -38,6 +39,7 @@ class Result:
     answer: str | None
     rule: str
     reply: str | None
+    cut: bool = False
 
     @property
     def item(self) -> Item:

@@ -10,11 +10,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.answers import extract
+from medrcube.evaluate.answers.cut_short import extract_cut
 from medrcube.evaluate.answers.reasoning import strip_reasoning
 from medrcube.evaluate.answers.refusals import is_refusal
 from medrcube.evaluate.answers.upstream_rule import upstream_scores
@@ -130,6 +132,7 @@ def read_results(run: Path) -> list[Result]:
                 answer=row["answer"],
                 rule=row["rule"],
                 reply=row["reply"],
+                cut=row.get("cut", False),
             )
             for asked, row in zip(read_asked(run), rows, strict=True)
         ]
@@ -183,17 +186,15 @@ def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
         return _none(asked, Outcome.FAILED, "no-reply", None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
-        return _none(asked, Outcome.TRUNCATED, "finish-reason", text)
+        letter, rule = extract_cut(text, asked.item.options)
+        return replace(_read(asked, letter, rule, text, Outcome.TRUNCATED), cut=True)
     if reason in {"content_filter", "refusal"}:
         return _none(asked, Outcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
-        return _none(asked, Outcome.TRUNCATED, "unclosed-reasoning", text)
+        return replace(_none(asked, Outcome.TRUNCATED, "unclosed-reasoning", text), cut=True)
     letter, rule = extract(text, asked.item.options)
-    if letter is None:
-        refused = is_refusal(strip_reasoning(text).text)
-        return _none(asked, Outcome.REFUSED if refused else Outcome.UNPARSED, rule, text)
-    outcome = Outcome.CORRECT if letter == asked.item.key else Outcome.WRONG
-    return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=text)
+    refused = letter is None and is_refusal(strip_reasoning(text).text)
+    return _read(asked, letter, rule, text, Outcome.REFUSED if refused else Outcome.UNPARSED)
 
 
 def _replies(
@@ -210,6 +211,14 @@ def _replies(
 
 def _judge_all(asked: Iterable[Asked], replies: Mapping[str, Mapping[str, Any]]) -> list[Result]:
     return [judge(a, replies.get(a.key) if a.key is not None else None) for a in asked]
+
+
+def _read(asked: Asked, letter: str | None, rule: str, reply: str, otherwise: Outcome) -> Result:
+    """The outcome of a reply that gives a letter, or else of one that gives none."""
+    if letter is None:
+        return _none(asked, otherwise, rule, reply)
+    outcome = Outcome.CORRECT if letter == asked.item.key else Outcome.WRONG
+    return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=reply)
 
 
 def _brief(results: Sequence[Result]) -> dict[str, Any]:
@@ -241,6 +250,7 @@ def _outcome_row(result: Result) -> dict[str, Any]:
         "choice": result.choice,
         "rule": result.rule,
         "reply": result.reply,
+        "cut": result.cut,
     }
 
 

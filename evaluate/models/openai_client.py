@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from medrcube.endpoints import one_line, retry_after, scrub
@@ -27,6 +27,9 @@ _PATH = "/chat/completions"
 _CONNECT = 10.0
 """Seconds until an address that does not answer at all is given up."""
 
+LARGEST_REPLY = 16 * 2**20
+"""Bytes of one response, unpacked; a reply of 100,000 tokens with log-probabilities has fewer."""
+
 _TRANSIENT_STATUS = {408, 409, 425, 429}
 _SPENT = {"insufficient_quota", "billing_hard_limit_reached"}
 _FILTERED = {"content_filter", "content_policy_violation"}
@@ -39,6 +42,36 @@ _ADVICE = {
     "top_logprobs": "leave out --logprobs",
 }
 _NO_MODEL = re.compile(r"model\b.{0,200}\b(not found|does not exist)", re.DOTALL | re.IGNORECASE)
+
+
+class _Bounded(openai.DefaultAioHttpClient):
+    """Reads no more of a response than a reply can have, however small it was packed."""
+
+    async def send(self, request: Any, *, stream: bool = False, **how: Any) -> Any:
+        response = await super().send(request, stream=True, **how)
+        if stream:
+            return response
+        try:
+            parts, size = [], 0
+            async for part in response.aiter_bytes():
+                parts.append(part)
+                size += len(part)
+                if size > LARGEST_REPLY:
+                    raise RejectedError(
+                        f"the response has more than {LARGEST_REPLY:,} bytes; it was not read",
+                        code="too-large",
+                    )
+        finally:
+            await response.aclose()
+        unpacked = {"content-encoding", "content-length", "transfer-encoding"}
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in unpacked
+        ]
+        return type(response)(
+            response.status_code, headers=headers, content=b"".join(parts), request=response.request
+        )
 
 
 class ChatClient:
@@ -59,7 +92,7 @@ class ChatClient:
             default_headers={"api-key": key} if azure else None,
             max_retries=0,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
-            http_client=openai.DefaultAioHttpClient(),
+            http_client=_Bounded(),
         )
 
     async def post(self, body: Body) -> bytes | None:

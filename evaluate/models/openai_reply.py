@@ -11,6 +11,7 @@ from medrcube.endpoints import one_line
 from medrcube.evaluate.models.contract import Reply, TransientError
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_TEXTS = ("text", "output_text")
 _AROUND = " \t\n▁Ġ([*\"'"
 """What may stand before a letter within one token: spaces as vocabularies write them, brackets."""
 
@@ -25,7 +26,7 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
         latency: seconds since sending.
 
     Raises:
-        TransientError: it is no chat completion, or has no text.
+        TransientError: it is no chat completion.
     """
     body = _mapping(_json(data), data)
     choice = _mapping(_first(body.get("choices"), data), data)
@@ -33,15 +34,9 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
     usage = _usage(body.get("usage"))
     reason = choice.get("finish_reason")
     reason = reason if isinstance(reason, str) and reason else "stop"
-    text, refusal = _text(message.get("content"), data), message.get("refusal")
-    if isinstance(refusal, str) and refusal:
+    text, refusal = _text(message.get("content"), data), _refusal(message)
+    if refusal:
         text, reason = refusal, "refusal"
-    elif not text.strip() and reason not in {"length", "content_filter"}:
-        raise TransientError(
-            f"reply without text (finish reason {one_line(reason)!r})",
-            code="empty-reply",
-            usage=usage,
-        )
     return Reply(
         text=text,
         finish_reason=reason,
@@ -73,16 +68,35 @@ def _first(value: object, data: str) -> object:
 
 
 def _text(content: object, data: str) -> str:
-    """The visible text; some servers send it in parts, and none at all with a refusal."""
+    """The visible text, which some servers send in parts; thoughts and calls of tools are none.
+
+    A model that says nothing at all has no text. That is how it behaves, and no fault of the
+    connection: asked again, it would do the same, and be paid for it.
+    """
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    texts = [_spoken(part) if isinstance(part, dict) else part for part in parts]
     if not all(isinstance(text, str) for text in texts):
         raise _malformed(data)
     return "".join(map(str, texts))
+
+
+def _spoken(part: Mapping[str, Any]) -> object:
+    """What a part says; parts of another kind, such as ``thinking``, say nothing."""
+    kind = part.get("type", "text")
+    return part.get("text") if kind in _TEXTS or not isinstance(kind, str) else ""
+
+
+def _refusal(message: Mapping[str, Any]) -> str:
+    """The words of a refusal, which stand beside the content or as a part of it."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    said = [message, *(part for part in parts if isinstance(part, dict))]
+    words = (one.get("refusal") for one in said)
+    return next((word for word in words if isinstance(word, str) and word), "")
 
 
 def _usage(found: object) -> dict[str, int]:

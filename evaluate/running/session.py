@@ -188,7 +188,7 @@ class Session:
         if wait is None:
             if not limited:
                 self.pace.failed()
-            self._give_up(error)
+            self._give_up(error, self._too_long(error))
             return None
         self._advance(retries=1, note=str(error))
         if not limited:
@@ -204,24 +204,31 @@ class Session:
             return None
         return self.retry.wait(error, tries)
 
-    def _give_up(self, error: AnswerError) -> None:
+    def _too_long(self, error: AnswerError) -> str:
+        if not (isinstance(error, TransientError) and self.retry.too_long(error)):
+            return ""
+        wait, most = error.retry_after, self.retry.longest_hint
+        return f"; the server asks for a wait of {wait:,.0f} s, and {most:,.0f} s is the most"
+
+    def _give_up(self, error: AnswerError, why: str = "") -> None:
         """Count a question that has no reply.
 
         Raises:
             ModelError: nothing was answered for long enough.
         """
-        self._advance(done=1, failed=1, note=str(error))
+        words = f"{error}{why}"
+        self._advance(done=1, failed=1, note=words)
         progress = self.progress
         rejected = isinstance(error, RejectedError)
         if self._probing and not rejected:
-            raise ModelError(f"the first question got no reply: {error}")
+            raise ModelError(f"the first question got no reply: {words}")
         # A refused question may be at fault itself, where others are answered.
         if not (rejected and progress.reused + progress.done > progress.failed):
             self._failed_in_a_row += 1
         if self._failed_in_a_row >= max(STOP_AFTER, self.pace.most):
             raise ModelError(
                 f"stopped: {self._failed_in_a_row} questions in a row failed, the last with: "
-                f"{error}\nwhat was answered is kept; the same command goes on from there"
+                f"{words}\nwhat was answered is kept; the same command goes on from there"
             )
 
     async def _watch(self) -> None:

@@ -169,8 +169,9 @@ class Server:
                 handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
                 handler.close_connection = True
                 return
-            raw = isinstance(answer.body, str)
-            data = answer.body.encode() if raw else json.dumps(answer.body).encode()
+            raw = isinstance(answer.body, str | bytes)
+            text = answer.body if raw else json.dumps(answer.body)
+            data = text if isinstance(text, bytes) else text.encode()
             handler.send_response(answer.status)
             kind = "text/html" if raw else "application/json"
             for name, value in {"Content-Type": kind, **answer.headers}.items():

@@ -45,13 +45,53 @@ def reply(text, reason="stop"):
         (reply("", "content_filter"), Outcome.REFUSED, None),
         (reply("I will not say B", "refusal"), Outcome.REFUSED, None),
         (reply("The answer is B", "length"), Outcome.TRUNCATED, None),
+        (reply("The answer is B. The picture", "length"), Outcome.CORRECT, "B"),
         (reply("<think>The answer is B"), Outcome.TRUNCATED, None),
+        (reply(""), Outcome.UNPARSED, None),
+        (reply("", "tool_calls"), Outcome.UNPARSED, None),
         (None, Outcome.FAILED, None),
     ],
 )
 def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
     result = judge(asked(item, "0", "k"), record)
     assert (result.outcome, result.answer) == (outcome, answer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Answer: B**\n\nExplanation: the opacity",
+        "The answer is B. The opacity is",
+        "\\boxed{B} because of",
+        "<think>A or C?</think>The answer is B. It",
+        "B\n\nThe picture shows",
+    ],
+)
+def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
+    result = judge(asked(item, "0", "k"), reply(text, "length"))
+    assert (result.outcome, result.answer, result.cut) == (Outcome.CORRECT, "B", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "B",
+        "A",
+        "A chest X-ray",
+        "The answer is",
+        "The answer is B",
+        "The answer is A chest",
+        "A. Normal: the lungs would be clear, but",
+        "B. Mass: this is",
+        "Let me see.\nA. Normal: no.\nB. Mass: the opacity is round",
+        "It could be B",
+        "<think>The answer is B. The opacity",
+    ],
+)
+def test_a_cut_reply_that_was_on_its_way_gives_no_letter(item, text):
+    result = judge(asked(item, "0", "k"), reply(text, "length"))
+    assert (result.outcome, result.answer, result.cut) == (Outcome.TRUNCATED, None, True)
 
 
 def test_an_item_without_picture_is_no_wrong_answer(item):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import io
 import json
 import math
@@ -113,10 +114,60 @@ def test_a_missing_reason_to_stop_is_an_ordinary_stop(ask, behaviour, reason):
     assert ask(behaviour(body=body)).finish_reason == "stop"
 
 
-def test_a_reply_without_text_tells_what_it_cost(ask, completion):
-    with pytest.raises(TransientError) as caught:
-        ask(completion("  "))
-    assert caught.value.usage["total_tokens"] == 11
+THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "A or B?"}]}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": None},
+        {"content": ""},
+        {"content": "  "},
+        {"content": []},
+        {},
+        {"content": None, "tool_calls": [CALL]},
+        {"content": None, "reasoning_content": "A or B?"},
+        {"content": "", "reasoning": "A or B?"},
+        {"content": [THOUGHT]},
+        {"content": [{"type": "tool_use", "name": "f", "input": {}}]},
+    ],
+)
+def test_a_model_that_says_nothing_has_replied(ask, behaviour, fields):
+    reply = ask(behaviour(body={**message(**fields), "usage": {"total_tokens": 11}}))
+    assert (reply.text.strip(), reply.usage) == ("", {"total_tokens": 11})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [THOUGHT, {"type": "text", "text": "B"}],
+        [{"type": "thinking", "thinking": "A?", "text": "A"}, {"type": "text", "text": "B"}],
+        [{"type": "reasoning", "summary": []}, {"type": "output_text", "text": "B"}],
+    ],
+)
+def test_thoughts_in_parts_are_not_read(ask, behaviour, content):
+    assert ask(behaviour(body=message(content=content))).text == "B"
+
+
+def test_a_refusal_in_a_part_is_a_refusal(ask, behaviour):
+    content = [{"type": "refusal", "refusal": "I cannot."}]
+    reply = ask(behaviour(body=message(content=content)))
+    assert (reply.text, reply.finish_reason) == ("I cannot.", "refusal")
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_response_that_unpacks_to_more_than_a_reply_is_not_read(ask, behaviour, status):
+    packed = gzip.compress(b" " * (50 * 2**20), 1)
+    assert len(packed) < 2**21
+    with pytest.raises(RejectedError, match="more than 16,777,216 bytes") as caught:
+        ask(behaviour(body=packed, status=status, headers={"Content-Encoding": "gzip"}))
+    assert caught.value.code == "too-large"
+
+
+def test_a_packed_reply_is_unpacked(ask, behaviour):
+    packed = gzip.compress(json.dumps(message(content="B")).encode())
+    assert ask(behaviour(body=packed, headers={"Content-Encoding": "gzip"})).text == "B"
 
 
 def test_a_short_key_does_not_eat_the_reply(ask, completion, monkeypatch):

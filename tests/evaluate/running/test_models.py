@@ -166,12 +166,6 @@ def test_a_reply_that_is_no_completion_is_transient(ask, behaviour, body):
     assert caught.value.code == "malformed"
 
 
-def test_a_reply_without_text_is_no_answer(ask, completion):
-    with pytest.raises(TransientError) as caught:
-        ask(completion(None))
-    assert caught.value.code == "empty-reply"
-
-
 def test_a_thought_that_was_cut_off_is_a_reply(ask, completion):
     assert ask(completion(None, reason="length")).finish_reason == "length"
 

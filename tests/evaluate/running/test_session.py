@@ -20,6 +20,7 @@ from medrcube.evaluate.running.retry import RetryPolicy
 from medrcube.evaluate.running.runner import Prices, run_evaluation
 from medrcube.evaluate.running.summary import Rate
 from medrcube.evaluate.running.watchdog import Watchdog
+from medrcube.evaluate.scoring import read_metrics
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
 """Costs one dollar at a price of one dollar for a million tokens."""
@@ -124,6 +125,48 @@ def test_the_wait_that_the_server_asks_for_is_kept(
     impatient = RetryPolicy(first_wait=0.01, longest_wait=0.01)
     run_evaluation(load(row(0)), endpoint(), tmp_path / "run", retry=impatient)
     assert at[1] - at[0] >= 0.5
+
+
+FAR = {"Retry-After": "Fri, 31 Dec 2099 23:59:59 GMT"}
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_wait_that_nobody_sits_out_ends_the_question_at_once_and_is_named(
+    benchmark, server, completion, problem, endpoint, tmp_path, status
+):
+    server.behave = lambda n, _b: (
+        problem(status, "busy", headers=FAR) if n == 3 else completion("A")
+    )
+    notes = []
+    summary = run_evaluation(
+        benchmark, endpoint(), tmp_path / "run", on_progress=lambda at: notes.append(at.note)
+    )
+    assert (summary.failed, summary.answered, len(server.requests)) == (1, 7, 8)
+    assert any("asks for a wait of" in note and "600 s is the most" in note for note in notes)
+
+
+def test_a_server_that_names_such_a_wait_at_first_stops_the_run(
+    benchmark, server, problem, endpoint, tmp_path
+):
+    server.behave = lambda _n, _b: problem(429, "quota", headers=FAR)
+    with pytest.raises(ModelError, match=r"429: quota; the server asks for a wait of"):
+        run_evaluation(benchmark, endpoint(), tmp_path / "run")
+    assert len(server.requests) == 1
+
+
+def test_a_model_that_says_nothing_is_asked_once_and_is_unparsed(
+    benchmark, server, completion, endpoint, tmp_path
+):
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    empty = [
+        completion(""),
+        completion(None, reason="tool_calls", tool_calls=[call]),
+        completion(None, reasoning_content="It could be A."),
+    ]
+    server.behave = lambda n, _b: empty[n % 3]
+    summary = run_evaluation(benchmark, endpoint(), tmp_path / "run")
+    outcomes = read_metrics(tmp_path / "run")["global"]["outcomes"]
+    assert (len(server.requests), summary.failed, outcomes["unparsed"]) == (8, 0, 8)
 
 
 def test_a_question_that_failed_waits_longer_each_time(load, row, tmp_path, scripted):
