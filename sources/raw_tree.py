@@ -1,10 +1,11 @@
 """A raw copy as adapters see it: its files without litter, found by the globs of cards.
 
 Copies of one dataset differ in ways that mean nothing. Archives unpack into a folder of their own
-name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png``; some
-systems write extensions in capitals; one kind of file has several extensions; tables and volumes
-are packed or unpacked; whole copies are stored in another format. A glob, and a path that an
-adapter has put together, match a file either way; a file that carries the name itself goes first.
+name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png`` and
+``1.nii/1.nii`` for ``1.nii``; some systems write extensions in capitals; one kind of file has
+several extensions; tables and volumes are packed or unpacked; whole copies are stored in another
+format. A glob, and a path that an adapter has put together, match a file either way; a file that
+carries the name itself goes first.
 """
 
 from __future__ import annotations
@@ -89,6 +90,13 @@ class RawTree:
         """Files that a glob of a card fits, in order of path."""
         return sorted(self.path / name for name in self.match(glob))
 
+    def stems(self, glob: str) -> dict[str, Path]:
+        """Files that a glob fits, by name without extension; the first of a name counts."""
+        found: dict[str, Path] = {}
+        for path in self.glob(glob):
+            found.setdefault(_EXTENSION.sub("", path.name), path)
+        return found
+
     def folders(self, glob: str) -> list[Path]:
         """Folders with files at any depth that a glob fits, in order of path."""
         pattern = compile_glob(glob)
@@ -171,10 +179,12 @@ class RawTree:
         """File -> its name without doubled folders, where no file carries that name."""
         found: dict[str, str] = {}
         for folder, names in groupby(self.names, key=lambda name: name.rpartition("/")[0]):
-            short = _undouble(folder)
-            if short != folder:
-                pairs = ((name, f"{short}/{name.rpartition('/')[2]}") for name in names)
-                found.update((name, plain) for name, plain in pairs if plain not in self._known)
+            short, last = _undouble(folder), folder.rpartition("/")[2]
+            for name in names:
+                file = name.rpartition("/")[2]
+                plain = short if file == last else f"{short}/{file}"
+                if (file == last or short != folder) and plain not in self._known:
+                    found[name] = plain
         return found
 
 
@@ -278,10 +288,9 @@ def _translate(glob: str) -> str:
 
 
 def _plain(name: str) -> str:
-    folder, slash, file = name.rpartition("/")
-    own = extension(file)
-    stem = file[: len(file) - len(own)]
-    return f"{_undouble(folder)}{slash}{stem}{_SAME.get(own, own)}"
+    short = _undouble(name)
+    own = extension(short)
+    return f"{short[: len(short) - len(own)]}{_SAME.get(own, own)}"
 
 
 def lower_extension(name: str) -> str:
@@ -289,5 +298,5 @@ def lower_extension(name: str) -> str:
     return _EXTENSION.sub(lambda found: found[0].lower(), name)
 
 
-def _undouble(folder: str) -> str:
-    return "/".join(part for part, _ in groupby(folder.split("/")))
+def _undouble(name: str) -> str:
+    return "/".join(part for part, _ in groupby(name.split("/")))

@@ -2,11 +2,13 @@
 
 Archives and downloads of repositories unpack into a folder of their own, and people name the
 folder of the pictures where the root was meant. A folder above is taken only where a layout names
-the folder given, so that no other dataset that lies beside it is ever read.
+the folder given, or where all that is missing lies directly in the one above, as the tables of a
+dataset do, so that no other dataset that lies beside it is ever read.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -86,13 +88,34 @@ def _above(card: Card, tree: RawTree) -> Iterator[RawTree]:
     for parent in tree.path.parents[:LEVELS]:
         if parent in (Path(parent.anchor), Path.home()):
             return
-        if not _names_folder(card, tree, f"{tree.path.relative_to(parent).as_posix()}/"):
+        prefix = f"{tree.path.relative_to(parent).as_posix()}/"
+        if not _names_folder(card, tree, prefix) and not _holds_rest(card, tree, parent):
             continue
         most = len(tree.names) + tree.litter + _MOST_ABOVE
         names = list(islice(walk(parent), most + 1))
         around = RawTree(parent, names)
         if len(names) <= most and fits(card, around):
             yield around
+
+
+def _holds_rest(card: Card, tree: RawTree, parent: Path) -> bool:
+    """Whether a layout fits in part, and the files that it lacks lie directly in the parent."""
+    try:
+        with os.scandir(parent) as entries:
+            beside = RawTree(parent, [it.name for it in entries if it.is_file()])
+    except OSError:  # not ours to list
+        return False
+    for layout in card.layouts:
+        found = [glob for glob in layout.expect if tree.holds(glob)]
+        missing = layout.missing(found)
+        if found and missing and all(_is_named(it) and beside.holds(it) for it in missing):
+            return True
+    return False
+
+
+def _is_named(glob: str) -> bool:
+    """Whether a glob tells more of a file than its extension."""
+    return not glob.rpartition("/")[2].startswith("*.")
 
 
 def _names_folder(card: Card, tree: RawTree, prefix: str) -> bool:

@@ -274,11 +274,19 @@ def find_table(root: RawTree, name: str) -> Path:
     Raises:
         SourceError: there is none.
     """
-    wanted = (f"{name}.csv", f"{name}.csv.gz", f"{name}.csv.zip")
-    found = [path for one in wanted for path in root.glob(f"**/{one}")]
-    if not found:
-        raise SourceError(f"{root}: holds no {' or '.join(wanted)}; the card expects it there")
-    return found[0]
+    found = seek_table(root, name)
+    if found is None:
+        raise SourceError(
+            f"{root}: holds no {name}.csv, plain or packed (.csv.gz, .csv.zip); the card expects "
+            "it there"
+        )
+    return found
+
+
+def seek_table(root: RawTree, name: str) -> Path | None:
+    """A table as ``find_table`` finds it, which a copy may lack."""
+    names = (f"{name}.csv", f"{name}.csv.gz", f"{name}.csv.zip")
+    return next((path for one in names for path in root.glob(f"**/{one}")), None)
 
 
 def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-sig") -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -28,20 +29,34 @@ _FILES = {
 }
 
 
+_SESSION = re.compile(r"(sub-strokecase\d{4})_(ses-\d{4})_msk\..*")
+
+
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield four cases for every mask; the files of a session are found from it."""
-    masks = root.glob("**/derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
-    for mask in sorted(masks, key=natural):
-        patient, session = mask.parts[-3:-1]
-        top = mask.parents[3] / ("rawdata" if layout == "grand-challenge" else "")
-        files = {
-            sequence: top / patient / session / f"{pattern.format(f'{patient}_{session}')}.nii.gz"
+    masks = root.stems("**/derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
+    volumes = root.stems("**/sub-strokecase????_ses-????_{dwi,adc,FLAIR,flair}.nii.gz")
+    sidecars = root.stems("**/sub-strokecase????_ses-????_{dwi,adc,FLAIR,flair}.json")
+    for mask in sorted(masks.values(), key=natural):
+        name = _SESSION.fullmatch(mask.name)
+        if name is None:
+            yield Skip(key=mask.name, reason="names no case and session", paths=(mask,))
+            continue
+        patient, session = name.groups()
+        top = root.path / ("rawdata" if layout == "grand-challenge" else "") / patient / session
+        places = {
+            sequence: Path(pattern.format(f"{patient}_{session}"))
             for sequence, pattern in _FILES[layout].items()
+        }
+        files = {
+            sequence: volumes.get(place.name, top / f"{place}.nii.gz")
+            for sequence, place in places.items()
         }
         for sequence, file in files.items():
             drawn_on = files["dwi"] if sequence == "flair" else None  # a grid of its own
             guide = MaskFile(paths=(mask,), drawn_on=drawn_on)
-            make = partial(_cases, file, guide, patient, sequence)
+            sidecar = sidecars.get(places[sequence].name)
+            make = partial(_cases, file, guide, patient, sequence, sidecar)
             yield from unless_bad(make, key=f"{patient}-{sequence}", paths=(file,))
 
 
@@ -71,10 +86,12 @@ def _clear(marked: Marked, volume: Any) -> int:
     return min(free, key=lambda k: (abs(2 * k - first - last), k))
 
 
-def _cases(file: Path, guide: MaskFile, patient: str, sequence: str) -> Iterator[Case]:
-    yield _case(file, guide, patient, sequence, lesion=sequence != "flair")
+def _cases(
+    file: Path, guide: MaskFile, patient: str, sequence: str, sidecar: Path | None
+) -> Iterator[Case]:
+    yield _case(file, guide, patient, sequence, sidecar, lesion=sequence != "flair")
     if sequence == "dwi":
-        yield _case(file, guide, patient, sequence, clear=True)
+        yield _case(file, guide, patient, sequence, sidecar, clear=True)
 
 
 def _case(
@@ -82,6 +99,7 @@ def _case(
     guide: MaskFile,
     patient: str,
     sequence: str,
+    sidecar: Path | None,
     *,
     lesion: bool = False,
     clear: bool = False,
@@ -113,17 +131,17 @@ def _case(
         patient=patient,
         labels=tuple(labels),
         regions=regions,
-        facts=_facts(file.with_name(file.name.replace(".nii.gz", ".json"))),
+        facts=_facts(sidecar),
     )
 
 
-def _facts(sidecar: Path) -> tuple[tuple[str, str], ...]:
+def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
     """Sex, age and field strength where a sidecar states them.
 
     Raises:
         RowError: the sidecar is no JSON object.
     """
-    if not sidecar.exists():
+    if sidecar is None:
         return ()
     try:
         stated = json.loads(read_text(sidecar))

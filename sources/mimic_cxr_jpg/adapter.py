@@ -13,8 +13,9 @@ from medrcube.records import Case, ImageRef, Scope, Skip, State
 from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
-from medrcube.sources.tables import Row, find_table, index_names, iter_csv
+from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
 
+_FILMS = f"**/{'-'.join(['?' * 8] * 5)}.jpg"
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
 # Named by the authors; none is a plain view of the chest.
 _OTHER = {
@@ -36,20 +37,20 @@ _RELATED = {
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield a case or a reason for every row of the metadata table, in its order."""
-    table, files = find_table(root, "mimic-cxr-2.0.0-metadata"), index_names(root, ".jpg")
+    table, files = find_table(root, "mimic-cxr-2.0.0-metadata"), root.stems(_FILMS)
     rows = _rows(root, "2.0.0-split", "dicom_id", "split")
     splits = {row["dicom_id"]: row["split"] for row in rows}
     readings = _readings(root, checked=layout == "2.1.0")
     columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
     for row in iter_csv(table, columns=columns):
-        subject, study = row["subject_id"], row["study_id"]
-        if not row["dicom_id"]:
+        subject, study, name = row["subject_id"], row["study_id"], row["dicom_id"]
+        if not name:
             yield nameless(row, "dicom_id")
             continue
-        name = f"{row['dicom_id']}.jpg"
-        path = files.get(name, root / f"files/p{subject[:2]}/p{subject}/s{study}/{name}")
-        make = partial(_film, row, path, readings.get(study), splits.get(row["dicom_id"]) or None)
-        yield from unless_bad(make, key=row["dicom_id"], paths=(path,))
+        place = f"files/p{subject[:2]}/p{subject}/s{study}/{name}.jpg"
+        path = files.get(name, root.path / place)
+        make = partial(_film, row, path, readings.get(study), splits.get(name) or None)
+        yield from unless_bad(make, key=name, paths=(path,))
 
 
 def _film(
@@ -124,4 +125,5 @@ def _settled(reading: Reading) -> Reading:
 
 
 def _rows(root: RawTree, name: str, *columns: str) -> Iterator[Row]:
-    return iter_csv(find_table(root, f"mimic-cxr-{name}"), columns=columns)
+    table = seek_table(root, f"mimic-cxr-{name}")
+    return iter(()) if table is None else iter_csv(table, columns=columns)

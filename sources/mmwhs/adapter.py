@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ _WINDOW = (200.0, 800.0)
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three planes of every labelled volume, wherever its folder lies."""
     del layout
+    labels = root.stems("**/{ct,mr}_train_????_label.nii*")
     seen: set[str] = set()
     for name in root.names:
         found = _NAME.fullmatch(name.rpartition("/")[2])
@@ -45,7 +45,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=name, reason="another copy of a volume", paths=(image,))
             continue
         seen.add(found["key"])
-        label = _label_of(root, image)
+        beside = image.with_name(image.name.replace("_image", "_label"))
+        label = labels.get(f"{found['key']}_label", beside)
         for plane in PLANES:
             yield Case(
                 key=f"{found['key']}-{plane}",
@@ -117,11 +118,3 @@ def frames(case: Case, volume: Any) -> list[int]:
             code="stray-voxels",
         )
     return [slice_at(volume, heart.centre_of_slice(plane, int(areas.argmax())))]
-
-
-def _label_of(root: RawTree, image: Path) -> Path:
-    """The label beside the image, or in a folder of labels anywhere."""
-    name = image.name.replace("_image", "_label")
-    beside = image.with_name(name)
-    found = (path for path in (root / beside, *root.glob(f"**/{name}")) if path.exists())
-    return next(found, beside)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import index_names, read_text
+from medrcube.sources.tables import find_table, index_names, read_csv, read_text
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
@@ -21,25 +21,31 @@ _SIDES = ("leftMask", "rightMask")
 # Masks with a second blob outside the lung: a box around them would be too large.
 _STRAY = (("MCUCXR_0399_1", "leftMask"), ("MCUCXR_0052_0", "rightMask"))
 _ADULT = 18
+_FILM_FOLDERS = ("CXR_png", "images")
+_MASKS: dict[str, dict[str, str]] = {
+    "nlm": {side: f"ManualMask/{side}" for side in _SIDES},
+    "mixed": {"masks": "masks"},
+    "raddar": {},
+}
+_COLUMNS = ("study_id", "gender", "age", "findings")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
-    films = [path for path in root.glob("**/CXR_png/*.png") if _NAME.fullmatch(path.name)]
-    files = index_names(root, ".txt")  # beside the films, or in a folder of their own
-    texts = {
-        path.stem: read_text(files[f"{path.stem}.txt"], "latin-1")
-        for path in films
-        if f"{path.stem}.txt" in files
-    }
+    films = [path for path in root.glob("**/MCUCXR_*.png") if _is_film(path)]
+    texts = _table(root) if layout == "raddar" else _texts(root, films)
     readings = {stem: _READING.fullmatch(text) for stem, text in texts.items()}
     people = _people(readings)
     for path in films:
         name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
-        masks = _masks(path) if layout == "nlm" else {"masks": _beside(path, "masks")}
-        if name is None or (reading is None and (layout == "nlm" or path.stem in texts)):
-            found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "no such file"
-            reason = f"{path.stem}.txt: {found}; expected sex, age in years and a reading"
+        masks = {
+            folder: _beside(path, place)
+            for folder, place in _MASKS[layout].items()
+            if root.holds(f"**/{place}/*.png")
+        }
+        if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
+            found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "none"
+            reason = f"reading of {path.stem}: {found}; expected sex, age in years and a text"
             yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
             continue
         for key, folder in _STRAY:
@@ -89,6 +95,32 @@ def frames(case: Case, volume: Any) -> list[int]:
     return list(range(volume.slices.shape[0]))
 
 
+def _is_film(path: Path) -> bool:
+    return _NAME.fullmatch(path.name) is not None and path.parent.name in _FILM_FOLDERS
+
+
+def _texts(root: RawTree, films: Sequence[Path]) -> dict[str, str]:
+    """A file of each film, beside the films or in a folder of its own."""
+    files = index_names(root, ".txt")
+    return {
+        path.stem: read_text(files[f"{path.stem}.txt"], "latin-1")
+        for path in films
+        if f"{path.stem}.txt" in files
+    }
+
+
+def _table(root: RawTree) -> dict[str, str]:
+    """The rows of one table, in the form of the files."""
+    rows = read_csv(find_table(root, "montgomery_metadata"), columns=_COLUMNS)
+    return {
+        row["study_id"].partition(".")[0]: (
+            f"Patient's Sex: {row['gender'][:1].upper()} "
+            f"Patient's Age: {row['age'].rstrip('Yy')}Y {row['findings']}"
+        )
+        for row in rows
+    }
+
+
 def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:
     """Number of the earlier film of the same person, for films whose reading names it."""
     same: dict[str, str] = {}
@@ -98,10 +130,6 @@ def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:
             first, second = sorted((key.split("_")[1], other[1]))
             same[second] = same.get(first, first)
     return same
-
-
-def _masks(film: Path) -> dict[str, Path]:
-    return {folder: _beside(film, f"ManualMask/{folder}") for folder in _SIDES}
 
 
 def _beside(film: Path, folder: str) -> Path:

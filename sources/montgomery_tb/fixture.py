@@ -25,6 +25,9 @@ _LUNGS = {"leftMask": 0.31, "rightMask": 0.69}
 
 def build(root: Path, layout: str) -> None:
     """Write films and masks; ``nlm`` adds readings, ``mixed`` films of another hospital."""
+    if layout == "raddar":
+        _build_table(root)
+        return
     top = root / ("MontgomerySet" if layout == "nlm" else "Lung Segmentation")
     for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
         lungs = {folder: _lung(centre) for folder, centre in _LUNGS.items()}
@@ -42,6 +45,17 @@ def build(root: Path, layout: str) -> None:
     if layout == "mixed":
         write_picture(top / "CXR_png" / "CHNCXR_0001_0.png", picture(_HEIGHT, _WIDTH, seed=90))
         write_picture(top / "masks" / "CHNCXR_0001_0_mask.png", 255 * _lung(0.31))
+
+
+def _build_table(root: Path) -> None:
+    """Write films, and their readings as one table."""
+    lines = ["study_id,age,gender,findings"]
+    for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
+        both = np.logical_or(*map(_lung, _LUNGS.values()))
+        pixels = picture(_HEIGHT, _WIDTH, seed=seed, parts=np.where(both, 2, 0))
+        write_picture(root / "images" / "images" / f"{name}.png", pixels)
+        lines.append(f'{name}.png,{age},{sex},"{text}"')
+    write_lines(root / "montgomery_metadata.csv", lines)
 
 
 def _lung(centre: float) -> NDArray[np.bool_]:

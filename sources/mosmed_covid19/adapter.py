@@ -49,8 +49,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=path.relative_to(root.path).as_posix(), reason=reason, paths=(path,))
             continue
         seen.add(name[1])
-        grade = path.parent.name
-        if grades.get(name[1]) != grade:
+        grade = next(part for part in reversed(path.parts) if part in GRADES)
+        if grades is not None and grades.get(name[1]) != grade:
             said = grades.get(name[1], "dataset_registry.xlsx: holds no row of it")
             reason = f"{name[1]}: {said}; the folder says {grade}: is this a re-sorted copy?"
             yield Skip(key=name[1], reason=reason, paths=(path,), code=BAD_ROW)
@@ -118,12 +118,14 @@ def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
     )
 
 
-def _registry(root: RawTree) -> dict[str, str]:
-    """Grade of each study, or what stands in its place.
+def _registry(root: RawTree) -> dict[str, str] | None:
+    """Grade of each study, or what stands in its place, where a copy has the registry.
 
     Only the place of the column with the grade is verified.
     """
-    path = next(iter(root.glob("**/dataset_registry.xlsx")), root / "dataset_registry.xlsx")
+    path = next(iter(root.glob("**/dataset_registry.xlsx")), None)
+    if path is None:
+        return None
     grades: dict[str, str] = {}
     for line, row in enumerate(read_cells(path, sheet=SHEET)[1:], 2):
         studies = {name for cell in row for name in _CITED.findall(cell)}

@@ -17,13 +17,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for each plane of each labelled volume."""
     del layout  # the names tell; nnU-Net adds the number of the channel
     check_classes(root, {"cancer": 1})
+    truths = root.stems("**/labelsTr/lung_???.nii*")
     for path in root.glob("**/imagesTr/lung_*.nii*"):
         name = _NAME.fullmatch(path.name)
         if name is None:
             yield Skip(key=path.stem, reason="is not named lung_NNN", paths=(path,))
             continue
-        suffix = path.name.removeprefix(name["key"]).removeprefix("_0000")
-        truth = path.parent.parent / "labelsTr" / f"{name['key']}{suffix}"
+        beside = path.parent.parent / "labelsTr" / path.name.replace("_0000", "")
+        truth = truths.get(name["key"], beside)
         shape = MaskFile(paths=(truth,), values=(1,))
         region = Region(field="tumor", value="cancer", shape=shape, evidence=f"{truth.name}=1")
         for plane in PLANES:

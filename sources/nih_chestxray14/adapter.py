@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
@@ -11,12 +12,9 @@ from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, nameless, unless_bad
 from medrcube.sources.tables import Row, read_csv
 
-# Globs of the label table (the last name in order is the newest) and of the picture folders.
-_LAYOUTS = {
-    "official": ("Data_Entry_2017*.csv", "images"),
-    "kaggle": ("Data_Entry_2017*.csv", "images_*/**"),
-    "sample": ("sample/sample_labels.csv", "sample/images"),
-}
+_FILMS = "**/????????_???.png"
+_TABLES = {"sample": "**/sample_labels.csv"}
+_TABLE = "**/Data_Entry_2017*.csv"
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 # The header holds commas inside its brackets, so `Bbox [x,y,w,h]` names four columns.
 _BOX = ("Bbox [x", "y", "w", "h]")
@@ -24,10 +22,10 @@ _BOX = ("Bbox [x", "y", "w", "h]")
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label table."""
-    tables, folders = _LAYOUTS[layout]
-    table = max(root.glob(tables), default=root / "Data_Entry_2017.csv")
-    found = {path.name: path for path in root.glob(f"{folders}/*.png")}
-    boxes, skips = _boxes(root / "BBox_List_2017.csv")
+    tables = root.glob(_TABLES.get(layout, _TABLE))
+    table = max(tables, key=lambda path: path.name)  # the last name in order is the newest
+    found = root.stems(_FILMS)
+    boxes, skips = _boxes(root)
     yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
     for row in read_csv(table, columns=_COLUMNS):
@@ -35,7 +33,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if not name:
             yield nameless(row, "Image Index")
             continue
-        path = found.get(name, root / "images" / name)
+        path = found.get(name.removesuffix(".png"), root.path / "images" / name)
         make = partial(_film, row, path, boxes.get(name, ()), splits.get(name))
         yield from unless_bad(make, key=name.removesuffix(".png"), paths=(path,))
 
@@ -59,9 +57,10 @@ def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iter
     )
 
 
-def _boxes(path: Path) -> tuple[dict[str, list[Row]], list[Skip]]:
+def _boxes(root: RawTree) -> tuple[dict[str, list[Row]], list[Skip]]:
     """Rows of boxes by file name, and those without one."""
-    if not path.exists():
+    path = next(iter(root.glob("**/BBox_List_2017*.csv")), None)
+    if path is None:
         return {}, []
     columns = ("Image Index", "Finding Label", *_BOX)
     return by_name(read_csv(path, columns=columns), "Image Index")
@@ -76,5 +75,5 @@ def _region(row: Row) -> Region:
 
 
 def _split(root: RawTree, split: str) -> dict[str, str]:
-    path = root / f"{split}_list.txt"
-    return dict.fromkeys(path.read_text("utf-8-sig").split(), split) if path.exists() else {}
+    names = (path.read_text("utf-8-sig").split() for path in root.glob(f"**/{split}_list*.txt"))
+    return dict.fromkeys(chain.from_iterable(names), split)

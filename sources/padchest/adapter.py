@@ -13,7 +13,7 @@ from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, find_table, index_names, iter_csv
 
-_TABLE = "PADCHEST_chest_x_ray_images_labels_160K_01.02.19"
+_TABLE = "{PADCHEST_,}chest_x_ray_images_labels_{160K_01.02.19,sample}"
 _COLUMNS = (
     *("ImageID", "ImageDir", "StudyDate_DICOM", "PatientID", "PatientBirth", "Projection"),
     *("MethodProjection", "Pediatric", "PhotometricInterpretation_DICOM", "MethodLabel", "Labels"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from medrcube.records import Case, ImageRef, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
-from medrcube.sources.tables import Row, may_redistribute, read_csv
+from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
 
 PREFIXES = {
     "cov": "covid-19",
@@ -43,9 +43,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in table order; a row that must not be used comes with its reason."""
     del layout  # folders differ by their capitals only
     columns = (*COLUMNS, *COMMENTS, SOURCE, PATIENT)
-    rows = read_csv(root / "data/dataset_metadata.csv", columns=columns)
+    rows = read_csv(find_table(root, "dataset_metadata"), columns=columns)
     files: dict[str, Path] = {}
-    for path in root.glob("data/pocus_*/**"):
+    for path in root.glob("**/pocus_*/**"):
         if not {"convex", "linear"}.isdisjoint(part.lower() for part in path.parts):
             files.setdefault(path.stem.lower(), path)
     rows_of = Counter(row["Filename"].lower() for row in rows)

@@ -13,13 +13,20 @@ from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, 
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, index_names, read_csv, read_text
+from medrcube.sources.tables import Row, find_table, index_names, read_csv, read_text, seek_table
 
 Box = tuple[float, float, float, float]
 
 _OPACITY = "Lung Opacity"
 _CLASSES = (_OPACITY, "Normal", "No Lung Opacity / Not Normal")
-_SUFFIX = {"kaggle": ".dcm", "mdai": ".dcm", "jpg": ".jpg", "png": ".png"}
+_FILMS = {  # a film of a later glob goes before one of the same name
+    "kaggle": ("**/stage_1_train_images/*.dcm", "**/stage_2_train_images/*.dcm"),
+    "mdai": ("**/mdai_rsna_project_*/*/*/*.dcm",),
+    "jpg": (f"**/{'-'.join('?' * count for count in (8, 4, 4, 4, 12))}.jpg",),
+    "png": ("**/Training/Images/*.png",),
+}
+_STAGES = ("stage_2", "stage_1")
+_WITH_HEADERS = ("kaggle", "mdai")
 _BOX = ("x", "y", "width", "height")
 _HEADER = ("ViewPosition", "PatientSex", "PatientAge")
 _MAPPING = "pneumonia-challenge-dataset-mappings_2018.json"
@@ -42,14 +49,13 @@ class _Film:
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film that the tables name, in their order."""
-    suffix = _SUFFIX[layout]
-    files = index_names(root, suffix)
+    files = {stem: path for glob in _FILMS[layout] for stem, path in root.stems(glob).items()}
     people = _people(root)
     for name, film in _READERS[layout](root).items():
-        path = files.get(f"{name}{suffix}", root / f"{name}{suffix}")
+        path = files.get(name, root.path / name)
         header: dict[str, str] = {}
         try:
-            if suffix == ".dcm" and path.name in files and not film.problem:
+            if layout in _WITH_HEADERS and name in files and not film.problem:
                 header = dict(read_header(path, _HEADER))
         except ReadError as error:
             film.problem = str(error)
@@ -80,7 +86,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def _labels(film: _Film, header: dict[str, str]) -> Iterator[Label]:
     if "ViewPosition" in header:
         yield Label(field="view", value=header["ViewPosition"], evidence="ViewPosition")
-    for name in ("film", "suspicion"):
+    for name in ("film", "suspicion") if film.label else ():
         yield Label(field=name, value=film.label, evidence=film.evidence)
         if film.label not in (_OPACITY, "Normal"):
             state = State.ABSENT
@@ -94,15 +100,21 @@ def _facts(header: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _from_tables(root: RawTree) -> dict[str, _Film]:
-    """Two tables, both with one row a box: the class of each film and its boxes."""
-    table = find_table(root, "stage_2_detailed_class_info")
-    classes, nameless = by_name(read_csv(table, columns=("patientId", "class")), "patientId")
-    table = find_table(root, "stage_2_train_labels")
+    """Two tables, both with one row a box: the class of each film and its boxes.
+
+    Without the table of classes a film without a box may be normal or not, so it has no class.
+    """
+    stage = next((it for it in _STAGES if seek_table(root, f"{it}_train_labels")), _STAGES[0])
+    told = seek_table(root, f"{stage}_detailed_class_info")
+    rows = read_csv(told, columns=("patientId", "class")) if told else []
+    classes, nameless = by_name(rows, "patientId")
+    table = find_table(root, f"{stage}_train_labels")
     boxes, more = by_name(read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId")
     films = {it.key: _Film("", "", problem=it.reason, code=BAD_ROW) for it in (*nameless, *more)}
     for name in dict.fromkeys((*classes, *boxes)):
         try:
-            films[name] = _agreed(classes.get(name, []), boxes.get(name, []))
+            own = boxes.get(name, [])
+            films[name] = _agreed(classes.get(name, []), own) if told else _boxed(own)
         except RowError as error:
             place = (*classes.get(name, ()), *boxes.get(name, ()))[0].place
             films[name] = _Film("", place, problem=str(error), code=BAD_ROW)
@@ -133,6 +145,19 @@ def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
             )
         film.boxes += [_box(box)] if marked else []
     return film
+
+
+def _boxed(boxes: Sequence[Row]) -> _Film:
+    """One film by its boxes alone.
+
+    Raises:
+        RowError: one row says that there is an opacity, another that there is none.
+    """
+    marked = [box.meaning("Target", {"1": True, "0": False}) for box in boxes]
+    if len(set(marked)) > 1:
+        raise RowError(f"{boxes[0].cite('Target')}: another row of this film says otherwise")
+    drawn = [_box(box) for box in boxes] if marked[0] else []
+    return _Film(_OPACITY if marked[0] else "", boxes[0].cite("Target"), drawn)
 
 
 def _from_metadata(root: RawTree) -> dict[str, _Film]:

@@ -26,28 +26,30 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "png":
         yield from _pictures(root)
         return
-    files = {path.stem: path for path in root.glob("**/dicom-images-*/*/*/*.dcm")}
+    files = root.stems("**/dicom-images-*/**/*.dcm")
     table = find_table(root, _TABLES[layout])
     films, nameless = by_name(read_csv(table, columns=("ImageId", "EncodedPixels")), "ImageId")
     yield from nameless
     for name, rows in films.items():
-        path = files.pop(name, root / "dicom-images-train" / f"{name}.dcm")
+        held = files.pop(name, None)
+        path = held or root.path / "dicom-images-train" / f"{name}.dcm"
+        make = partial(_film, name, path, rows, held=held is not None)
         try:
-            yield from unless_bad(partial(_film, name, path, rows), key=name, paths=(path,))
+            yield from unless_bad(make, key=name, paths=(path,))
         except ReadError as error:
             yield Skip(key=name, reason=str(error), paths=(path,))
     for name, path in files.items():
         yield Skip(key=name, reason=f"{table.name} has no row for it", paths=(path,))
 
 
-def _film(name: str, path: Path, rows: list[Row]) -> Iterator[Case | Skip]:
+def _film(name: str, path: Path, rows: list[Row], *, held: bool) -> Iterator[Case | Skip]:
     codes = [row["EncodedPixels"] for row in rows]
     if _NONE in codes and len(rows) > 1:
         reason = f"{rows[0].table}:{rows[0].line} says both that nothing is marked and what is"
         yield Skip(key=name, reason=reason, paths=(path,))
         return
     header: Mapping[str, str] = {}
-    if path.exists():
+    if held:
         keywords = ("ViewPosition", "SeriesDescription", "PatientSex", "PatientAge")
         header = read_header(path, keywords)
     described = re.fullmatch(r"view: (\w+)", header.get("SeriesDescription", ""))

@@ -55,26 +55,25 @@ class _Reading:
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture that a label table names."""
-    files = index_names(root)
+    files, films = index_names(root, ".csv"), root.stems("**/*.dicom")
     if layout == "kaggle":
         rows = read_csv(root / "train.csv", columns=("image_id", "rad_id", "class_name", *_CORNERS))
         stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
         named, nameless = by_name(rows, "image_id")
         yield from nameless
-        yield from _cases(root, "train", files, _kaggle(named), stated)
+        yield from _cases(root, "train", films, _kaggle(named), stated)
         return
     for split in _PANEL:
-        tables = (f"image_labels_{split}.csv", f"annotations_{split}.csv")
-        if files.keys().isdisjoint(tables):
+        table, drawn = (files.get(f"{it}_{split}.csv") for it in ("image_labels", "annotations"))
+        if table is None:
             continue  # a copy may hold one part alone
-        paths = [files.get(table, root / "annotations" / table) for table in tables]
-        rows = read_csv(paths[0], columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
+        rows = read_csv(table, columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
         stated = {name: True for name in next(iter(rows), ()) if name not in _IDS}
         labels, nameless = by_name(rows, "image_id")
-        rows = read_csv(paths[1], columns=("image_id", "class_name", *_CORNERS))
+        rows = read_csv(drawn, columns=("image_id", "class_name", *_CORNERS)) if drawn else []
         boxes, more = by_name(rows, "image_id")
         yield from (*nameless, *more)
-        yield from _cases(root, split, files, _physionet(labels, boxes, stated), stated)
+        yield from _cases(root, split, films, _physionet(labels, boxes, stated), stated)
 
 
 def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
@@ -167,14 +166,13 @@ def _add_box(reading: _Reading, row: Row) -> None:
 def _cases(
     root: RawTree,
     split: str,
-    files: Mapping[str, Path],
+    films: Mapping[str, Path],
     readings: dict[str, _Reading],
     stated: dict[str, bool],
 ) -> Iterator[Case | Skip]:
     """Yield a case for every reading; ``stated`` tells which labels the tables speak of."""
     for image, reading in readings.items():
-        file = f"{image}.dicom"
-        path = files.get(file, root / f"{split}/{file}")
+        path = films.get(image, root.path / split / f"{image}.dicom")
         if reading.problem:
             yield Skip(key=image, reason=reading.problem, paths=(path,), code=BAD_ROW)
             continue

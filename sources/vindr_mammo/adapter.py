@@ -14,9 +14,9 @@ from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, unless_bad
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, read_csv
 
-TABLE = "finding_annotations.csv"
+TABLE = "finding_annotations"
 CORNERS = ("xmin", "ymin", "xmax", "ymax")
 COLUMNS = (
     *("study_id", "image_id", "view_position", "height", "width", "breast_birads"),
@@ -41,13 +41,12 @@ NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture, in the order of its first row."""
     del layout
-    files = index_names(root)
-    rows_of_all = read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS)
+    films = root.stems("**/*.dicom")
+    rows_of_all = read_csv(find_table(root, TABLE), columns=COLUMNS)
     pictures, nameless = by_name(rows_of_all, "image_id")
     yield from nameless
     for image, rows in pictures.items():
-        first, file = rows[0], f"{image}.dicom"
-        path = files.get(file, root / "images" / first["study_id"] / file)
+        path = films.get(image, root.path / "images" / rows[0]["study_id"] / f"{image}.dicom")
         yield from unless_bad(partial(_picture, image, path, rows), key=image, paths=(path,))
 
 

@@ -92,13 +92,21 @@ def test_the_folder_that_comes_nearer_and_what_it_lacks_are_named(card, tree):
     assert f"{root / 'archive'} comes nearer: it lacks tables/labels.csv of layout 'only'" in told
 
 
+def test_the_parent_is_taken_where_the_missing_tables_lie_in_it(toy_card, tree, tmp_path):
+    layout = '[[layout]]\nname = "deep"\nexpect = { "**/*.png" = 3, "**/labels.csv" = 1 }\n\n[case]'
+    text = toy_card.replace("[case]", layout).replace('"*.png"', '"flat/*.png"')
+    (tmp_path / "card.toml").write_text(text)
+    root = tree("films/a.png", "labels.csv")
+    assert verify(load_card(tmp_path / "card.toml"), root / "films").root == root
+
+
 def test_the_parent_that_holds_what_is_missing_is_named(toy_card, tree, tmp_path):
     text = toy_card.replace(
         "[case]",
         '[[layout]]\nname = "deep"\nexpect = { "**/*.png" = 3, "**/labels.csv" = 1 }\n\n[case]',
     )
     (tmp_path / "card.toml").write_text(text.replace('"*.png"', '"flat/*.png"'))
-    root = tree("films/a.png", "labels.csv")
+    root = tree("films/a.png", "tables/labels.csv")
     told = verify(load_card(tmp_path / "card.toml"), root / "films").describe()
     assert f"what is missing lies in {root}: give that folder" in told
 

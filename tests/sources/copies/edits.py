@@ -45,8 +45,9 @@ def _rename(root, pattern, name):
 
 def _put(path, place):
     assert not place.exists(), place
+    aside = path.rename(path.with_name(f"{path.name}.aside"))  # a folder may get the file's name
     place.parent.mkdir(parents=True, exist_ok=True)
-    path.rename(place)
+    aside.rename(place)
 
 
 def _drop(root, glob):
@@ -75,7 +76,7 @@ def _gzip(root, glob):
 
 
 def _gunzip(root, glob):
-    for name in _match(root, glob):
+    for name in (it for it in _match(root, glob) if it.lower().endswith(".gz")):
         (root / name.removesuffix(".gz")).write_bytes(gzip.decompress((root / name).read_bytes()))
         (root / name).unlink()
 
