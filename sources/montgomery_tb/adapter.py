@@ -45,7 +45,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         }
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
             found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "none"
-            reason = f"reading of {path.stem}: {found}; expected sex, age in years and a text"
+            reason = f"reading of {path.stem}: {found}; expected sex, age in years and a reading"
             yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
             continue
         for key, folder in _STRAY:

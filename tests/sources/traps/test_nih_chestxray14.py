@@ -89,13 +89,13 @@ def test_pictures_lie_in_one_folder_or_in_twelve(scan_fixture):
         assert path.parent.as_posix().endswith(folder)
 
 
-def test_copy_of_small_pictures_in_another_folder_fits_no_layout(tmp_path, fixture_tree):
+def test_copy_of_small_pictures_in_a_folder_of_that_size_is_taken(tmp_path, fixture_tree):
     (tmp_path / "images-224").mkdir()
     shutil.copy(
         next(fixture_tree(SOURCE, "official").glob("images/*.png")), tmp_path / "images-224"
     )
     shutil.copy(_table(fixture_tree(SOURCE, "official")), tmp_path)
-    assert not verify(CARD, tmp_path).fits
+    assert verify(CARD, tmp_path).layout == "official"
 
 
 def test_file_with_four_channels_is_grey(build_fixture, fixture_tree):
