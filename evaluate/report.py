@@ -18,6 +18,7 @@ import medrcube
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.reporting import safe_text
+from medrcube.evaluate.reporting.certainty import certainty, span
 from medrcube.evaluate.reporting.colours import shade, signed_shade
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries
 from medrcube.evaluate.reporting.correlation import STEPS, correlation
@@ -31,7 +32,10 @@ from medrcube.evaluate.reporting.replies import replies
 from medrcube.evaluate.reporting.runs import Run, load_runs, lost
 from medrcube.evaluate.reporting.tables import write_tables
 from medrcube.evaluate.running.summary import FAILURE_GATE
+from medrcube.evaluate.statistics.clustered import FEWEST_UNITS
 from medrcube.evaluate.statistics.formulas import SMALL
+from medrcube.evaluate.statistics.ranking import ranking
+from medrcube.evaluate.statistics.units import units_told
 from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy
 
@@ -72,6 +76,7 @@ def _context(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         "anatomies": list(Anatomy),
         "leaderboard": leaderboard(runs),
         "board_edges": {1, 9, 13},
+        "groups": _groups(runs),
         "maps": [(run, accuracy_map(run)) for run in runs],
         "radar": radar(runs),
         "slices": axes(runs),
@@ -92,8 +97,17 @@ def _context(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         "signed_legend": [signed_shade(step / 5) for step in range(-5, 6)],
         "gate": FAILURE_GATE,
         "small": SMALL,
+        "fewest": FEWEST_UNITS,
     }
     return {**shown, "parts": [(a, t) for a, t, key in _PARTS if not key or shown[key]]}
+
+
+def _groups(runs: Sequence[Run]) -> dict[str, str]:
+    """Letters of each run of a ranking; none for one run and for runs of different benchmarks."""
+    if len(runs) == 1 or len({run.benchmark for run in runs}) > 1:
+        return {}
+    found = ranking({run.label: run.results for run in runs})
+    return {one.label: one.letters for one in found}
 
 
 def _samples(runs: Sequence[Run]) -> list[tuple[str, int, str]]:
@@ -135,7 +149,9 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "percent": _percent,
-        "span": _span,
+        "span": span,
+        "certainty": certainty,
+        "units": units_told,
         "signed": signed,
         "signed_span": signed_span,
         "pvalue": _p,
@@ -150,10 +166,6 @@ def _environment() -> Environment:
 
 def _percent(value: float | None, digits: int = 1) -> str:
     return "\u2013" if value is None else f"{100 * value:.{digits}f}"
-
-
-def _span(interval: Sequence[float] | None) -> str:
-    return "\u2013" if interval is None else f"{_percent(interval[0])}\u2013{_percent(interval[1])}"
 
 
 def _p(value: float | None) -> str:

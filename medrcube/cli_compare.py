@@ -54,7 +54,7 @@ def compare(
             for name, row, key in rows
         ],
     )
-    reporter.result("p: exact McNemar; of the slices adjusted together (Holm)")
+    reporter.result("p: exact McNemar of whole units; of the slices adjusted together (Holm)")
     for line in (*found["notes"], *found["conclusions"]):
         reporter.result(f"\n{line}")
     reporter.data(found)

@@ -102,7 +102,7 @@ def _point(run: Run) -> Point:
     high = run.metrics["slices"]["level"].get(Level.HIGH.value)
     return Point(
         accuracy=high["accuracy"] if high else None,
-        interval=(high.get("clustered_interval") or high["interval"]) if high else None,
+        interval=high["interval"] if high else None,
         row=run.metrics["credibility"]["view_counted"]["by_pair"],
     )
 

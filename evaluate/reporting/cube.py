@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.evaluate.reporting.certainty import certainty
 from medrcube.evaluate.reporting.colours import Shade, shade, signed_shade
 from medrcube.evaluate.reporting.runs import Run, lost
 from medrcube.evaluate.running.summary import FAILURE_GATE
@@ -91,7 +92,7 @@ def _accuracy(row: Row, name: str) -> Cell:
         return Cell(text="\u2013", n=n, few=False, shade=None, said=said)
     said = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
-        f"(95 % interval {_span(row['interval'])}), chance {_percent(row['chance'])} %"
+        f"({certainty(row)}), chance {_percent(row['chance'])} %"
         f"{'; few questions' if row['small'] else ''}"
         f"{f'; {gone:,} without reply count as wrong' if gone else ''}"
     )
@@ -160,10 +161,6 @@ def _name(voxel: Row) -> str:
 
 def _percent(value: float) -> str:
     return f"{100 * value:.1f}"
-
-
-def _span(interval: Sequence[float]) -> str:
-    return f"{_percent(interval[0])}\u2013{_percent(interval[1])}"
 
 
 _PUBLISHED = "as in the published table, without View and Imaging Protocols Recognition"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.evaluate.reporting.certainty import certainty
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics import published
 
@@ -22,6 +23,8 @@ class Entry:
         value: accuracy from 0 to 1, or ``None`` where nothing was asked.
         n: how many questions of a run it is of; ``None`` in a published row.
         small: whether those are few.
+        interval: 95 %, of a run; ``None`` where there is none.
+        sure: the same in words, with units, or why there is none.
         best: whether no other published model has more.
         misprint: what the rest of the row says of a misprinted cell, or nothing.
     """
@@ -29,6 +32,8 @@ class Entry:
     value: float | None
     n: int | None = None
     small: bool = False
+    interval: Sequence[float] | None = None
+    sure: str = ""
     best: bool = False
     misprint: str = ""
 
@@ -82,7 +87,13 @@ def _own_cells(run: Run) -> list[Entry]:
 def _own_cell(group: Mapping[str, Any] | None) -> Entry:
     if not group:
         return Entry(value=None, n=0)
-    return Entry(value=group["accuracy"], n=group["n"], small=group["small"])
+    return Entry(
+        value=group["accuracy"],
+        n=group["n"],
+        small=group["small"],
+        interval=group["interval"],
+        sure=certainty(group),
+    )
 
 
 def _printed_cells(row: published.PublishedRow, best: Mapping[str, float]) -> list[Entry]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.reporting.leaderboard import leaderboard
+from medrcube.evaluate.reporting.leaderboard import Entry, leaderboard
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics import published
 from medrcube.files import replacing, write_text
@@ -131,10 +131,19 @@ def _leaderboard_rows(runs: Sequence[Run]) -> list[Row]:
             "kind": kind,
             "model": name,
             "data": data,
-            **{column: cell.value for column, cell in zip(published.COUNTS, cells, strict=True)},
+            **{
+                name: value
+                for column, cell in zip(published.COUNTS, cells, strict=True)
+                for name, value in _leaderboard_cell(column, cell)
+            },
         }
         for kind, name, data, cells in lines
     ]
+
+
+def _leaderboard_cell(column: str, cell: Entry) -> Iterator[tuple[str, float | None]]:
+    low, high = cell.interval or (None, None)
+    yield from ((column, cell.value), (f"{column}_low", low), (f"{column}_high", high))
 
 
 def _contrast_rows(run: Run, names: Iterable[str]) -> Iterator[Row]:

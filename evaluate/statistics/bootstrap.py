@@ -1,10 +1,12 @@
-"""Bootstrap over pictures: several questions on one picture are not several witnesses.
+"""Bootstrap over units: several questions on one patient are not several witnesses.
 
-Whole pictures are drawn with replacement, as many as there are, each with all its questions
-(Field and Welsh, J R Stat Soc B 2007;69:369-390). Intervals are percentiles, widened for few
-pictures (Hesterberg, Am Stat 2015;69:371-386, expanded percentile): the plain ones are too narrow
-by the factor that the usual t interval corrects. The percentile form was taken before BCa because
-it needs no estimate of skewness from few pictures, and stays within the range of the data.
+For what is no plain share and no difference of two, such as a ratio of counts of pairs or a
+correlation; for those see ``clustered``. Whole units (patients, else cases, else
+pictures) are drawn with replacement, as many as there are, each with all its questions (Field and
+Welsh, J R Stat Soc B 2007;69:369-390). Intervals are percentiles, widened for few units
+(Hesterberg, Am Stat 2015;69:371-386, expanded percentile): the plain ones are too narrow by the
+factor that the usual t interval corrects. The percentile form was taken before BCa because
+it needs no estimate of skewness from few units, and stays within the range of the data.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from medrcube.evaluate.outcomes import Result
-from medrcube.evaluate.statistics.formulas import Interval
+from medrcube.evaluate.statistics.formulas import Interval, t_quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,29 +28,20 @@ RESAMPLES = 2000
 """Draws behind each interval; the bounds then vary by about a tenth of their distance."""
 
 FEWEST_CLUSTERS = 10
-"""With fewer pictures no bootstrap interval is given: there is too little to draw from."""
+"""With fewer units no bootstrap interval is given: there is too little to draw from."""
 
 _USABLE = 0.95
 
 
-def cluster_of(result: Result) -> str:
-    """What the questions on one picture have in common.
-
-    The digest of the item's own picture, whatever is shown; else its path; else the item itself.
-    """
-    item = result.item
-    return result.asked.subject or item.image or item.name
-
-
 def resampled(rows: Iterable[Sequence[float]], resamples: int = RESAMPLES) -> NDArray[np.float64]:
-    """Column sums over pictures drawn with replacement.
+    """Column sums over units drawn with replacement.
 
-    Pictures with the same row cannot be told apart, so it is drawn how often each *kind* of row
+    Units with the same row cannot be told apart, so it is drawn how often each *kind* of row
     comes up: the same distribution at a fraction of the work. The seed is made from the rows,
     so the same counts give the same draws, in whatever order they come.
 
     Args:
-        rows: for each picture its sums, such as (right answers, questions).
+        rows: for each unit its sums, such as (right answers, questions).
         resamples: number of draws.
 
     Returns:
@@ -70,10 +62,10 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Interval 
 
     Args:
         values: one value a draw; not a number where the statistic is undefined.
-        clusters: number of pictures that were drawn.
+        clusters: number of units that were drawn.
 
     Returns:
-        ``None`` for fewer than ``FEWEST_CLUSTERS`` pictures, where the statistic is undefined in
+        ``None`` for fewer than ``FEWEST_CLUSTERS`` units, where the statistic is undefined in
         more than 5 % of the draws, and where it never changes.
     """
     import numpy as np  # noqa: PLC0415
@@ -86,14 +78,6 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Interval 
     return Interval(float(low), float(high)) if low < high else None
 
 
-def ratio_interval(rows: Sequence[tuple[float, float]]) -> Interval | None:
-    """95 % interval of a ratio of sums; each picture brings (numerator, denominator)."""
-    if len(rows) < FEWEST_CLUSTERS:
-        return None
-    sums = resampled(rows)
-    return percentile_interval(divided(sums[:, 0], sums[:, 1]), len(rows))
-
-
 def divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
     """``top / bottom``; not a number where that is 0."""
     import numpy as np  # noqa: PLC0415
@@ -103,16 +87,5 @@ def divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np
 
 def expanded_tail(clusters: int, tail: float = 0.025) -> float:
     """Share of the draws to cut off at each end so that few clusters keep their level."""
-    wide = math.sqrt(clusters / (clusters - 1)) * _t_quantile(1 - tail, clusters - 1)
+    wide = math.sqrt(clusters / (clusters - 1)) * t_quantile(clusters - 1, 1 - tail)
     return NormalDist().cdf(-wide)
-
-
-def _t_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's t (Abramowitz and Stegun 26.7.5); to 1e-3 from 9 degrees on."""
-    z = NormalDist().inv_cdf(probability)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + math.fsum(term / math.pow(freedom, i) for i, term in enumerate(terms, start=1))

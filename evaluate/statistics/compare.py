@@ -12,11 +12,11 @@ from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.running.run_folder import read_manifest
 from medrcube.evaluate.scoring import read_results
-from medrcube.evaluate.statistics.bootstrap import FEWEST_CLUSTERS, cluster_of
 from medrcube.evaluate.statistics.conclusions import conclusions
 from medrcube.evaluate.statistics.contrasts import LOST
 from medrcube.evaluate.statistics.paired import Pair, adjust, paired_metrics
 from medrcube.evaluate.statistics.slices import COLUMNS, Axis, grouped
+from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 
 ALPHA = 0.05
 
@@ -163,9 +163,10 @@ def _same_item(left: Result, right: Result) -> bool:
 
 def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
     right = Outcome.CORRECT
-    return paired_metrics(
-        [Pair(cluster_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
+    found = paired_metrics(
+        [Pair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
     )
+    return {**found, "unit_kinds": unit_kinds(a for a, _ in pairs)}
 
 
 def _family(axis: Axis, kept: Sequence[tuple[Result, Result]]) -> list[dict[str, Any]]:
@@ -179,9 +180,6 @@ def _family(axis: Axis, kept: Sequence[tuple[Result, Result]]) -> list[dict[str,
 
 def _judged(row: dict[str, Any], key: str) -> dict[str, Any]:
     p, interval = row[key], row["interval"]
-    if interval is None and row["clusters"] >= FEWEST_CLUSTERS:
-        # Every picture shows the same difference: no draw can show another.
-        interval = [row["difference"]] * 2
     verdict = "unclear"
     if p is not None and p < ALPHA and interval is not None:
         if interval[0] > 0:

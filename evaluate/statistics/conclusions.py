@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.slices import COLUMNS, Axis
+from medrcube.evaluate.statistics.units import units_told
 from medrcube.taxonomy import Task
 
 NAMED = 5
@@ -63,25 +65,20 @@ def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
         f"{points(row['first'])} % against {points(row['second'])} %, "
         f"{points(row['difference'], sign=True)} points (95 % interval {span(row['interval'])}, "
         f"exact McNemar p {_equals(row['mcnemar_p'])}, {row['n']:,} questions on "
-        f"{row['clusters']:,} pictures)"
+        f"{units_told(row['unit_kinds'])})"
     )
     if row["verdict"] != "unclear":
         better, worse = (first, second) if row["verdict"] == "first" else (second, first)
         return f"{better} is right more often than {worse} on these questions: {numbers}."
     if row["interval"] is None:
         return (
-            f"No verdict: too few pictures, or no pair that differs, to say how sure the "
-            f"difference is: {numbers}."
+            f"No verdict, since nothing says how sure the difference is "
+            f"({row['interval_reason']}): {numbers}."
         )
     low, high = row["interval"]
     if low <= 0 <= high:
         reach = points(max(-low, high))
         remark = f"That is no proof of equality: up to {reach} points either way are possible"
-        if row["mcnemar_p"] < 0.05:
-            remark += (
-                ". McNemar's test alone would say otherwise; it takes questions on one picture "
-                "as independent, which the interval does not"
-            )
         return f"No difference is shown between {first} and {second}: {numbers}. {remark}."
     return (
         f"Unclear: the interval leaves out 0, the exact test does not reach 5 %: {numbers}. "
@@ -92,6 +89,11 @@ def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
 def _power(row: Mapping[str, Any]) -> str:
     effect = row["minimum_detectable_effect"]
     differing = row["only_first"] + row["only_second"]
+    if row["units"] < FEWEST_FOR_POWER:
+        return (
+            f"{differing:,} of {row['n']:,} questions are right in one run alone. What difference "
+            f"would be found is not said for fewer than {FEWEST_FOR_POWER} units."
+        )
     if effect is None:
         return (
             f"Only {differing:,} of {row['n']:,} questions are right in one run alone: too few "

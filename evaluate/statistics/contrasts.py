@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 from medrcube.evaluate.benchmark import LETTERS, Item
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.statistics.bootstrap import cluster_of, ratio_interval
+from medrcube.evaluate.statistics.clustered import share_interval, tallies
 from medrcube.evaluate.statistics.formulas import SMALL, mean, ratio
 from medrcube.evaluate.statistics.metrics import group_metrics
 from medrcube.evaluate.statistics.paired import Pair, adjust, paired_metrics
 from medrcube.evaluate.statistics.slices import COLUMNS, grouped
+from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 
 LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE})
 """Outcomes in which the model never saw the question."""
@@ -146,8 +147,8 @@ def position_metrics(circles: Sequence[Circle]) -> dict[str, Any]:
     """Whether the choice follows the text or the letter.
 
     Returns:
-        ``n`` items and ``clusters``; ``consistency``, the share in which one option text is
-        chosen in every turn; ``accuracy_all_turns``, right in every turn (CircularEval of
+        ``n`` items, ``units`` and ``unit_kinds``; ``consistency``, the share in which one option
+        text is chosen in every turn; ``accuracy_all_turns``, right in every turn (CircularEval of
         MMBench, arXiv 2307.06281); each with its interval and, as ``chance_...``, what a guesser
         gets; ``accuracy_first_turn`` and ``mean_accuracy`` over turns; ``letters``, for each the
         ``share`` of the replies that choose it and the ``chance`` of one who looks at texts only;
@@ -160,7 +161,8 @@ def position_metrics(circles: Sequence[Circle]) -> dict[str, Any]:
     letters = _letters([result for circle in circles for result in circle.turns])
     return {
         "n": n,
-        "clusters": len({cluster_of(circle.turns[0]) for circle in circles}),
+        "units": len({unit_of(circle.turns[0]) for circle in circles}),
+        "unit_kinds": unit_kinds(circle.turns[0] for circle in circles),
         "consistency": ratio(sum(value for _, value in steady), n),
         "consistency_interval": _rate_interval(steady),
         "chance_consistency": mean((1 / count) ** (count - 1) for count in counts),
@@ -196,13 +198,14 @@ def _pair_row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
     answered = [(a, b) for a, b in pairs if a.answer is not None and b.answer is not None]
     return {
         **paired_metrics([_pair(a, b) for a, b in pairs]),
+        "unit_kinds": unit_kinds(first for first, _ in pairs),
         "answered": paired_metrics([_pair(a, b) for a, b in answered]),
     }
 
 
 def _pair(first: Result, second: Result) -> Pair:
     right = Outcome.CORRECT
-    return Pair(cluster_of(first), first.outcome is right, second.outcome is right)
+    return Pair(unit_of(first), first.outcome is right, second.outcome is right)
 
 
 def _position(circles: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
@@ -251,11 +254,7 @@ def _cut(
 
 
 def _rate_interval(members: Sequence[tuple[Result, bool]]) -> list[float] | None:
-    sums: dict[str, tuple[int, int]] = {}
-    for result, value in members:
-        hits, size = sums.get(cluster_of(result), (0, 0))
-        sums[cluster_of(result)] = (hits + value, size + 1)
-    interval = ratio_interval(list(sums.values()))
+    interval = share_interval(tallies((unit_of(result), int(value)) for result, value in members))
     return None if interval is None else list(interval)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.statistics.bootstrap import FEWEST_CLUSTERS, cluster_of, expanded_tail
+from medrcube.evaluate.statistics.bootstrap import FEWEST_CLUSTERS, expanded_tail
 from medrcube.evaluate.statistics.contrasts import LOST
 from medrcube.evaluate.statistics.correlation_matrix import (
     DRAWS,
@@ -30,6 +30,7 @@ from medrcube.evaluate.statistics.correlation_matrix import (
 from medrcube.evaluate.statistics.formulas import SMALL
 from medrcube.evaluate.statistics.published import COUNTS, REGIONS, models
 from medrcube.evaluate.statistics.slices import Axis, grouped
+from medrcube.evaluate.statistics.units import unit_of
 
 if TYPE_CHECKING:
     from medrcube.evaluate.statistics.correlation_matrix import Floats
@@ -57,7 +58,7 @@ def slice_correlations(
         ``method``; ``models``; ``items`` and ``left_out``; ``names`` of the groups with their
         ``n``; square matrices ``r``, ``p``, ``p_holm`` and ``p_bh`` (adjusted over all pairs),
         ``interval_models`` (bootstrap of models; ``None`` for fewer than ten),
-        ``interval_items`` (bootstrap of pictures, put right for the noise of few items) and
+        ``interval_items`` (bootstrap of units, put right for the noise of few items) and
         ``r_corrected``, its middle, which that noise does not pull to 0; ``None`` on the diagonal
         and where a group is the same for all models. Voxels also have
         ``by_region``: for every two regions the mean ``r`` (by Fisher's z) over ``pairs`` of
@@ -83,7 +84,7 @@ def slice_correlations(
         raise WorkspaceError(
             f"{len(groups)} groups with {n_min} items that all runs answer; expected at least 2"
         )
-    right, sizes = _by_picture(groups, tables)
+    right, sizes = _by_unit(groups, tables)
     accuracy = right.sum(axis=0) / sizes.sum(axis=0)[:, None]
     found = correlation_matrix(accuracy, method, lambda: item_draws(right, sizes))
     if axis == "voxel":
@@ -205,19 +206,19 @@ def shortcut_reliance(
     }
 
 
-def _by_picture(
+def _by_unit(
     groups: Mapping[tuple[str, ...], Sequence[Result]], tables: Sequence[Mapping[str, Result]]
 ) -> tuple[Floats, Floats]:
-    """Right answers (pictures, groups, models) and items (pictures, groups)."""
+    """Right answers (units, groups, models) and items (units, groups)."""
     import numpy as np  # noqa: PLC0415
 
-    pictures = {cluster_of(result) for members in groups.values() for result in members}
-    place = {name: index for index, name in enumerate(sorted(pictures))}
+    units = {unit_of(result) for members in groups.values() for result in members}
+    place = {name: index for index, name in enumerate(sorted(units))}
     right = np.zeros((len(place), len(groups), len(tables)))
     sizes = np.zeros((len(place), len(groups)))
     for column, members in enumerate(groups.values()):
         for result in members:
-            row = place[cluster_of(result)]
+            row = place[unit_of(result)]
             sizes[row, column] += 1
             for model, table in enumerate(tables):
                 right[row, column, model] += table[result.item.name].outcome is Outcome.CORRECT

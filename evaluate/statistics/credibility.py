@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.statistics.bootstrap import (
     FEWEST_CLUSTERS,
-    cluster_of,
     divided,
     percentile_interval,
     resampled,
 )
 from medrcube.evaluate.statistics.formulas import SMALL, chance_corrected
+from medrcube.evaluate.statistics.units import picture_of, unit_of
 from medrcube.taxonomy import Level, Task
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class CrossPair(NamedTuple):
     """A high question and another one on the same picture.
 
     Attributes:
-        cluster: name of the picture, by its content.
+        picture: name of the picture, by its content.
+        unit: name of its patient or case; the picture where neither is known.
         high_task: task of the high question.
         low_task: task of the other.
         high: whether the high question is answered right.
@@ -53,7 +54,8 @@ class CrossPair(NamedTuple):
         low_chance: the same for the other.
     """
 
-    cluster: str
+    picture: str
+    unit: str
     high_task: Task
     low_task: Task
     high: bool
@@ -163,9 +165,10 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
             low questions counts five times; ``image`` counts every picture alike.
 
     Returns:
-        ``pairs``, ``images`` and the ``groups`` A to D, unweighted; ``small`` for few pictures;
+        ``pairs``, ``images``, ``units`` and the ``groups`` A to D, unweighted; ``small`` for few
+        pictures;
         and for each of ``luck_rate``, ``shortcut_probability``, ``rationality``, ``grounding``
-        an object with ``value``, ``interval`` (bootstrap of pictures), and for the first three
+        an object with ``value``, ``interval`` (bootstrap of units), and for the first three
         ``chance`` and ``chance_corrected``: 0 at a guesser's and 1 at the largest value, but for
         the luck rate the share of a guesser's luck.
 
@@ -180,12 +183,12 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
         guesser has the low one right; that of the luck rate is 1 less that. Both hold the other
         question's answer fixed, so they are exact expectations whatever the model knows.
     """
-    by_image = Counter(pair.cluster for pair in pairs)
+    by_image = Counter(pair.picture for pair in pairs)
     weights = {name: 1 / size if weighting == "image" else 1.0 for name, size in by_image.items()}
     rows: dict[str, list[float]] = {}
     for pair in pairs:
-        row = rows.setdefault(pair.cluster, [0.0] * _COLUMNS)
-        weight = weights[pair.cluster]
+        row = rows.setdefault(pair.unit, [0.0] * _COLUMNS)
+        weight = weights[pair.picture]
         row[_group(pair)] += weight
         if not pair.low:
             row[_GUESSED_HIGH] += weight * pair.high_chance
@@ -211,9 +214,10 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
     }
     return {
         "pairs": len(pairs),
-        "images": len(rows),
+        "images": len(by_image),
+        "units": len(rows),
         "groups": {name: groups[index] for index, name in enumerate("ABCD")},
-        "small": len(rows) < SMALL,
+        "small": len(by_image) < SMALL,
         **found,
         "independent_shortcut": _over(a + d, a + b + c + d),
     }
@@ -265,7 +269,8 @@ def _by_path(results: Iterable[Result]) -> Iterable[tuple[list[Result], list[Res
 
 def _cross(high: Result, low: Result) -> CrossPair:
     return CrossPair(
-        cluster=cluster_of(high),
+        picture=picture_of(high),
+        unit=unit_of(high),
         high_task=high.item.task,
         low_task=low.item.task,
         high=high.outcome is Outcome.CORRECT,
@@ -288,7 +293,7 @@ def _value(terms: _Terms, sums: Sequence[float]) -> float | None:
     return sum(sign * part for sign, part in parts if part is not None)
 
 
-def _interval(terms: _Terms, draws: NDArray[np.float64] | None, images: int) -> list[float] | None:
+def _interval(terms: _Terms, draws: NDArray[np.float64] | None, units: int) -> list[float] | None:
     import numpy as np  # noqa: PLC0415
 
     if draws is None:
@@ -296,7 +301,7 @@ def _interval(terms: _Terms, draws: NDArray[np.float64] | None, images: int) -> 
     values = np.zeros(len(draws))
     for sign, top, below in terms:
         values += sign * divided(draws[:, top], draws[:, list(below)].sum(axis=1))
-    interval = percentile_interval(values, images)
+    interval = percentile_interval(values, units)
     return None if interval is None else list(interval)
 
 

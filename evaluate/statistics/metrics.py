@@ -8,20 +8,24 @@ from typing import Any
 
 from medrcube.evaluate.benchmark import Item
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.statistics.bootstrap import cluster_of, ratio_interval
+from medrcube.evaluate.statistics.clustered import (
+    design_effect,
+    share_interval,
+    tallies,
+    why_no_interval,
+)
 from medrcube.evaluate.statistics.formulas import (
     SMALL,
     chance,
     chance_corrected,
-    design_effect,
     mean,
-    proportion_interval,
     ratio,
 )
 from medrcube.evaluate.statistics.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
+from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.taxonomy import Task
 
-METRICS_VERSION = 3
+METRICS_VERSION = 4
 """Of the form of ``metrics.json``."""
 
 
@@ -76,9 +80,9 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
     Returns:
         ``n``; ``correct``; ``accuracy`` of all items, so that a failure counts as wrong; its
-        95 % ``interval`` and its ``interval_method``, both of which take items as independent;
-        ``clustered_interval``, by a bootstrap of the ``clusters`` pictures, ``None`` for few of
-        them; ``design_effect``; ``accuracy_without_failures``, where failures are dropped;
+        95 % ``interval``, which keeps the items of one unit together, or ``None`` with
+        ``interval_reason``; ``units``, how many, and ``unit_kinds``, of which kind;
+        ``design_effect``; ``accuracy_without_failures``, where failures are dropped;
         ``bounds``, between which the accuracy lies whatever the failed items would have been;
         ``accuracy_answered``, of the replies that give a letter; ``chance``;
         ``chance_corrected``, 0 at chance and 1 at all right; ``small`` for fewer than ``SMALL``
@@ -87,9 +91,8 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
     counts = Counter(result.outcome for result in results)
     n, correct = len(results), counts[Outcome.CORRECT]
     failures = counts[Outcome.FAILED] + counts[Outcome.MISSING_IMAGE]
-    interval, method = proportion_interval(correct, n) if n else (None, None)
-    rows = _by_picture(results)
-    clustered = ratio_interval(rows)
+    units = tallies((unit_of(r), int(r.outcome is Outcome.CORRECT)) for r in results)
+    interval = share_interval(units)
     by_chance = chance([len(result.item.options) for result in results])
     accuracy = ratio(correct, n)
     return {
@@ -97,10 +100,10 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
         "correct": correct,
         "accuracy": accuracy,
         "interval": None if interval is None else list(interval),
-        "interval_method": method,
-        "clusters": len(rows),
-        "clustered_interval": None if clustered is None else list(clustered),
-        "design_effect": design_effect([(right, size, right) for right, size in rows]),
+        "interval_reason": why_no_interval(units),
+        "units": len(units),
+        "unit_kinds": unit_kinds(results),
+        "design_effect": design_effect(units),
         "accuracy_without_failures": ratio(correct, n - failures),
         "bounds": [correct / n, (correct + failures) / n] if n else None,
         "accuracy_answered": ratio(correct, correct + counts[Outcome.WRONG]),
@@ -178,15 +181,6 @@ def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
 
 def _answer(item: Item, letter: str) -> tuple[str, Task, str]:
     return (item.dataset, item.task, dict(item.options)[letter].casefold())
-
-
-def _by_picture(results: Sequence[Result]) -> list[tuple[int, int]]:
-    """For each picture its right answers and its questions."""
-    sums: dict[str, tuple[int, int]] = {}
-    for result in results:
-        right, size = sums.get(cluster_of(result), (0, 0))
-        sums[cluster_of(result)] = (right + (result.outcome is Outcome.CORRECT), size + 1)
-    return list(sums.values())
 
 
 def _item(result: Result) -> Item:

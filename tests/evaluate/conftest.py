@@ -69,7 +69,7 @@ def make_release(root: Path, rows: list[dict[str, Any]], *, pictures: bool = Tru
         if pictures and image:
             path = folder / image
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(png(sum(image.encode())))
+            path.write_bytes(png(zlib.crc32(image.encode())))
     for folder in {root / item.get("dataset", "ALPHA") for item in rows}:
         mine = [item for item in rows if root / item.get("dataset", "ALPHA") == folder]
         (folder / "test.json").write_text(json.dumps(mine), encoding="utf-8")
@@ -271,6 +271,7 @@ def make_result(
         image=None if picture is None else f"ALPHA/{picture}.png",
         original_task=None,
         restricted=False,
+        unit=axes.pop("unit", ""),
     )
     assert not axes
     place = choice if choice is not None else {True: 0, False: 1, None: None}[right]

@@ -137,7 +137,8 @@ def test_a_run_of_the_published_size_is_told_as_such(seen):
     }
     for groups in slices.values():
         for group in groups.values():
-            group |= {"accuracy": 0.5, "small": False}
+            group |= {"accuracy": 0.5, "small": False, "interval": [0.4, 0.6]}
+            group |= {"unit_kinds": {"picture": group["n"]}}
     whole = {**run.metrics["global"], "n": 7626}
     alike = replace(run, metrics={**run.metrics, "slices": slices, "global": whole})
     assert leaderboard([alike]).same_test

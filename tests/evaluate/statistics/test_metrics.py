@@ -30,27 +30,34 @@ def test_every_accuracy_lies_between_the_bounds(result, outcomes):
         assert low <= row["accuracy_without_failures"] <= high
 
 
-def test_the_method_of_the_interval_is_named(result):
-    rows = [result(f"q{i}", i % 2 == 0) for i in range(30)]
-    assert group_metrics(rows)["interval_method"] == "wilson"
-    assert group_metrics(rows[:29])["interval_method"] == "clopper-pearson"
-
-
-def test_questions_on_one_picture_widen_the_interval(result):
+def test_questions_of_one_unit_widen_the_interval(result):
     together = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i // 4}") for i in range(160)]
     apart = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i}") for i in range(160)]
     widths = []
     for rows in (together, apart):
         found = group_metrics(rows)
-        low, high = found["clustered_interval"]
+        low, high = found["interval"]
         widths.append(high - low)
     assert group_metrics(together)["design_effect"] == pytest.approx(4, rel=0.05)
     assert widths[0] == pytest.approx(2 * widths[1], rel=0.15)
 
 
-def test_apart_both_intervals_agree(result):
-    found = group_metrics([result(f"q{i}", i % 3 > 0, picture=f"p{i}") for i in range(300)])
-    assert found["clustered_interval"] == pytest.approx(found["interval"], abs=0.01)
+def test_pictures_of_one_patient_are_one_unit(result):
+    rows = [
+        result(f"q{i}", i % 2 == 0, picture=f"p{i}", unit=f"patient-{i % 7:016x}")
+        for i in range(28)
+    ]
+    found = group_metrics([*rows, result("other", picture="elsewhere")])
+    assert (found["units"], found["unit_kinds"]) == (8, {"patient": 7, "picture": 1})
+
+
+def test_a_group_without_an_interval_says_why(result):
+    found = group_metrics([result(f"q{i}", picture="p0") for i in range(30)])
+    assert found["interval"] is None
+    assert found["interval_reason"] == "fewer than 5 units"
+    found = group_metrics([result(f"q{i}", picture=f"p{i}") for i in range(30)])
+    assert found["interval_reason"] is None
+    assert found["interval"][0] > 0.85
 
 
 def test_a_guesser_stands_at_nought_once_chance_is_taken_off(result):
@@ -126,5 +133,5 @@ def test_what_a_picture_shows_in_part_is_counted_apart_where_the_release_says_so
         "partly": (4, 2),
     }
     assert list(found) == ["yes", "partly"]
-    assert found["partly"]["interval"] is not None
+    assert found["yes"]["interval"] is not None
     assert metrics(rows[10:])["slices"]["visible"] == {}

@@ -1,0 +1,178 @@
+"""Intervals and tests of whole units: known values, laws, and their level."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from medrcube.evaluate.statistics.clustered import (
+    FEWEST_UNITS,
+    Tally,
+    design_effect,
+    difference_interval,
+    effective_units,
+    share_interval,
+    sign_test,
+    tallies,
+    why_no_interval,
+)
+from medrcube.evaluate.statistics.formulas import wilson
+
+shares = st.lists(
+    st.integers(1, 6).flatmap(lambda size: st.builds(Tally, st.integers(0, size), st.just(size))),
+    min_size=FEWEST_UNITS,
+    max_size=40,
+)
+differences = st.lists(
+    st.integers(1, 5).flatmap(
+        lambda size: st.builds(Tally, st.integers(-size, size), st.just(size))
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+def by_case(rng, units, each, sd=1.5, middle=0.4):
+    """Answers on units whose difficulty varies by ``sd`` logits."""
+    chances = 1 / (1 + np.exp(-rng.normal(middle, sd, size=units)))
+    return [Tally(int(k), each) for k in rng.binomial(each, chances)]
+
+
+def expected(sd=1.5, middle=0.4):
+    draws = np.random.default_rng(1).normal(middle, sd, size=400_000)
+    return float(np.mean(1 / (1 + np.exp(-draws))))
+
+
+@given(st.lists(st.booleans(), min_size=FEWEST_UNITS, max_size=60))
+def test_single_answers_have_wilsons_interval(answers):
+    units = [Tally(int(right), 1) for right in answers]
+    assert share_interval(units) == pytest.approx(wilson(sum(answers), len(answers)))
+
+
+@given(shares)
+def test_the_interval_holds_the_share_and_stays_in_bounds(units):
+    interval = share_interval(units)
+    if interval is None:
+        assert why_no_interval(units)
+        return
+    share = sum(unit.total for unit in units) / sum(unit.size for unit in units)
+    assert 0 <= interval.low <= share + 1e-12
+    assert share - 1e-12 <= interval.high <= 1
+    assert interval.low < interval.high
+
+
+@given(shares)
+def test_right_and_wrong_are_mirrored(units):
+    interval = share_interval(units)
+    other = share_interval([Tally(unit.size - unit.total, unit.size) for unit in units])
+    if interval is not None:
+        assert other == pytest.approx((1 - interval.high, 1 - interval.low), abs=1e-9)
+
+
+@given(shares, st.randoms())
+def test_the_order_of_units_says_nothing(units, chance):
+    turned = chance.sample(units, len(units))
+    if (interval := share_interval(units)) is not None:
+        assert share_interval(turned) == pytest.approx(interval)
+
+
+def test_equal_answers_within_units_multiply_the_variance_by_their_size():
+    assert design_effect([Tally(4 * (i % 2), 4) for i in range(400)]) == pytest.approx(4, rel=0.01)
+
+
+def test_single_answers_have_no_design_effect():
+    assert design_effect([Tally(int(i % 3 == 0), 1) for i in range(90)]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("units", [[], [Tally(1, 2)], [Tally(2, 2)] * 5])
+def test_a_design_effect_needs_units_that_differ(units):
+    assert design_effect(units) is None
+
+
+def test_few_units_and_one_that_outweighs_the_others_have_no_interval():
+    few = [Tally(1, 2)] * (FEWEST_UNITS - 1)
+    assert share_interval(few) is None
+    assert why_no_interval(few) == "fewer than 5 units"
+    heavy = [Tally(40, 80), *[Tally(1, 2)] * 9]
+    assert effective_units(heavy) < 2
+    assert share_interval(heavy) is difference_interval(heavy) is None
+    assert "outweigh" in str(why_no_interval(heavy))
+
+
+@pytest.mark.parametrize(("units", "each"), [(6, 4), (20, 3), (150, 5)])
+def test_the_interval_of_a_share_holds_its_level_with_effects_of_the_case(units, each):
+    rng, truth = np.random.default_rng(units), expected()
+    found = [share_interval(by_case(rng, units, each)) for _ in range(600)]
+    held = np.mean([interval.low <= truth <= interval.high for interval in found])
+    assert 0.92 <= held <= 0.985
+
+
+def test_an_interval_that_ignores_units_does_not():
+    rng, truth = np.random.default_rng(4), expected()
+    held = []
+    for _ in range(400):
+        units = by_case(rng, 60, 6)
+        low, high = wilson(sum(unit.total for unit in units), 360)
+        held.append(low <= truth <= high)
+    assert np.mean(held) < 0.85
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_of_single_answers_the_test_is_mcnemars(first, second):
+    units = [Tally(1, 1)] * first + [Tally(-1, 1)] * second + [Tally(0, 1)] * 3
+    p = binomtest(first, first + second).pvalue if first + second else 1.0
+    assert sign_test(units) == pytest.approx(p)
+
+
+@given(differences)
+def test_the_test_counts_every_way_of_exchanging_sides(units):
+    totals = [unit.total for unit in units]
+    ways = [
+        abs(sum(sign * total for sign, total in zip(signs, totals, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(totals))
+    ]
+    p = sum(way >= abs(sum(totals)) for way in ways) / len(ways)
+    assert sign_test(units) == pytest.approx(p)
+
+
+def test_the_test_copes_with_thousands_of_units():
+    units = [Tally(1, 1)] * 3000 + [Tally(-1, 2)] * 4000
+    assert sign_test(units) == pytest.approx(binomtest(3000, 7000).pvalue, rel=1e-6)
+
+
+@given(differences)
+def test_exchanging_the_sides_mirrors_interval_and_keeps_the_test(units):
+    turned = [Tally(-unit.total, unit.size) for unit in units]
+    assert sign_test(turned) == pytest.approx(sign_test(units))
+    one, other = difference_interval(units), difference_interval(turned)
+    if one is None:
+        assert other is None
+    else:
+        assert other == pytest.approx((-one.high, -one.low), abs=1e-9)
+
+
+@given(st.lists(differences, min_size=2, max_size=4).map(lambda lists: [*itertools.chain(*lists)]))
+def test_the_interval_of_a_difference_holds_the_difference(units):
+    interval = difference_interval(units)
+    if interval is not None:
+        mean = sum(unit.total for unit in units) / sum(unit.size for unit in units)
+        assert -1 <= interval.low <= mean + 1e-9
+        assert mean - 1e-9 <= interval.high <= 1
+
+
+def test_the_interval_of_a_difference_is_that_of_mcnemars_score_test():
+    units = [Tally(1, 1)] * 30 + [Tally(-1, 1)] * 14 + [Tally(0, 1)] * 56
+    low, high = difference_interval(units)
+    n, mean, z = 100, 0.16, 1.959963984540054
+    for bound in (low, high):
+        spread = sum((unit.total - bound) ** 2 for unit in units)
+        assert (n * (mean - bound)) ** 2 == pytest.approx(z * z * spread)
+
+
+def test_answers_gather_by_unit():
+    assert tallies([("a", 1), ("b", -1), ("a", 1), ("a", 0)]) == [Tally(2, 3), Tally(-1, 1)]

@@ -1,0 +1,50 @@
+"""Power is that of the test itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from medrcube.evaluate.statistics.power import POWER, minimum_detectable_effect, power
+
+
+def trials(n, discordance, difference, count, seed=3):
+    """Wins of each side in so many comparisons of single answers."""
+    p = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
+    return np.random.default_rng(seed).multinomial(n, p, size=count)[:, :2]
+
+
+@pytest.mark.parametrize(("n", "discordance"), [(60, 0.4), (600, 0.3), (7626, 0.2)])
+def test_the_detectable_effect_is_found_in_four_of_five_trials(n, discordance):
+    effect = minimum_detectable_effect(n, discordance)
+    wins = trials(n, discordance, effect, 4000)
+    known = {}
+    for a, b in map(tuple, wins.tolist()):
+        if (a, b) not in known:
+            known[a, b] = binomtest(a, a + b).pvalue < 0.05
+    found = np.mean([known[a, b] for a, b in map(tuple, wins.tolist())])
+    assert found == pytest.approx(POWER, abs=0.02)
+
+
+@given(st.integers(1, 400), st.floats(0.02, 0.9))
+def test_equal_sides_are_told_apart_in_at_most_five_of_a_hundred(n, discordance):
+    assert 0 <= power(n, discordance, 0.0) <= 0.05 + 1e-9
+
+
+@given(st.integers(30, 400), st.floats(0.05, 0.9), st.floats(0, 0.9))
+def test_larger_differences_are_found_more_often(n, discordance, share):
+    smaller, larger = share * discordance * 0.9, share * discordance
+    assert power(n, discordance, smaller) <= power(n, discordance, larger) + 1e-9
+
+
+def test_units_make_small_effects_harder_to_find():
+    assert minimum_detectable_effect(400, 0.3, 4) == minimum_detectable_effect(100, 0.3)
+    assert minimum_detectable_effect(400, 0.3, 0.5) == minimum_detectable_effect(400, 0.3)
+
+
+@pytest.mark.parametrize(("n", "discordance"), [(0, 0.5), (100, 0), (10, 0.05)])
+def test_too_little_to_find_anything_is_said(n, discordance):
+    assert minimum_detectable_effect(n, discordance) is None

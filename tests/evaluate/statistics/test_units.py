@@ -1,0 +1,47 @@
+"""The unit of an answer: the patient, else the case, else the picture."""
+
+from __future__ import annotations
+
+import pytest
+
+from medrcube.evaluate.statistics.units import picture_of, unit_kinds, unit_of, units_told
+
+
+@pytest.mark.parametrize(
+    ("picture", "unit", "expected"),
+    [
+        ("p1", "patient-0000000000000001", "patient-0000000000000001"),
+        ("p1", "", "p1"),
+        (None, "", "ALPHA/q0"),
+    ],
+    ids=["told", "picture", "none"],
+)
+def test_an_answer_belongs_to_the_widest_unit_that_is_known(result, picture, unit, expected):
+    assert unit_of(result(picture=picture, unit=unit)) == expected
+
+
+def test_the_picture_stays_the_picture(result):
+    assert picture_of(result(picture="p1", unit="case-0000000000000001")) == "p1"
+
+
+def test_units_are_counted_by_kind(result):
+    rows = [
+        result("a", unit="case-0000000000000001"),
+        result("b", unit="patient-0000000000000001"),
+        result("c", unit="patient-0000000000000001"),
+        result("d", unit="patient-0000000000000002"),
+        result("e", picture="alone"),
+    ]
+    assert unit_kinds(rows) == {"patient": 2, "case": 1, "picture": 1}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [
+        ({}, ""),
+        ({"patient": 1}, "1 patient"),
+        ({"patient": 1200, "case": 1, "picture": 2}, "1,200 patients, 1 case and 2 pictures"),
+    ],
+)
+def test_units_are_told_in_words(kinds, told):
+    assert units_told(kinds) == told
