@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from medrcube.build.engine import usable_cores
 from medrcube.build.pixels.encode import ENCODER
+from medrcube.build.stages import usable_cores
 
 OWN = ("deflate", "nibabel", "numpy", "pillow", "pydicom", "pylibjpeg-openjpeg")
 """Packages of ours that decide the figures."""

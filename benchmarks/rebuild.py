@@ -19,9 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.build.engine import LocalEngine, usable_cores
+from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import BuildReport, build
 from medrcube.build.pixels.encode import encode_png
+from medrcube.build.stages import usable_cores
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import CONFIG, init_workspace, open_workspace

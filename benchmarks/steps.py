@@ -15,7 +15,8 @@ from typing import TypeVar
 import ours
 import timing
 
-from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.pixels.encode import encode_png
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.pixels.tiles import open_tiles
 from medrcube.build.render import render_job
 from medrcube.files import sha256_of, write_again

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 from medrcube.build.engine import Engine
 from medrcube.build.plan import Job, plan
@@ -14,18 +12,11 @@ from medrcube.build.render import Rendered
 from medrcube.build.scan import Scan, scan
 from medrcube.build.site import Site
 from medrcube.build.source_build import SourceBuild, Unread, build_source, still_unread
+from medrcube.build.stages import Stages
 from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, recall
 from medrcube.build.store.trees import State, look
 from medrcube.files import sweep
-
-
-class Stages(Protocol):
-    """Shows progress; ``medrcube.console.Reporter`` is one."""
-
-    def stage(self, name: str, total: int) -> AbstractContextManager[Any]:
-        """A context whose value is called with the number of units done."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

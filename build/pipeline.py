@@ -26,7 +26,7 @@ import pandas as pd
 from medrcube.build.audit.batch import audit
 from medrcube.build.editions import editions_used
 from medrcube.build.engine import Engine
-from medrcube.build.gathering import Stages, Workshop, gather, remember
+from medrcube.build.gathering import Workshop, gather, remember
 from medrcube.build.overlap import shared_images
 from medrcube.build.profile.report import ProfileReport, report_on
 from medrcube.build.profile.targets import OFF, Profile, ProfileError, load_profile, require_sources
@@ -40,6 +40,7 @@ from medrcube.build.repeats import bar_repeats
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.site import Site, site_of
 from medrcube.build.source_build import SourceBuild, Unread, still_unread
+from medrcube.build.stages import Stages
 from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, hash_of, recall
 from medrcube.build.store.trees import State, state_of

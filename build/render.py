@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.burnt_in import MADE_FOR, graphics_of
-from medrcube.build.pixels.encode import ENCODER, encode_png, pixel_hash
+from medrcube.build.pixels.encode import ENCODER, encode_png
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
 from medrcube.build.pixels.overlay import bounding_box

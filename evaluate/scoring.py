@@ -92,10 +92,11 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     # Upstream's loader drops an item whose picture is absent, so its files know nothing of it.
     shown = [result for result in main if result.outcome is not Outcome.MISSING_IMAGE]
     outcomes = _lines(map(_outcome_row, results))
+    summary["outcomes_sha256"] = hashlib.sha256(outcomes).hexdigest()
     _write_together(
         run,
         {
-            METRICS: _json({**summary, "outcomes_sha256": hashlib.sha256(outcomes).hexdigest()}),
+            METRICS: _json(summary),
             OUTCOMES: outcomes,
             RESULTS: _lines(map(_row, main)),
             UPSTREAM_RESULTS: _json([_upstream_row(result) for result in shown]),

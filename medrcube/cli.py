@@ -227,7 +227,8 @@ def _extra_of(name: str, error: ModuleNotFoundError) -> str:
 
 
 def _engine(name: str, scheduler: str | None, workers: int) -> Engine:
-    from medrcube.build.engine import LocalEngine, usable_cores
+    from medrcube.build.engine import LocalEngine
+    from medrcube.build.stages import usable_cores
 
     if name == "local":
         if scheduler is not None:

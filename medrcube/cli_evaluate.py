@@ -234,6 +234,7 @@ def score(
         str, typer.Option(help="Environment variable that holds the key.")
     ] = "OPENAI_API_KEY",
     max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 8,
+    json_output: Json = False,
 ) -> None:
     """Score the replies of a run again, without a model unless a judge is named."""
     from medrcube.console import Reporter
@@ -247,8 +248,10 @@ def score(
     if judge is not None:
         model = open_model(judge, ModelSettings(base_url=base_url, api_key_env=api_key_env))
         judged = ask_judge(run, model, read_by_rules(run), max_connections=max_connections)
-    score_run(run, judged)
-    Reporter().result(f"wrote {run / METRICS}")
+    found = score_run(run, judged)
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"wrote {run / METRICS}")
+    reporter.data({"metrics": str(run / METRICS), **found})
 
 
 def report(

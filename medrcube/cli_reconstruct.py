@@ -51,7 +51,8 @@ def reconstruct(
     ] = False,
 ) -> None:
     """Make the pictures that a release lacks from your own raw data, each proved by its hash."""
-    from medrcube.build.engine import LocalEngine, usable_cores
+    from medrcube.build.engine import LocalEngine
+    from medrcube.build.stages import usable_cores
     from medrcube.cli_needed import list_needed
     from medrcube.console import Reporter
     from medrcube.files import write_text

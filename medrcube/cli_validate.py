@@ -28,8 +28,8 @@ def validate(
     json_output: Json = False,
 ) -> None:
     """Check a release, ours or the published one: tables, files, pictures, proofs."""
-    from medrcube.build.engine import usable_cores
     from medrcube.build.publish.validate import validate as check
+    from medrcube.build.stages import usable_cores
     from medrcube.console import Reporter
 
     reporter = Reporter(json_output=json_output)

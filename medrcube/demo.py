@@ -10,9 +10,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.build.engine import LocalEngine, usable_cores
+from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release import release
+from medrcube.build.stages import usable_cores
 from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.evaluate.benchmark import load_benchmark

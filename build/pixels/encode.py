@@ -1,12 +1,11 @@
-"""PNG bytes and the identity of a picture.
+"""PNG bytes of a picture.
 
 Equal pixels give other bytes under another deflate library, so a picture is identified by its
-pixels: ``pixel_hash``. The bytes are promised only for this encoder, named ``ENCODER``.
+pixels (``identity``). The bytes are promised only for this encoder, named ``ENCODER``.
 """
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from importlib.metadata import version
 
@@ -21,13 +20,6 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _UP = 2
 _ROWS = 64
 """Rows that are filtered at a time."""
-
-
-def pixel_hash(pixels: NDArray[np.uint8]) -> str:
-    """SHA-256 over shape, dtype and pixels in C order."""
-    digest = hashlib.sha256(f"{pixels.shape}{pixels.dtype.str}".encode())
-    digest.update(np.ascontiguousarray(pixels).data)
-    return digest.hexdigest()
 
 
 def blank(height: int, width: int) -> NDArray[np.uint8]:

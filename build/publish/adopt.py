@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from medrcube.build.engine import Engine
-from medrcube.build.gathering import Stages
 from medrcube.build.plan import Artefact, Job, plan
 from medrcube.build.publish.marking import mark_private
 from medrcube.build.publish.outcomes import Outcome, Reconstruction, SourceOutcome, Status
@@ -21,6 +20,7 @@ from medrcube.build.publish.placing import check_place, held, put
 from medrcube.build.publish.recipes import RECIPES
 from medrcube.build.render import Rendered
 from medrcube.build.scan import Scan, scan, visit
+from medrcube.build.stages import Stages
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark import Item, load_benchmark
 from medrcube.release_tree import state_of

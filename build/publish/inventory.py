@@ -12,10 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.build.gathering import Stages
 from medrcube.build.publish.findings import Findings
 from medrcube.build.publish.marking import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.publish.png_check import Seen, look_at_all
+from medrcube.build.stages import Stages
 from medrcube.errors import ReleaseError
 from medrcube.release_tree import kind_of, leaves, opened, shown, stored_in_cache
 

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from PIL import Image
 
-from medrcube.build.pixels.encode import pixel_hash
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files import PARTIAL, write_again
 from medrcube.release_tree import leaves, shown

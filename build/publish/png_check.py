@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.encode import pixel_hash
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.errors import ReleaseError
 from medrcube.release_tree import LARGEST_PICTURE, opened
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.build.engine import Engine
-from medrcube.build.gathering import Stages
 from medrcube.build.plan import Job, plan
 from medrcube.build.publish.diagnosis import changes_of, diagnose, same_layout
 from medrcube.build.publish.marking import mark_private
@@ -31,6 +30,7 @@ from medrcube.build.publish.recipes import Recipe, read_recipes
 from medrcube.build.render import Picture, Rendered
 from medrcube.build.scan import Scan, scan, visit
 from medrcube.build.source_build import origin_of
+from medrcube.build.stages import Stages
 from medrcube.build.store.trees import Tree
 from medrcube.errors import SourceError
 from medrcube.evaluate.benchmark import load_benchmark

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.build.audit.batch import audit
-from medrcube.build.engine import usable_cores
 from medrcube.build.publish.audit_page import audit_page
 from medrcube.build.publish.near_duplicates import Near, clean_pictures, find_duplicates
 from medrcube.build.publish.sheets import make_gallery
 from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
+from medrcube.build.stages import usable_cores
 from medrcube.files import write_text
 
 JSON, PAGE = "audit.json", "audit.html"

@@ -15,7 +15,6 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.gathering import Stages
 from medrcube.build.publish.contract_rules import Table
 from medrcube.build.publish.contracts import Verdict, hold, record
 from medrcube.build.publish.crosscheck import (
@@ -45,6 +44,7 @@ from medrcube.build.publish.png_check import Seen
 from medrcube.build.publish.recipes import RECIPES, Recipe, read_recipes
 from medrcube.build.publish.units_check import check_units
 from medrcube.build.publish.views import item_view, record_view
+from medrcube.build.stages import Stages
 from medrcube.errors import ReleaseError
 from medrcube.release_rows import BadRowError, departures, read_row
 from medrcube.release_tree import TABLE, opened, shown, tables_of

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from medrcube.build.engine import LocalEngine, usable_cores
+from medrcube.build.engine import LocalEngine
 from medrcube.build.plan import plan
+from medrcube.build.stages import usable_cores
 
 HOOK = """
 

@@ -36,7 +36,7 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from medrcube.build.pixels.encode import pixel_hash
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.plan import Artefact, Job
 from medrcube.build.render import render_job
 from medrcube.errors import WorkspaceError

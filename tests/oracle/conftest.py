@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.engine import LocalEngine, usable_cores
+from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.questions.items import items_from_frame
 from medrcube.build.samples import samples_from_frame
+from medrcube.build.stages import usable_cores
 from medrcube.console import Reporter
 from medrcube.sources import phantoms
 from medrcube.sources.contract import load_source

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from medrcube.build.pixels.encode import pixel_hash
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.pixels.look import hash_of, look_of
 from medrcube.build.publish import near_duplicates
 from medrcube.build.publish.hamming import pairs_within

@@ -10,7 +10,8 @@ from PIL import Image
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.pixels.encode import encode_png
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.publish import placing
 from medrcube.build.publish.outcomes import Status
 from medrcube.build.publish.reconstruct import reconstruct

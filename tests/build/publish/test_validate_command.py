@@ -1,6 +1,10 @@
 """``medrcube validate``: one screen, three exit statuses."""
 
 import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -67,3 +71,37 @@ def test_what_is_no_release_is_a_wrong_use(tmp_path):
     error = call(tmp_path).exception
     assert isinstance(error, ReleaseError)
     assert error.exit_code == 2
+
+
+ALONE = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0].lower() in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+ABSENT = set(sys.argv[2:])
+sys.meta_path.insert(0, Absent())
+from medrcube.cli import app
+app(["validate", sys.argv[1], "--workers", "1"])
+"""
+
+
+def test_a_release_is_checked_with_the_packages_of_evaluate_alone(public):
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
+    extras = tomllib.loads(text)["project"]["optional-dependencies"]
+    names = {
+        extra: {name.partition(">")[0].partition("[")[0].lower() for name in extras[extra]}
+        for extra in ("build", "evaluate")
+    }
+    absent = names["build"] - names["evaluate"]
+    assert "deflate" in absent
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(public), *absent],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "VALID: 0 kinds of errors" in done.stdout

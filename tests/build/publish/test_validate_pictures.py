@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
-from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.pixels.encode import encode_png
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.publish.png_check import look_at
 
 GREY = np.arange(60, dtype=np.uint8).reshape(6, 10)

@@ -145,3 +145,13 @@ def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
     told = capsys.readouterr().err
     assert "10 reused, 90 to run" in told
     assert told.count("500: busy") == 1
+
+
+def test_scoring_again_gives_its_numbers_to_programs(evaluate, tmp_path):
+    evaluate()
+    result = CliRunner().invoke(app, ["score", str(tmp_path / "run"), "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    written = json.loads((tmp_path / "run/metrics.json").read_text())
+    assert {**found, "metrics": None} == {**written, "metrics": None}
+    assert found["metrics"] == str(tmp_path / "run/metrics.json")

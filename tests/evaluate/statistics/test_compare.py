@@ -91,7 +91,8 @@ def test_a_verdict_needs_the_exact_test_beside_the_interval(run):
 def test_questions_that_go_together_count_once(run):
     # Two questions a picture that go together: 14 pictures for one run, 7 for the other.
     found = compare(run("a", range(28), n=160), run("b", range(28, 42), n=160))
-    assert binomtest(28, 42).pvalue < 0.05 < 0.1 < found["overall"]["mcnemar_p"]
+    assert binomtest(28, 42).pvalue < 0.05
+    assert found["overall"]["mcnemar_p"] > 0.1
     assert found["overall"]["verdict"] == "unclear"
 
 

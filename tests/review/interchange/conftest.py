@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from medrcube.build.audit.batch import audit
-from medrcube.build.pixels.encode import encode_png, pixel_hash
+from medrcube.build.pixels.encode import encode_png
+from medrcube.build.pixels.identity import pixel_hash
 from medrcube.build.pixels.look import look_of
 from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
