@@ -1,16 +1,18 @@
 """The conditions under which a question is asked; what one shows only beside another.
 
 ``full`` is the question as it stands. ``blind`` leaves the picture out, ``image-swap`` shows
-another picture of the same voxel, ``circular`` asks with every rotation of the options. They are
-parts of one run, so that a question which two of them share is asked once.
+another picture of the same voxel, ``circular`` asks with every rotation of the options, and
+``reworded`` asks the same fact as another edition of the release words it. They are parts of one
+run, so that a question which two of them share is asked once.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 
 from medrcube.evaluate.benchmark import Item
 
@@ -22,6 +24,11 @@ class Condition(StrEnum):
     BLIND = "blind"
     CIRCULAR = "circular"
     IMAGE_SWAP = "image-swap"
+    REWORDED = "reworded"
+
+
+OF_ONE_EDITION = tuple(it for it in Condition if it is not Condition.REWORDED)
+"""Conditions that need nothing beside the release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +57,22 @@ class Presentation:
 
 
 def presentations(
-    items: Sequence[Item], conditions: Iterable[Condition], *, epochs: int = 1
+    items: Sequence[Item],
+    conditions: Iterable[Condition],
+    *,
+    epochs: int = 1,
+    reworded: Mapping[str, Item] = MappingProxyType({}),
 ) -> list[Presentation]:
     """Every way to put every item, those of one picture back to back within a condition.
 
-    An item whose voxel holds no other picture has no ``image-swap`` presentation.
+    An item whose voxel holds no other picture has no ``image-swap`` presentation, and one of which
+    another edition asks nothing else no ``reworded`` one.
 
     Args:
         items: the items that a run asks.
         conditions: the conditions wanted; their order and repetition do not matter.
         epochs: how often each presentation is asked.
+        reworded: second forms by the name of the item, as ``reworded.reworded_items`` finds them.
     """
     wanted = set(conditions)
     donors = _donors(items) if Condition.IMAGE_SWAP in wanted else {}
@@ -68,7 +81,7 @@ def presentations(
         for condition in Condition
         if condition in wanted
         for item in items
-        for presentation in _ways(item, condition, donors.get(item.name))
+        for presentation in _ways(item, condition, donors.get(item.name), reworded.get(item.name))
     ]
     return [replace(one, epoch=epoch) for epoch in range(epochs) for one in shown]
 
@@ -83,7 +96,9 @@ def rotate(item: Item, turn: int) -> Item:
     return replace(item, options=moved, key=key)
 
 
-def _ways(item: Item, condition: Condition, donor: str | None) -> Iterator[Presentation]:
+def _ways(
+    item: Item, condition: Condition, donor: str | None, second: Item | None
+) -> Iterator[Presentation]:
     if condition is Condition.CIRCULAR:
         for turn in range(len(item.options)):
             turned = rotate(item, turn)
@@ -91,6 +106,9 @@ def _ways(item: Item, condition: Condition, donor: str | None) -> Iterator[Prese
     elif condition is Condition.IMAGE_SWAP:
         if donor is not None:
             yield Presentation(item=item, condition=condition, image=donor)
+    elif condition is Condition.REWORDED:
+        if second is not None:
+            yield Presentation(item=second, condition=condition, image=item.image)
     else:
         image = None if condition is Condition.BLIND else item.image
         yield Presentation(item=item, condition=condition, image=image)

@@ -48,7 +48,14 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="full, blind, circular or image-swap; may be repeated. Default: full.",
+            help="full, blind, circular, image-swap or reworded; may be repeated. Default: full.",
+        ),
+    ] = None,
+    edition: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RELEASE",
+            help="Another edition of the release (build --seed), for the condition reworded.",
         ),
     ] = None,
     epochs: Annotated[
@@ -179,6 +186,7 @@ def evaluate(
     )
     opened = open_model(model, settings)
     benchmark = load_benchmark(directory)
+    other = None if edition is None else load_benchmark(edition)
     suggested: int | None = getattr(opened, "suggested_connections", None)
     blind = any(name.value == "blind" for name in conditions)
     found = _selfcheck(benchmark, opened, reporter, blind=blind) if check else None
@@ -197,6 +205,7 @@ def evaluate(
             prices=prices,
             max_cost=max_cost,
             recheck=recheck,
+            edition=other,
             selfcheck=found,
             on_progress=on_progress,
         )

@@ -16,7 +16,7 @@ def export(
         Path, typer.Option(metavar="FILE", help="Log for Inspect's viewer: .json or .eval.")
     ],
     condition: Annotated[
-        str | None, typer.Option(help="full, blind, circular or image-swap.")
+        str | None, typer.Option(help="full, blind, circular, image-swap or reworded.")
     ] = None,
 ) -> None:
     """Write a run in the form of another tool; pictures are named, not put in."""

@@ -213,5 +213,5 @@ def _storable(value: object) -> object:
 
 
 _INTERVALS = ("interval", "bounds")
-_PAIRED = ("image_gain", "image_swap")
+_PAIRED = ("image_gain", "image_swap", "reworded")
 _PUBLISHED_DATA = "the published 7,626 questions"

@@ -19,6 +19,7 @@ from medrcube.evaluate.benchmark import Benchmark, Item, item_from_json, item_to
 from medrcube.evaluate.conditions import Condition, Presentation, presentations, rotate
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.prompts import DEFAULT_PROMPT, prompt_version, render_prompt
+from medrcube.evaluate.reworded import read_reworded, reworded_items, write_reworded
 from medrcube.evaluate.running.attempts import FILE as ATTEMPTS
 from medrcube.evaluate.running.dataset_lock import FILE as LOCK
 from medrcube.evaluate.running.dataset_lock import read_lock, write_lock
@@ -61,6 +62,7 @@ def begin_run(
     conditions: Iterable[Condition] = (Condition.FULL,),
     epochs: int = 1,
     recheck: bool = False,
+    edition: Benchmark | None = None,
 ) -> tuple[Asked, ...]:
     """Start a run in ``out``, or go on with the one that is there.
 
@@ -74,13 +76,15 @@ def begin_run(
         conditions: what of a question is shown.
         epochs: how often each question is asked.
         recheck: read every picture, also those that look as the last session saw them.
+        edition: another edition of the release, for the condition ``reworded``; a run that has
+            asked it knows its second forms.
 
     Returns:
         What to ask, presentations of one picture back to back.
 
     Raises:
         WorkspaceError: the folder holds something else, or a run of another benchmark, model,
-            parameters or prompt.
+            parameters, prompt or edition; or no edition is given where one is needed.
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
@@ -103,8 +107,16 @@ def begin_run(
         raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
     items = _select(benchmark.items, limit)
     keys = _Keys.of(benchmark, model)
-    asked = tuple(keys.asked(one) for one in presentations(items, wanted, epochs=epochs))
-    plan = {"limit": limit, "conditions": [c for c in Condition if c in wanted], "epochs": epochs}
+    second = _second_forms(out, items, wanted, manifest, edition)
+    shown = presentations(items, wanted, epochs=epochs, reworded=second)
+    asked = tuple(keys.asked(one) for one in shown)
+    plan: dict[str, Any] = {
+        "limit": limit,
+        "conditions": [c for c in Condition if c in wanted],
+        "epochs": epochs,
+    }
+    if second:
+        plan["edition"] = edition.digest if edition else manifest["edition"]
     # The manifest says what the lists hold only once they do, whenever the process is killed.
     listed = {**plan, "medrcube": medrcube.__version__}
     if manifest.get("listed") != listed:
@@ -113,6 +125,8 @@ def begin_run(
         write_lines(
             out / ITEMS, ({**item_to_json(i), "image_sha256": keys.image(i)} for i in items)
         )
+        if second:
+            write_reworded(out, second)
         write_lines(out / ASKED, map(_row, asked))
     if known != (seen := {image: one for image, one in benchmark.pictures.items() if one}):
         write_lock(out / LOCK, seen)
@@ -160,10 +174,14 @@ def read_asked(run: Path) -> tuple[Asked, ...]:
     try:
         rows = {f"{row['dataset']}/{row['id']}": row for row in _read_lines(run / ITEMS)}
         items = {name: item_from_json(row) for name, row in rows.items()}
+        second = read_reworded(run)
         return tuple(
             Asked(
                 presentation=Presentation(
-                    item=rotate(items[row["item"]], row["turn"]),
+                    item=rotate(
+                        (second if row["condition"] == Condition.REWORDED else items)[row["item"]],
+                        row["turn"],
+                    ),
                     condition=Condition(row["condition"]),
                     turn=row["turn"],
                     epoch=row["epoch"],
@@ -203,6 +221,32 @@ def _same_run(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Jso
                 f"  there: {json.dumps(found)}\n  asked: {json.dumps(wanted)}\n"
                 "choose another --out folder, or repeat the command that began this run"
             )
+
+
+def _second_forms(
+    out: Path,
+    items: Iterable[Item],
+    wanted: Iterable[Condition],
+    manifest: Mapping[str, Any],
+    edition: Benchmark | None,
+) -> dict[str, Item]:
+    if Condition.REWORDED not in wanted:
+        return {}
+    known = manifest.get("edition")
+    if edition is None:
+        if known is None:
+            raise WorkspaceError(
+                "condition reworded asks the same facts in the words of another edition; name its "
+                "release:  --edition RELEASE"
+            )
+        edition_items = read_reworded(out)
+        return {item.name: edition_items[item.name] for item in items if item.name in edition_items}
+    if known not in {None, edition.digest}:
+        raise WorkspaceError(
+            f"{out}: asked the edition {known[:12]}, and {edition.root} is {edition.digest[:12]}; "
+            "choose another --out folder, or the edition that began this run"
+        )
+    return reworded_items(items, edition)
 
 
 def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:

@@ -59,6 +59,7 @@ def run_evaluation(
     prices: Prices | None = None,
     max_cost: float | None = None,
     recheck: bool = False,
+    edition: Benchmark | None = None,
     selfcheck: Mapping[str, Json] | None = None,
     stalled_after: float = STALLED_AFTER,
     on_progress: OnProgress | None = None,
@@ -80,6 +81,7 @@ def run_evaluation(
         prices: what a reply costs.
         max_cost: US dollars, of all sessions of the run, at which no further question is asked.
         recheck: read every picture, also those that look as the last session saw them.
+        edition: another edition of the release, for the condition ``reworded``.
         selfcheck: what a comparison of batches with single questions found, for the manifest.
         stalled_after: seconds of silence after which the progress says what it waits for.
         on_progress: called at the start and after every change, from the event loop.
@@ -101,6 +103,7 @@ def run_evaluation(
         conditions=conditions,
         epochs=epochs,
         recheck=recheck,
+        edition=edition,
     )
     if selfcheck is not None:
         write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})

@@ -142,6 +142,7 @@ _COMPARABLE = (
     (Condition.FULL, Condition.CIRCULAR),
     (Condition.BLIND,),
     (Condition.IMAGE_SWAP,),
+    (Condition.REWORDED,),
 )
 
 

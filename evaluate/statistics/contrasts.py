@@ -36,8 +36,9 @@ def contrasts(results: Sequence[Result]) -> dict[str, Any]:
 
     Returns:
         Some of ``image_gain`` (full against blind), ``image_swap`` (full against the picture of
-        another item) and ``position`` (circular). Each has ``global``; ``task``, by name;
-        ``voxels``, a list; and ``left_out``. Rows of the first two are those of
+        another item), ``reworded`` (full against the same fact in another edition) and
+        ``position`` (circular). Each has ``global``; ``task``, by name;
+        ``voxels``, a list; and ``left_out``. Rows of the first three are those of
         ``paired.paired_metrics``, where ``first`` is full, with ``answered`` for the pairs in
         which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within voxels;
         rows of ``position`` are those of ``position_metrics``. Where full was not asked, the
@@ -181,7 +182,11 @@ def position_metrics(circles: Sequence[Circle]) -> dict[str, Any]:
     }
 
 
-_PAIRED = {"image_gain": Condition.BLIND, "image_swap": Condition.IMAGE_SWAP}
+_PAIRED = {
+    "image_gain": Condition.BLIND,
+    "image_swap": Condition.IMAGE_SWAP,
+    "reworded": Condition.REWORDED,
+}
 
 
 def _paired(full: Mapping[str, Result], other: Mapping[str, Result]) -> dict[str, Any]:

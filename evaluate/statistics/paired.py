@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from medrcube.evaluate.statistics.clustered import (
     design_effect,
     difference_interval,
+    effective_units,
     sign_test,
     tallies,
     why_no_interval,
@@ -94,7 +95,7 @@ def paired_metrics(pairs: Sequence[Pair]) -> dict[str, Any]:
         "mcnemar_p": sign_test(units) if n else None,
         "design_effect": design,
         "minimum_detectable_effect": (
-            minimum_detectable_effect(n, differing / n, design or 1.0)
+            minimum_detectable_effect(n, differing / n, design or 1.0, n / effective_units(units))
             if len(units) >= FEWEST_FOR_POWER
             else None
         ),

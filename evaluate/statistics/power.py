@@ -55,13 +55,17 @@ def power(n: float, discordance: float, difference: float) -> float:
     return float((weights * found).sum())
 
 
-def minimum_detectable_effect(n: int, discordance: float, design: float = 1.0) -> float | None:
+def minimum_detectable_effect(
+    n: int, discordance: float, design: float = 1.0, crowding: float = 1.0
+) -> float | None:
     """Smallest true difference of accuracies that a comparison would find with ``POWER``.
 
     Args:
         n: number of pairs.
         discordance: share of pairs in which the two sides differ.
         design: design effect of the difference; below 1 counts as 1.
+        crowding: mean number of pairs in the unit of a pair, itself included. The test takes the
+            spread of whole units around 0, which a true difference widens where units are large.
 
     Returns:
         The difference, between 0 and ``discordance``; ``None`` where even a difference in which
@@ -69,11 +73,17 @@ def minimum_detectable_effect(n: int, discordance: float, design: float = 1.0) -
     """
     if n == 0 or discordance <= 0:
         return None
-    worth = n / max(1.0, design)
+    design = max(1.0, design)
+    wider = max(0.0, crowding / design - 1) / discordance
+
+    def falls_short(difference: float) -> bool:
+        worth = n / design / (1 + wider * difference**2)
+        return power(worth, discordance, difference) < POWER
+
     low, high = 0.0, discordance
-    if power(worth, discordance, high) < POWER:
+    if falls_short(high):
         return None
     for _ in range(20):
         middle = (low + high) / 2
-        low, high = (middle, high) if power(worth, discordance, middle) < POWER else (low, middle)
+        low, high = (middle, high) if falls_short(middle) else (low, middle)
     return high

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from medrcube.cli import app
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.models.contract import RejectedError, Reply
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.export_inspect import export_inspect
@@ -57,7 +57,7 @@ def run(load, row, tmp_path):
     benchmark = load(*rows)
     (benchmark.root / "ALPHA/pictures/gone.png").unlink()
     benchmark = load_benchmark(benchmark.root)
-    run_evaluation(benchmark, Odd(), tmp_path / "run", conditions=list(Condition), epochs=2)
+    run_evaluation(benchmark, Odd(), tmp_path / "run", conditions=OF_ONE_EDITION, epochs=2)
     return tmp_path / "run"
 
 

@@ -28,12 +28,18 @@ def run(tmp_path, write_release, row):
     def make(name, right, *, n=40, lost=(), release="r", conditions=("full",), **changes):
         root = tmp_path / release
         if not root.exists():
-            write_release(root, [row(i, **changes) for i in range(n)])
+            rows = [row(i, **{"image_path": _picture(i // 2), **changes}) for i in range(n)]
+            write_release(root, rows)
         out = tmp_path / name
         _write_run(root, out, name, right, lost, [Condition(one) for one in conditions])
         return out
 
     return make
+
+
+def _picture(number):
+    """A name of its own sum of characters, from which the bytes of the picture are made."""
+    return f"pictures/{'p' * (number + 1)}.png"
 
 
 def _write_run(root, out, name, right, lost, conditions):

@@ -1,0 +1,119 @@
+"""The same facts in another edition: paired by fact, on the same picture, kept with the run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.reworded import reworded_items
+from medrcube.evaluate.running.run_folder import begin_run, read_asked
+from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.release_facts import ItemFacts, write_item_facts
+
+BOTH = (Condition.FULL, Condition.REWORDED)
+
+
+class Parrot:
+    """Knows by heart what is right in one edition, word for word, and else says the first."""
+
+    def __init__(self, items):
+        self.name = "test/parrot"
+        self.identity = {"adapter": "test/1"}
+        self._known = {(item.question, item.options): item.key for item in items}
+
+    async def answer(self, request):
+        question = next(line for line in request.prompt.splitlines() if "picture" in line)
+        learnt = {q: key for (q, options), key in self._known.items() if options == request.options}
+        text = next((key for q, key in learnt.items() if q in question), "A")
+        return Reply(text=text, finish_reason="stop", usage={}, model="p", latency=0.0)
+
+    async def close(self):
+        pass
+
+
+def told(name, fact):
+    digest = f"{fact:016x}"
+    return ItemFacts(
+        dataset="ALPHA", id=name, visible="yes", block="", unit=f"case-{digest}", fact=digest
+    )
+
+
+@pytest.fixture
+def editions(tmp_path, row, write_release):
+    """24 facts; the second edition has other ids, words and orders, and asks all but the last."""
+    first = write_release(tmp_path / "first", [row(n) for n in range(24)])
+    write_item_facts(first, [told(f"q{n:03}", n) for n in range(24)])
+    second = []
+    for n in range(23):
+        one = row(n, id=f"z{n:03}", question=f"Which of these is in picture {n}, please?")
+        texts = [one[f"option_{letter}"] for letter in "BCDA"]
+        one.update({f"option_{letter}": text for letter, text in zip("ABCD", texts, strict=True)})
+        second.append({**one, "correct_index": texts.index(one["gt_answer"])})
+    write_release(tmp_path / "second", second)
+    write_item_facts(tmp_path / "second", [told(f"z{n:03}", n) for n in range(23)])
+    return load_benchmark(first), load_benchmark(tmp_path / "second")
+
+
+def test_items_are_paired_by_fact_and_keep_name_picture_and_unit(editions):
+    first, second = editions
+    found = reworded_items(first.items, second)
+    assert len(found) == 23
+    for item in first.items[:23]:
+        other = found[item.name]
+        assert (other.image, other.unit, other.fact) == (item.image, item.unit, item.fact)
+        assert other.question != item.question
+        assert dict(other.options)[other.key] == dict(item.options)[item.key]
+
+
+def test_a_fact_in_the_very_same_words_is_no_second_form(editions):
+    first, _ = editions
+    with pytest.raises(WorkspaceError, match="asks no fact of the release in other words"):
+        reworded_items(first.items, first)
+
+
+def test_an_edition_that_tells_no_facts_is_refused(editions, tmp_path, row, write_release):
+    bare = load_benchmark(write_release(tmp_path / "bare", [row(0)]))
+    for pair in ((editions[0].items, bare), (bare.items, editions[1])):
+        with pytest.raises(WorkspaceError, match="tells no facts"):
+            reworded_items(*pair)
+
+
+def test_what_a_run_asks_is_read_back_with_its_second_forms(editions, tmp_path):
+    first, second = editions
+    asked = begin_run(tmp_path / "run", first, Parrot(first.items), conditions=BOTH, edition=second)
+    assert len(asked) == 24 + 23
+    assert read_asked(tmp_path / "run") == asked
+    assert len({one.key for one in asked}) == len(asked)
+
+
+def test_learning_by_heart_shows_as_a_drop_with_its_interval(editions, tmp_path):
+    first, second = editions
+    out = tmp_path / "run"
+    run_evaluation(first, Parrot(first.items), out, conditions=BOTH, edition=second)
+    found = json.loads((out / "metrics.json").read_text())["contrasts"]["reworded"]
+    row = found["global"]
+    assert (row["n"], row["units"], row["first"]) == (23, 23, 1)
+    assert row["second"] < 0.5
+    assert row["interval"][0] > 0
+    assert row["mcnemar_p"] < 0.001
+    assert found["left_out"] == {"lost": 0, "not_asked": 1}
+
+
+def test_a_run_goes_on_without_naming_the_edition_again_and_with_no_other(editions, tmp_path):
+    first, second = editions
+    out, model = tmp_path / "run", Parrot(first.items)
+    asked = begin_run(out, first, model, conditions=BOTH, edition=second)
+    assert begin_run(out, first, model) == asked
+    with pytest.raises(WorkspaceError, match="asked the edition"):
+        begin_run(out, first, model, conditions=BOTH, edition=first)
+
+
+def test_the_condition_asks_for_an_edition(editions, tmp_path):
+    first, _ = editions
+    with pytest.raises(WorkspaceError, match="--edition RELEASE"):
+        begin_run(tmp_path / "run", first, Parrot(first.items), conditions=BOTH)

@@ -1,0 +1,45 @@
+"""The figures of the page on statistics are those of the simulation that is kept."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        return importlib.import_module("statistics_cover")
+    finally:
+        sys.path.pop(0)
+
+
+@pytest.fixture(scope="module")
+def found(simulation):
+    return json.loads(simulation.RESULT.read_text(encoding="utf-8"))
+
+
+def test_the_page_tells_what_the_simulation_found(simulation, found):
+    page = simulation.PAGE.read_text(encoding="utf-8")
+    assert simulation.written(page, found) == page
+
+
+def test_intervals_hold_between_93_and_97_of_a_hundred(simulation, found):
+    for shape in ("demo", "full"):
+        for level in simulation.LEVELS:
+            assert 0.93 <= found[shape]["cover"][level]["cover"] <= 0.97, (shape, level)
+
+
+def test_a_winner_between_equal_models_is_named_in_at_most_six_of_a_hundred(simulation, found):
+    for shape in ("demo", "full"):
+        assert all(found[shape]["equal"][level]["named"] <= 0.06 for level in simulation.LEVELS)
+
+
+def test_power_is_what_is_promised_within_two_points(found):
+    for shape in ("demo", "full"):
+        assert abs(found[shape]["power"]["found"] - 0.8) <= 0.02
