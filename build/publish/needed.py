@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.gathering import Stages
 from medrcube.build.publish.recipes import Recipe, is_below
 from medrcube.build.publish.reconstruct import asked_of, there
 from medrcube.build.raw_files import FACTS, LAYOUT, PICTURE, USES, RawFile
+from medrcube.build.stages import Stages
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_tree import opened, shown, state_of
 from medrcube.sources.contract import Source
