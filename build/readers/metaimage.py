@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ from medrcube.errors import ReadError
 
 _DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)
 _AXES = re.compile(rb"^\s*NDims\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
+_PACKED = re.compile(rb"^\s*CompressedData\s*=\s*True\s*$", re.MULTILINE | re.IGNORECASE)
+_TEXT = re.compile(rb"^\s*BinaryData\s*=\s*False\s*$", re.MULTILINE | re.IGNORECASE)
+_HEADER_SIZE = re.compile(rb"^\s*HeaderSize\s*=\s*(-?\d{1,12})\s*$", re.MULTILINE)
+_ANY_DEFLATE = zlib.MAX_WBITS | 32
+"""The header of zlib or of gzip, whichever is there."""
+_PIECE = 1 << 20
 _MOST_AXES = 5
 _LONGEST_HEADER = 1 << 16
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
@@ -72,10 +79,10 @@ def _load(path: Path) -> Any:
     toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # workers run one thread each
     pixels = _check_header(path)
     with plainly_named(path, [] if pixels == "LOCAL" else [pixels]) as link:
-        return _read(path, link, toolkit)
+        return _read(path, pixels, link, toolkit)
 
 
-def _read(path: Path, link: Path, toolkit: Any) -> Any:
+def _read(path: Path, pixels: str, link: Path, toolkit: Any) -> Any:
     reader = toolkit.ImageFileReader()
     reader.SetImageIO("MetaImageIO")
     reader.SetFileName(str(link))
@@ -87,6 +94,7 @@ def _read(path: Path, link: Path, toolkit: Any) -> Any:
         raise unreadable(path, "has a damaged MetaImage header; get the file again") from error
     check_pixels(path, reader.GetSize()[:3])
     check_size(path, math.prod(shape))
+    _check_length(path, pixels, math.prod(shape))
     try:
         return reader.Execute()
     except RuntimeError as error:
@@ -116,6 +124,58 @@ def _check_header(path: Path) -> str:
     if name.upper().startswith("LIST") or "%" in name:
         raise unsupported(path, "is spread over a list of files; expected one file of pixels")
     return name
+
+
+def _check_length(path: Path, pixels: str, promised: int) -> None:
+    """Refuse a file that ends before its last voxel: ITK makes up what is missing.
+
+    What is compressed is unpacked piece by piece; numbers written as text have no known length.
+
+    Raises:
+        ReadError: code ``truncated``.
+    """
+    local = pixels.upper() == "LOCAL"
+    file = path if local else path.parent / pixels
+    with path.open("rb") as header:
+        head = header.read(_LONGEST_HEADER)
+    if _TEXT.search(head):
+        return
+    found = _DATA_FILE.search(head)
+    begin = head.find(b"\n", found.end()) + 1 if local and found else _skipped(head)
+    if not file.is_file():
+        raise truncated(path, f"its file of pixels {file.name} is missing")
+    if _PACKED.search(head):
+        there = _unpacked(file, begin, promised)
+    else:
+        # HeaderSize = -1 puts the pixels at the end of the file, whatever goes before.
+        there = file.stat().st_size - max(begin, 0)
+    if there < promised:
+        raise truncated(
+            path, f"promises {promised:,} bytes of pixels but {file.name} holds {max(there, 0):,}"
+        )
+
+
+def _skipped(head: bytes) -> int:
+    found = _HEADER_SIZE.search(head)
+    return int(found[1]) if found else 0
+
+
+def _unpacked(file: Path, begin: int, enough: int) -> int:
+    """Number of bytes that a deflate stream holds, counted no further than ``enough``."""
+    unpacker = zlib.decompressobj(wbits=_ANY_DEFLATE)
+    count = 0
+    with file.open("rb") as packed:
+        packed.seek(max(begin, 0))
+        while count < enough and not unpacker.eof:
+            data = unpacker.unconsumed_tail or packed.read(_PIECE)
+            try:
+                piece = unpacker.decompress(data, _PIECE)
+            except zlib.error:
+                break
+            count += len(piece)
+            if not data and not piece:
+                break
+    return count
 
 
 def _affine(path: Path, image: Any, first: int) -> NDArray[np.float64] | None:

@@ -74,6 +74,22 @@ def test_metaimage_with_a_short_or_missing_raw_file_is_refused(tmp_path, size, c
     assert refused(path) == "truncated"
 
 
+@pytest.mark.parametrize("name", ["a.mhd", "a.mha"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_metaimage_that_promises_more_voxels_than_it_has_is_refused(
+    tmp_path, monkeypatch, name, packed
+):
+    sitk.WriteImage(sitk.GetImageFromArray(BODY), str(tmp_path / name), packed)
+    data, size = (tmp_path / name).read_bytes(), " ".join(map(str, BODY.shape[::-1]))
+    more = " ".join(map(str, (*BODY.shape[:0:-1], BODY.shape[0] + 1)))
+    assert f"DimSize = {size}".encode() in data
+    (tmp_path / name).write_bytes(
+        data.replace(f"DimSize = {size}".encode(), f"DimSize = {more}".encode())
+    )
+    monkeypatch.setattr(sitk.ImageFileReader, "Execute", lambda _: pytest.fail("takes memory"))
+    assert refused(tmp_path / name) == "truncated"
+
+
 def test_metaimage_with_vectors_is_refused(tmp_path):
     image = sitk.GetImageFromArray(np.zeros((4, 5, 2), np.float32), isVector=True)
     sitk.WriteImage(image, str(tmp_path / "a.mha"))
