@@ -166,6 +166,9 @@ def _render(
     tiles = open_tiles(job)
     pictures: list[Picture] = []
     problems: list[Problem] = []
+    for code, reason in filter(None, (tile.unplaced for tile in tiles)):
+        message = f"{reason}; the picture is kept, and no place is asked of it"
+        problems.append(_problem(job, code, message, stage="compose"))
     choices = choose(job, tiles)
     origin = _origin(job, digests)
     for choice in choices:
@@ -304,6 +307,7 @@ def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
         ],
         "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
         "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
+        **({"boxes_drawn_in": [t.frame for t in tiles]} if any(t.frame for t in tiles) else {}),
         "mark": {**asdict(drawn.artefact), **_marks(drawn)},
     }
 

@@ -43,7 +43,8 @@ class Rectangle:
         slices: first slice and the one behind the last, by index in the stack as it is read, of
             a box in a volume; ``None`` in a single image.
         frame: ``(width, height)`` of the image that the box was drawn in, where the source says
-            it; a copy of another size is refused, because a box that merely fits is wrong there.
+            it; in a copy of another size the box is scaled where both sides have one factor, and
+            refused elsewhere, because a box that merely fits is wrong there.
     """
 
     xyxy: tuple[float, float, float, float]
@@ -107,6 +108,20 @@ class Consensus:
 
 
 Shape = Reading | Consensus
+
+
+def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
+    """Whether a picture of one size is another one made larger or smaller, as far as sizes tell.
+
+    Both sides then have one factor, within the pixel to which the shorter side was rounded; where
+    one side is as it was, the other one was cut.
+
+    Args:
+        frame: ``(width, height)`` of the picture as it was.
+        size: ``(width, height)`` as it is.
+    """
+    kept = [side == before for side, before in zip(size, frame, strict=True)]
+    return kept[0] == kept[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(frame)
 
 
 def files_of(shape: Shape) -> tuple[Path, ...]:

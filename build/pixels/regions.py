@@ -14,6 +14,7 @@ from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.records import Consensus, MaskFile, Outline, Polygons, Rectangle, Runs, Shape
+from medrcube.shapes import is_resized
 
 # Lines and boxes drawn by hand may end on the far edge, one past the last pixel.
 _SLACK = 1
@@ -45,14 +46,8 @@ def rasterise(shape: Shape, volume: Volume) -> Mask:
 
 
 def _rectangle(box: Rectangle, volume: Volume) -> Mask:
-    x0, y0, x1, y1 = box.xyxy
     count, height, width = volume.slices.shape[:3]
-    if box.frame is not None and box.frame != (width, height):
-        raise ReadError(
-            f"the box was drawn in a frame of {box.frame[0]} x {box.frame[1]} pixels but the "
-            f"image has {width} x {height}; is this copy resized?",
-            code="box-frame",
-        )
+    x0, y0, x1, y1 = _scaled(box, (width, height))
     if not (0 <= x0 < x1 <= width + _SLACK and 0 <= y0 < y1 <= height + _SLACK):
         raise ReadError(
             f"box {box.xyxy} does not lie in the image of {width} x {height} pixels; is this "
@@ -69,6 +64,22 @@ def _rectangle(box: Rectangle, volume: Volume) -> Mask:
     picture = np.zeros((height, width), np.bool_)
     picture[math.floor(y0) : math.ceil(y1), math.floor(x0) : math.ceil(x1)] = True
     return Mask.of((count, height, width), ((k, picture) for k in range(first, behind)))
+
+
+def _scaled(box: Rectangle, size: tuple[int, int]) -> tuple[float, float, float, float]:
+    """The corners of a box in pixels of the image, whatever the size that it was drawn in."""
+    if box.frame is None or box.frame == size:
+        return box.xyxy
+    if not is_resized(box.frame, size):
+        raise ReadError(
+            f"the box was drawn in a frame of {box.frame[0]} x {box.frame[1]} pixels but the "
+            f"image has {size[0]} x {size[1]}; expected one factor for both sides: is this copy "
+            "cropped or stretched?",
+            code="box-frame",
+        )
+    across, down = size[0] / box.frame[0], size[1] / box.frame[1]
+    x0, y0, x1, y1 = box.xyxy
+    return (x0 * across, y0 * down, x1 * across, y1 * down)
 
 
 def _polygons(shape: Polygons, volume: Volume) -> Mask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ from medrcube.build.plan import Job
 from medrcube.build.readers.checks import MOST_PIXELS
 from medrcube.build.readers.masks import labels_in
 from medrcube.errors import ReadError, RefusedError
-from medrcube.records import ImageRef, MaskFile, Region, Shape
+from medrcube.records import ImageRef, MaskFile, Rectangle, Region, Shape
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
@@ -52,6 +52,9 @@ class Tile:
         masks: number of a region -> where it lies, in display order.
         guide: masks that choose the slice in place of those of the regions.
         needs: number of a region -> masks of which each must mark a slice for its name to be true.
+        frame: ``(width, height)`` of the image that its boxes were drawn in, where they are scaled.
+        unplaced: why a box has no place on it, as code and reason; then no region has a mask,
+            because a place that is not known may lie anywhere.
     """
 
     volume: Volume
@@ -60,6 +63,8 @@ class Tile:
     masks: Mapping[int, Mask]
     guide: tuple[Mask, ...] = ()
     needs: Mapping[int, tuple[Mask, ...]] = field(default_factory=dict)
+    frame: tuple[int, int] | None = None
+    unplaced: tuple[str, str] | None = None
 
     def picture(self, index: int) -> NDArray[np.uint8]:
         """One slice as an 8-bit picture with square pixels."""
@@ -190,8 +195,9 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     _check_tilt(volume, image, job.policy)
     masks: dict[int, Mask] = {}
     needs: dict[int, tuple[Mask, ...]] = {}
+    unplaced = _unplaced(job, number, stored)
     for index, region in enumerate(job.case.regions):
-        if region.image == number and job.concepts[index] is not None:
+        if region.image == number and job.concepts[index] is not None and unplaced is None:
             mask = _mask(region, stored)
             for rival in region.rivals:
                 drawings = ((region.shape, mask), (rival, rasterise(rival, stored)))
@@ -216,8 +222,37 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
         for shape in _guides(job, number, stored)
     )
     return Tile(
-        volume=volume, greys=greys, policy=job.policy, masks=masks, guide=guide, needs=needs
+        volume=volume,
+        greys=greys,
+        policy=job.policy,
+        masks=masks,
+        guide=guide,
+        needs=needs,
+        frame=_frame(job, masks, stored),
+        unplaced=unplaced,
     )
+
+
+def _unplaced(job: Job, number: int, stored: Volume) -> tuple[str, str] | None:
+    """Why a box of a single picture has no place there; in a volume boxes also choose the slice."""
+    for index, region in enumerate(job.case.regions):
+        if region.image != number or job.concepts[index] is None:
+            continue
+        if isinstance(region.shape, Rectangle) and stored.slices.shape[0] == 1:
+            try:
+                _mask(region, stored)
+            except ReadError as error:
+                return error.code, str(error)
+    return None
+
+
+def _frame(job: Job, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
+    """Size of the image that the boxes were drawn in, where it is another one."""
+    rows, columns = stored.slices.shape[1:3]
+    for shape in (job.case.regions[number].shape for number in numbers):
+        if isinstance(shape, Rectangle) and shape.frame not in (None, (columns, rows)):
+            return shape.frame
+    return None
 
 
 def _check_marks(job: Job, masks: Mapping[int, Mask], volume: Volume) -> None:

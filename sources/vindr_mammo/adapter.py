@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, RowError
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.shapes import is_resized
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.fields import unsaved
 from medrcube.sources.raw_tree import RawTree
@@ -27,13 +28,10 @@ LESIONS = (
     *("Mass", "Suspicious Calcification", "Asymmetry", "Focal Asymmetry", "Global Asymmetry"),
     "Architectural Distortion",
 )
-STATED = {
-    "laterality": "ImageLaterality",
-    "view_position": "ViewPosition",
-    "height": "Rows",
-    "width": "Columns",
-}
+STATED = {"laterality": "ImageLaterality", "view_position": "ViewPosition"}
 """Column of the table -> element of the header that says the same."""
+SIZE = {"width": "Columns", "height": "Rows"}
+"""The same of the size, which is another one in copies that were made smaller."""
 NONE = "No Finding"
 NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 
@@ -64,7 +62,7 @@ def _picture(image: str, path: Path, rows: Sequence[Row]) -> Iterator[Case]:
         ),
         regions=tuple(region for row in rows for region in _regions(row)),
         split=first["split"],
-        facts=first.facts(**{name: name for name in STATED}),
+        facts=first.facts(**{name: name for name in (*STATED, *SIZE)}),
     )
 
 
@@ -73,25 +71,42 @@ def frames(case: Case, volume: Any) -> list[int]:
 
     Raises:
         RefusedError: code ``for-processing`` for the raw data of a detector,
-            ``header-contradicts`` when the header states another view, side or size than the
-            table.
+            ``header-contradicts`` when the header states another view or side than the table, or
+            a size that is not the one of the table made larger or smaller.
     """
     del volume
-    header = read_header(case.images[0].paths[0], ("PresentationIntentType", *STATED.values()))
-    for name, told in dict(case.facts).items():
-        said = header.get(STATED[name], "")
-        if said and said != unsaved(told):
-            raise RefusedError(
-                f"{case.key}: {TABLE} states the {name} {told}, its header {said}; expected them "
-                "to agree: is it the picture of this row, and of the size of the release?",
-                code="header-contradicts",
-            )
+    elements = (*STATED.values(), *SIZE.values())
+    header = read_header(case.images[0].paths[0], ("PresentationIntentType", *elements))
+    facts = dict(case.facts)
+    contradicted = [
+        (name, facts[name], header[element])
+        for name, element in STATED.items()
+        if name in facts and header.get(element, facts[name]) != unsaved(facts[name])
+    ]
+    told, said = _size(facts, SIZE.keys()), _size(header, SIZE.values())
+    if told and said and told != said and not is_resized(told, said):
+        contradicted.append(("size", *("{} x {}".format(*size) for size in (told, said))))
+    for name, ours, theirs in contradicted:
+        raise RefusedError(
+            f"{case.key}: {TABLE} states the {name} {ours}, its header {theirs}; expected them "
+            "to agree: is it the picture of this row, and neither cropped nor stretched?",
+            code="header-contradicts",
+        )
     if header.get("PresentationIntentType") == "FOR PROCESSING":
         raise RefusedError(
             f"{case.key}: is marked FOR PROCESSING, so it is no picture that a reader saw",
             code="for-processing",
         )
     return [0]
+
+
+def _size(told: Mapping[str, str], names: Iterable[str]) -> tuple[int, int] | None:
+    """Width and height under two names, where both are there as whole numbers."""
+    sides = [unsaved(told.get(name, "")) for name in names]
+    if not all(side.isdecimal() for side in sides):
+        return None
+    width, height = map(int, sides)
+    return width, height
 
 
 def _grades(rows: Sequence[Row]) -> Iterator[Label]:

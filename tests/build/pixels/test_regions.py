@@ -185,7 +185,30 @@ def test_box_on_slices_that_the_image_lacks_is_refused(slices):
 
 def test_box_of_another_copy_is_refused():
     assert refused(Rectangle(xyxy=(1, 1, 30, 3)), image()) == "box-outside"
-    assert refused(Rectangle(xyxy=(1, 1, 3, 3), frame=(34, 28)), image()) == "box-frame"
+    assert refused(Rectangle(xyxy=(1, 1, 3, 3), frame=(34, 32)), image()) == "box-frame"
+    assert refused(Rectangle(xyxy=(1, 1, 3, 3), frame=(17, 15)), image()) == "box-frame"
+
+
+@given(
+    frame=st.tuples(st.integers(100, 400), st.integers(100, 400)),
+    longer=st.integers(32, 300),
+    part=st.tuples(*[st.floats(0, 0.8), st.floats(0, 0.8), st.floats(0.05, 0.2)]),
+)
+def test_a_box_covers_the_same_part_of_a_copy_made_larger_or_smaller(frame, longer, part):
+    width, height = frame
+    factor = longer / max(frame)
+    size = (max(1, round(height * factor)), max(1, round(width * factor)))
+    if (size[0] == height) != (size[1] == width):
+        return
+    left, top, side = part
+    corners = (left * width, top * height, (left + side) * width, (top + side) * height)
+    mask = rasterise(Rectangle(xyxy=corners, frame=frame), image(size=size))[0]
+    first_row, last_row, first_column, last_column = box(mask)
+    shares = ((first_column, size[1], left), (first_row, size[0], top))
+    for index, length, share in shares:
+        assert index <= share * length < index + 1 + 1e-6
+    for index, length, share in ((last_column, size[1], left), (last_row, size[0], top)):
+        assert index < (share + side) * length + 1e-6 <= index + 1 + 2e-6
 
 
 def test_runs_go_along_rows_or_down_columns():

@@ -1,6 +1,7 @@
 """Fixtures of the trap tests: a source's synthetic tree as it is, built, or changed by hand."""
 
 import functools
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +104,12 @@ class Built:
             for option in item.options
             if option.strategy != "key"
         }
+
+    def recipes(self, case, artefact):
+        """How the pictures of one case are made."""
+        lines = (self.root / "recipes.jsonl").read_text(encoding="utf-8").splitlines()
+        found = map(json.loads, lines)
+        return [it for it in found if (it["case"], it["mark"]["kind"]) == (case, artefact)]
 
     def codes(self):
         """Case or file -> code, of everything in the quarantine."""

@@ -118,14 +118,33 @@ def test_box_lies_in_the_frame_of_the_release_and_not_of_the_original(scan_fixtu
     assert (rows.min(), rows.max(), columns.min(), columns.max()) == (347, 497, 225, 411)
 
 
-def test_box_on_a_resized_copy_is_refused(changed, build_tree):
-    def shrink(root):
+def _resize(size):
+    def edit(root):
         path = root / "images" / f"{BOXED}.png"
         with Image.open(path) as picture:
-            picture.resize((512, 512)).save(path)
+            picture.resize(size).save(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "official", shrink))
+    return edit
+
+
+def test_box_of_images_224_is_scaled(changed, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, "official", _resize((224, 224))))
+    assert built.codes().get(BOXED) not in {"box-frame", "box-outside"}
+    (recipe,) = built.recipes(BOXED, "boxes")
+    left, top, *_ = recipe["mark"].get("window", (0, 0))
+    x0, y0, x1, y1 = recipe["mark"]["boxes"][int(built.sample(BOXED, "boxes").truth) - 1]
+    expected = [side * 224 / 1024 for side in (225.08, 347.5, 411.58, 497.5)]
+    assert [x0 + left, y0 + top, x1 + left, y1 + top] == pytest.approx(expected, abs=6)
+    assert recipe["boxes_drawn_in"] == [[1024, 1024]]
+    assert recipe["spacing_mm"] == [None]
+
+
+def test_film_of_a_stretched_copy_is_kept_without_its_box(changed, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, "official", _resize((512, 400))))
     assert built.codes()[BOXED] == "box-frame"
+    assert built.sample(BOXED)
+    assert "Abnormality Diagnosis" in built.tasks_of(BOXED)
+    assert not built.recipes(BOXED, "boxes")
 
 
 def test_infiltrate_of_the_boxes_is_the_infiltration_of_the_labels(build_fixture):

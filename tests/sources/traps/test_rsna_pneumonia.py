@@ -71,14 +71,37 @@ def test_film_with_two_boxes_is_not_asked_for_the_one_place(build_fixture):
     assert "ROI Grounding" not in built.tasks_of(TWO)
 
 
-def test_resized_copy_is_refused_where_it_has_boxes(changed, build_tree):
-    def shrink(root):
-        for path in root.glob("stage_2_train_images_jpg/*.jpg"):
+def _resize(size):
+    def edit(root):
+        for path in root.glob("**/*.[jp][pn]g"):
             with Image.open(path) as film:
-                film.resize((512, 512)).save(path)
+                film.resize(size).save(path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, "jpg", shrink)).codes()
-    assert codes[ONE] == "box-frame"
+    return edit
+
+
+def test_film_of_a_copy_of_224_pixels_keeps_its_box_and_its_labels(changed, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((224, 224))))
+    assert built.codes().get(ONE) in {None, "no-grounding"}
+    assert "Disease Diagnosis" in built.tasks_of(ONE)
+
+
+def test_box_of_a_copy_of_512_pixels_lies_on_the_same_part(changed, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 512))))
+    expected = [side * 512 / 1024 for side in bounds(lesion(1024, 1024, seed=4))]
+    (recipe,) = built.recipes(ONE, "boxes")
+    assert recipe["boxes_drawn_in"] == [[1024, 1024]]
+    left, top, *_ = recipe["mark"].get("window", (0, 0))
+    x0, y0, x1, y1 = recipe["mark"]["boxes"][int(built.sample(ONE, "boxes").truth) - 1]
+    assert [x0 + left, y0 + top, x1 + left, y1 + top] == pytest.approx(expected, abs=12)
+
+
+def test_film_of_a_stretched_copy_is_kept_without_its_boxes(changed, build_tree):
+    built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 400))))
+    assert built.codes()[ONE] == "box-frame"
+    assert built.sample(ONE)
+    assert "Disease Diagnosis" in built.tasks_of(ONE)
+    assert "ROI Grounding" not in built.tasks_of(ONE)
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_rest_class_gets_no_box(scan_fixture):
         assert "Other lesion" not in {region.value for region in case.regions}
 
 
-def test_box_of_a_resized_copy_is_refused(changed, build_tree, scan_fixture):
+def test_film_is_kept_without_a_box_that_lies_outside(changed, build_tree, scan_fixture):
     key = _case(scan_fixture(SOURCE, "physionet"), HEART).key
 
     def shrink(root):
@@ -231,7 +231,11 @@ def test_box_of_a_resized_copy_is_refused(changed, build_tree, scan_fixture):
         header.PixelData = pixels.tobytes()
         header.save_as(path)
 
-    assert build_tree(SOURCE, changed(SOURCE, "physionet", shrink)).codes()[key] == "box-outside"
+    built = build_tree(SOURCE, changed(SOURCE, "physionet", shrink))
+    assert built.codes()[key] == "box-outside"
+    assert built.sample(key)
+    assert built.tasks_of(key)
+    assert "ROI Grounding" not in built.tasks_of(key)
 
 
 def test_copy_as_png_fits_no_layout(tmp_path):

@@ -189,10 +189,19 @@ def test_box_that_sticks_out_at_the_far_side_is_clipped(
     assert scan_tree(SOURCE, LAYOUT, root).cases[key].regions[0].shape.xyxy[place] == clipped
 
 
-def test_box_of_a_resized_copy_is_refused(changed, build_tree, image):
+def test_box_of_a_copy_at_half_size_is_scaled(
+    changed, build_tree, build_fixture, scan_fixture, image
+):
     key = image(1, "L", "CC")
-    root = changed(SOURCE, LAYOUT, _set(key, height="3518", width="2800"))
-    assert build_tree(SOURCE, root).codes()[key] == "box-frame"
+    (region,) = scan_fixture(SOURCE, LAYOUT).cases[key].regions
+    doubled = [str(2 * side) for side in region.shape.xyxy]
+    cells = dict(zip(("xmin", "ymin", "xmax", "ymax"), doubled, strict=True))
+    root = changed(SOURCE, LAYOUT, _set(key, height="352", width="280", **cells))
+    built = build_tree(SOURCE, root)
+    (recipe,) = built.recipes(key, "boxes")
+    (whole,) = build_fixture(SOURCE, LAYOUT).recipes(key, "boxes")
+    assert recipe["boxes_drawn_in"] == [[280, 352]]
+    assert recipe["mark"] == whole["mark"]
 
 
 def test_two_findings_in_one_box_are_not_set_against_each_other(build_fixture, image):
