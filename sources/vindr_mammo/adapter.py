@@ -85,7 +85,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     ]
     told, said = _size(facts, SIZE.keys()), _size(header, SIZE.values())
     if told and said and told != said and not is_resized(told, said):
-        contradicted.append(("size", *("{} x {}".format(*size) for size in (told, said))))
+        contradicted.append(("size", f"{told[0]} x {told[1]}", f"{said[0]} x {said[1]}"))
     for name, ours, theirs in contradicted:
         raise RefusedError(
             f"{case.key}: {TABLE} states the {name} {ours}, its header {theirs}; expected them "
