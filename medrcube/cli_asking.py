@@ -10,6 +10,7 @@ from medrcube.errors import ModelError
 
 if TYPE_CHECKING:
     from medrcube.evaluate.models.contract import Json
+    from medrcube.evaluate.outcomes import Outcome
     from medrcube.evaluate.running.budget import Prices
 
 
@@ -45,6 +46,24 @@ def object_of(option: str, value: str | None) -> dict[str, Json]:
     if not isinstance(found, dict):
         raise ModelError(f'{option}: expected an object, such as {{"top_k": 1}}')
     return found
+
+
+def again_of(value: str | None) -> list[Outcome]:
+    """The outcomes that ``--again`` names.
+
+    Raises:
+        ModelError: one is not known, or may not be asked again.
+    """
+    from medrcube.evaluate.outcomes import Outcome
+
+    known = {"cut": Outcome.TRUNCATED, "failed": Outcome.FAILED}
+    names = [name.strip() for name in (value or "").split(",") if name.strip()]
+    if value is not None and (not names or set(names) - set(known)):
+        raise ModelError(
+            f"--again {value}: expected cut, failed, or cut,failed; what a model did otherwise is "
+            "its result"
+        )
+    return [known[name] for name in names]
 
 
 def prices_of(tokens_in: float | None, tokens_out: float | None) -> Prices | None:

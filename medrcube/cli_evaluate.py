@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medrcube.cli_asking import number_of, object_of, prices_of
+from medrcube.cli_asking import again_of, number_of, object_of, prices_of
 from medrcube.cli_local import (
     Attention,
     BatchSize,
@@ -69,6 +69,13 @@ def evaluate(
         bool,
         typer.Option("--recheck", help="Read every picture again on resuming."),
     ] = False,
+    again: Annotated[
+        str | None,
+        typer.Option(
+            metavar="cut,failed",
+            help="Ask only questions that ended so; --max-tokens may then be larger.",
+        ),
+    ] = None,
     temperature: Annotated[str, typer.Option(metavar="NUMBER|none", help=_NONE)] = "0",
     max_tokens: Annotated[
         str,
@@ -150,7 +157,8 @@ def evaluate(
     and inode that it had when it was last read is not read again on resuming; --recheck does.
 
     Exit status: 0 done; 2 wrong use, or the model cannot be used; 3 incomplete, because more than
-    5 % of the questions have no reply, --max-cost was reached or the run was stopped by hand.
+    5 % of the questions have no reply or one that was cut before its answer, --max-cost was
+    reached or the run was stopped by hand.
     """
     from dataclasses import asdict
 
@@ -206,6 +214,7 @@ def evaluate(
             max_cost=max_cost,
             recheck=recheck,
             edition=other,
+            again=again_of(again),
             selfcheck=found,
             on_progress=on_progress,
         )
@@ -215,16 +224,22 @@ def evaluate(
         f"{shared}{summary.failed:,} failed, {summary.missing:,} without a picture, in "
         f"{summary.seconds:.1f} s: {summary.out}"
     )
+    reporter.result(
+        "all sessions: " + ", ".join(f"{count:,} {end}" for end, count in summary.ends.items())
+    )
     if summary.cost is not None:
         reporter.result(f"cost so far: {summary.cost:.2f} US dollars")
     if summary.stopped:
         reporter.result(f"INCOMPLETE {summary.stopped}, {summary.left:,} questions are left")
     elif summary.exit_code:
-        reporter.result("INCOMPLETE too many questions have no reply")
-        if summary.failed:
-            reporter.result("the same command asks again what failed")
-        if summary.missing:
-            reporter.result(f"pictures that were left out:  medrcube reconstruct {directory}")
+        reporter.result("INCOMPLETE too many questions have no reply, or one that was cut")
+    if summary.again:
+        longer = f" --max-tokens {4 * int(limit_of_reply or 4096)}" if summary.cut else ""
+        reporter.result(
+            f"the same command with  --again {summary.again}{longer}  asks only those again"
+        )
+    if summary.exit_code and not summary.stopped and summary.missing:
+        reporter.result(f"pictures that were left out:  medrcube reconstruct {directory}")
     reporter.data({**asdict(summary), "out": str(summary.out)})
     raise typer.Exit(summary.exit_code)
 

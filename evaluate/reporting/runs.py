@@ -51,6 +51,16 @@ class Run:
         return lost(self.total) > FAILURE_GATE * int(self.total["n"])
 
     @property
+    def cut(self) -> int:
+        """Replies that the limit of tokens cut."""
+        return sum(result.cut for result in self.everything)
+
+    @property
+    def cut_unanswered(self) -> int:
+        """Of these, cut before they gave an answer."""
+        return sum(result.outcome is Outcome.TRUNCATED for result in self.everything)
+
+    @property
     def unfinished(self) -> bool:
         """Whether the run was broken off or stopped, so that more may come."""
         return not self.manifest["ended"] or self.stopped is not None

@@ -28,6 +28,8 @@ from medrcube.files import PARTIAL, write_text
 MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
 OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
 
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -63,6 +65,7 @@ def begin_run(
     epochs: int = 1,
     recheck: bool = False,
     edition: Benchmark | None = None,
+    again: bool = False,
 ) -> tuple[Asked, ...]:
     """Start a run in ``out``, or go on with the one that is there.
 
@@ -78,6 +81,8 @@ def begin_run(
         recheck: read every picture, also those that look as the last session saw them.
         edition: another edition of the release, for the condition ``reworded``; a run that has
             asked it knows its second forms.
+        again: some questions of a run that is there are asked again; the model may write longer
+            replies than before.
 
     Returns:
         What to ask, presentations of one picture back to back.
@@ -88,11 +93,16 @@ def begin_run(
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
+    if again and not (out / MANIFEST).exists():
+        raise WorkspaceError(f"{out}: is no run yet, so there is nothing to ask again")
     known = read_lock(out / LOCK)
+    described = dict(model.identity)
+    if again:
+        described = _with_first_limit(described, read_manifest(out))
     benchmark = benchmark.knowing({} if recheck else known)
     identity: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
-        "model": {"name": model.name, **model.identity},
+        "model": {"name": model.name, **described},
         "prompt": {"name": DEFAULT_PROMPT, "version": prompt_version()},
     }
     identity = json.loads(json.dumps(identity))
@@ -106,7 +116,7 @@ def begin_run(
     elif _holds_something_else(out):
         raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
     items = _select(benchmark.items, limit)
-    keys = _Keys.of(benchmark, model)
+    keys = _Keys.of(benchmark, described)
     second = _second_forms(out, items, wanted, manifest, edition)
     shown = presentations(items, wanted, epochs=epochs, reworded=second)
     asked = tuple(keys.asked(one) for one in shown)
@@ -212,6 +222,29 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _with_first_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
+    """A model as the run was begun with it, where it differs in the longest reply alone.
+
+    Raises:
+        WorkspaceError: replies would be shorter than before.
+    """
+    now_set, first = described.get("parameters"), manifest["model"].get("parameters")
+    if not isinstance(now_set, dict) or not isinstance(first, dict):
+        return described
+    for name in _LIMITS:
+        limit, before = now_set.get(name), first.get(name)
+        if isinstance(limit, int) and isinstance(before, int) and limit < before:
+            raise WorkspaceError(
+                f"{name} is {limit}, and the run was begun with {before}; to ask what was cut "
+                "again, give a larger --max-tokens"
+            )
+    others = {name: value for name, value in now_set.items() if name not in _LIMITS}
+    return {
+        **described,
+        "parameters": {**others, **{name: first[name] for name in _LIMITS if name in first}},
+    }
+
+
 def _same_run(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Json]) -> None:
     for part, wanted in identity.items():
         found = manifest.get(part)
@@ -282,8 +315,8 @@ class _Keys:
     prompts: dict[tuple[str, tuple[tuple[str, str], ...]], str]
 
     @classmethod
-    def of(cls, benchmark: Benchmark, model: Model) -> _Keys:
-        identity = json.dumps(dict(model.identity), sort_keys=True)
+    def of(cls, benchmark: Benchmark, model: Mapping[str, Json]) -> _Keys:
+        identity = json.dumps(model, sort_keys=True)
         return cls(benchmark, hashlib.sha256(identity.encode()).hexdigest(), {})
 
     def asked(self, presentation: Presentation) -> Asked:

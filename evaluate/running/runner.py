@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Json, Model
+from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.running.attempts import open_log, read_attempts
 from medrcube.evaluate.running.budget import Budget, Prices
 from medrcube.evaluate.running.pace import Pace
@@ -20,6 +22,7 @@ from medrcube.evaluate.running.requests import Requests
 from medrcube.evaluate.running.retry import RetryPolicy
 from medrcube.evaluate.running.run_folder import (
     RESULTS,
+    Asked,
     attempts_path,
     begin_run,
     now,
@@ -29,7 +32,14 @@ from medrcube.evaluate.running.run_folder import (
 from medrcube.evaluate.running.session import Session
 from medrcube.evaluate.running.summary import FAILURE_GATE, OnProgress, Progress, RunSummary
 from medrcube.evaluate.running.watchdog import STALLED_AFTER, Watchdog
-from medrcube.evaluate.scoring import UPSTREAM_METRICS, UPSTREAM_RESULTS, read_metrics, score
+from medrcube.evaluate.scoring import (
+    UPSTREAM_METRICS,
+    UPSTREAM_RESULTS,
+    judge_run,
+    read_metrics,
+    read_results,
+    score,
+)
 
 __all__ = [
     "FAILURE_GATE",
@@ -42,6 +52,15 @@ __all__ = [
 ]
 
 _KEPT_SESSIONS = 100
+_END_OF = {
+    Outcome.CORRECT: "answered",
+    Outcome.WRONG: "answered",
+    Outcome.UNPARSED: "unparsed",
+    Outcome.REFUSED: "refused",
+    Outcome.TRUNCATED: "cut",
+    Outcome.FAILED: "failed",
+    Outcome.MISSING_IMAGE: "missing",
+}
 
 
 def run_evaluation(
@@ -60,6 +79,7 @@ def run_evaluation(
     max_cost: float | None = None,
     recheck: bool = False,
     edition: Benchmark | None = None,
+    again: Iterable[Outcome] = (),
     selfcheck: Mapping[str, Json] | None = None,
     stalled_after: float = STALLED_AFTER,
     on_progress: OnProgress | None = None,
@@ -82,6 +102,8 @@ def run_evaluation(
         max_cost: US dollars, of all sessions of the run, at which no further question is asked.
         recheck: read every picture, also those that look as the last session saw them.
         edition: another edition of the release, for the condition ``reworded``.
+        again: ask only the questions of a run that ended so; the last reply counts. The model may
+            differ from that of the run in the longest reply.
         selfcheck: what a comparison of batches with single questions found, for the manifest.
         stalled_after: seconds of silence after which the progress says what it waits for.
         on_progress: called at the start and after every change, from the event loop.
@@ -95,6 +117,7 @@ def run_evaluation(
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
     started, began = now(), time.monotonic()
     budget = Budget(prices=prices, most=max_cost)
+    wanted = frozenset(again)
     asked = begin_run(
         out,
         benchmark,
@@ -104,6 +127,7 @@ def run_evaluation(
         epochs=epochs,
         recheck=recheck,
         edition=edition,
+        again=bool(wanted),
     )
     if selfcheck is not None:
         write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
@@ -113,7 +137,12 @@ def run_evaluation(
         answerable = [a for a in asked if a.key is not None]
         # Two items, or two conditions, may ask the same of the same picture; it is asked once.
         distinct = {a.key: a for a in answerable}
-        todo = [a for key, a in distinct.items() if key not in before.replied]
+        chosen = _ended(asked, attempts_path(out), wanted) if wanted else None
+        todo = [
+            one
+            for key, one in distinct.items()
+            if (key not in before.replied if chosen is None else key in chosen)
+        ]
         session = Session(
             model=model,
             requests=Requests(root=benchmark.root),
@@ -130,7 +159,12 @@ def run_evaluation(
         if todo:
             # Now, so that a session that is killed is on record too.
             before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
-            manifest["sessions"] = [*before_this, {"started": started, "ended": None}]
+            begun = {"started": started, "ended": None}
+            manifest["sessions"] = [*before_this, begun]
+            if wanted:
+                once = {"at": started, "ended": sorted(wanted), "questions": len(todo)}
+                settings = dict(model.identity).get("parameters")
+                manifest["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
             write_manifest(out, {**manifest, "ended": None})
         asyncio.run(session.ask_all(todo))
     progress = session.progress
@@ -154,7 +188,7 @@ def run_evaluation(
         manifest["ended"] = None if left else now()
         manifest["models"] = sorted(before.models | session.models)
     _score(out, manifest)
-    return summary
+    return replace(summary, ends=_ends(out))
 
 
 def _session_row(started: str, summary: RunSummary, pace: Pace) -> Mapping[str, Any]:
@@ -185,6 +219,18 @@ class _Before:
             else:
                 budget.count_failed(record.get("usage", {}))
         return cls(replied=frozenset(replied), models=frozenset(models))
+
+
+def _ended(asked: Iterable[Asked], attempts: Path, outcomes: Collection[Outcome]) -> set[str]:
+    """Keys of the questions that ended in one of some ways."""
+    results = judge_run(asked, read_attempts(attempts))
+    return {str(result.asked.key) for result in results if result.outcome in outcomes}
+
+
+def _ends(out: Path) -> Mapping[str, int]:
+    """How often each end holds over every presentation of a run."""
+    found = Counter(_END_OF[result.outcome] for result in read_results(out))
+    return {end: found[end] for end in dict.fromkeys(_END_OF.values())}
 
 
 def _score(out: Path, manifest: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,6 +80,8 @@ class RunSummary:
         failed: without a reply after all tries.
         missing: without a usable picture, never asked.
         shared: the same as another, in text and picture, so that one reply is for both.
+        ends: how the questions of all sessions stand: ``answered`` (a letter was given),
+            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing``.
         left: not asked because the run was stopped.
         seconds: length of this session.
         cost: US dollars of all sessions; ``None`` without prices.
@@ -94,14 +96,25 @@ class RunSummary:
     missing: int
     shared: int = 0
     left: int = 0
+    ends: Mapping[str, int] = field(default_factory=dict)
     seconds: float
     cost: float | None = None
     stopped: str | None = None
 
     @property
+    def cut(self) -> int:
+        """Questions whose reply the limit of tokens cut before it gave an answer."""
+        return self.ends.get("cut", 0)
+
+    @property
     def too_many_failures(self) -> bool:
-        """Whether more than ``FAILURE_GATE`` of the questions have no reply."""
-        return self.failed + self.missing > FAILURE_GATE * self.asked
+        """Whether more than ``FAILURE_GATE`` of the questions have no reply, or half of one."""
+        return self.failed + self.missing + self.cut > FAILURE_GATE * self.asked
+
+    @property
+    def again(self) -> str:
+        """What ``--again`` takes to ask those questions once more; empty where it cannot help."""
+        return ",".join(name for name in ("cut", "failed") if getattr(self, name))
 
     @property
     def exit_code(self) -> int:

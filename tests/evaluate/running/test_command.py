@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli import app
-from medrcube.cli_asking import number_of, object_of, prices_of
+from medrcube.cli_asking import again_of, number_of, object_of, prices_of
 from medrcube.console import Reporter
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.report import write_report
 from medrcube.evaluate.running.progress import describe, watch
 from medrcube.evaluate.running.summary import Progress
 
@@ -47,7 +48,7 @@ def test_too_many_failures_end_with_three(evaluate, server, completion, problem)
     result = evaluate()
     assert result.exit_code == 3
     assert "INCOMPLETE" in result.stdout
-    assert "asks again what failed" in result.stdout
+    assert "the same command with  --again failed  asks only those again" in result.stdout
     assert "reconstruct" not in result.stdout
 
 
@@ -56,7 +57,81 @@ def test_left_out_pictures_are_no_failures_and_the_way_to_them_is_named(evaluate
     result = evaluate()
     assert result.exit_code == 3
     assert f"medrcube reconstruct {release}" in " ".join(result.stdout.split())
-    assert "asks again" not in result.stdout
+    assert "--again" not in result.stdout
+
+
+def test_the_closing_line_counts_how_every_question_ended(evaluate, server, completion, problem):
+    script = [
+        completion("A"),
+        completion("The answer is B. The opacity", reason="length"),
+        completion(""),
+        completion("I'm sorry, I can't assist with that."),
+        completion("The opacity", reason="length"),
+        problem(400, "too large"),
+        completion("B"),
+        completion("C"),
+    ]
+    server.behave = lambda n, _b: script[n % 8]
+    result = evaluate("--max-connections", "1")
+    wanted = "4 answered, 1 unparsed, 1 refused, 1 cut, 1 failed, 0 missing"
+    assert wanted in " ".join(result.stdout.split())
+    assert result.exit_code == 3
+
+
+def test_a_run_of_cut_replies_ends_with_three_and_names_the_command(evaluate, server, completion):
+    server.behave = lambda n, _b: completion("Let me see", reason="length" if n % 2 else "stop")
+    result = evaluate()
+    words = " ".join(result.stdout.split())
+    assert result.exit_code == 3
+    assert "INCOMPLETE" in words
+    assert "the same command with --again cut --max-tokens 16384 asks only those again" in words
+
+
+def test_what_was_cut_or_failed_is_asked_again_alone_with_longer_replies(
+    evaluate, server, completion, problem, tmp_path, prompt_of
+):
+    def short(_n, body):
+        number = int(prompt_of(body).split("picture ")[1].split()[0])
+        if number in {2, 5}:
+            return completion("Let me", reason="length")
+        return problem(400, "no") if number == 6 else completion("A")
+
+    server.behave = short
+    assert evaluate().exit_code == 3
+    done = len(server.requests)
+    server.behave = lambda _n, _b: completion("C")
+    result = evaluate("--again", "cut,failed", "--max-tokens", "9000")
+    assert result.exit_code == 0, result.output
+    again = server.requests[done:]
+    assert sorted(prompt_of(body).split("picture ")[1].split()[0] for body in again) == list("256")
+    assert {body["max_tokens"] for body in again} == {9000}
+    assert "8 answered" in result.stdout
+    kept = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert kept["model"]["parameters"]["max_tokens"] == 4096
+    assert (kept["again"][0]["questions"], kept["again"][0]["parameters"]["max_tokens"]) == (
+        3,
+        9000,
+    )
+    assert evaluate().exit_code == 0
+    assert len(server.requests) == done + 3
+
+
+def test_only_longer_replies_may_differ_when_asking_again(evaluate, server, completion):
+    server.behave = lambda n, _b: completion("Let me", reason="length" if n else "stop")
+    evaluate()
+    for options, words in [
+        (("--max-tokens", "100"), "larger --max-tokens"),
+        (("--temperature", "1"), "another model"),
+    ]:
+        result = evaluate("--again", "cut", *options)
+        assert words in str(result.exception)
+    assert len(server.requests) == 8
+
+
+@pytest.mark.parametrize("value", ["", "wrong", "cut,unparsed"])
+def test_results_of_a_model_are_not_asked_again(value):
+    with pytest.raises(ModelError, match="--again"):
+        again_of(value)
 
 
 def test_a_largest_cost_ends_with_three_and_tells_the_cost(evaluate):
@@ -155,3 +230,15 @@ def test_scoring_again_gives_its_numbers_to_programs(evaluate, tmp_path):
     written = json.loads((tmp_path / "run/metrics.json").read_text())
     assert {**found, "metrics": None} == {**written, "metrics": None}
     assert found["metrics"] == str(tmp_path / "run/metrics.json")
+
+
+def test_a_report_says_above_its_first_number_how_many_replies_were_cut(
+    evaluate, server, completion, tmp_path
+):
+    answered = completion("The answer is B. The opacity", reason="length")
+    server.behave = lambda n, _b: answered if n % 2 else completion("It", reason="length")
+    evaluate("--max-connections", "1")
+    write_report([tmp_path / "run"], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert 0 < page.index("8 of 8 replies of openai/stub were cut") < page.index('class="figure"')
+    assert "4 of them had given no answer" in page
