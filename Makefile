@@ -92,7 +92,7 @@ wheel-check: $(VENV)/.dev
 # environment of its own; without torch, of which builds differ. PINTESTS names fewer tests.
 PINS := .pins
 PINTESTS ?= tests
-EXTRAS := $(addprefix --extra=,build evaluate ontologies review postgresql validate dask)
+EXTRAS := $(addprefix --extra=,build evaluate ontologies review postgresql validate dask get)
 pins: $(BIN)/python
 	rm -rf $(PINS) && $(PYTHON) -m venv $(PINS)/uv && $(PINS)/uv/bin/python -m pip -qq install uv
 	for end in lowest-direct highest; do \
@@ -102,7 +102,7 @@ pins: $(BIN)/python
 			pyproject.toml -o $$env/pins.txt \
 		&& $$uv pip install -q --python $$env/bin/python -r $$env/pins.txt \
 		&& $$uv pip install -q --python $$env/bin/python --constraint $$env/pins.txt \
-			pytest hypothesis prov mlcroissant datasets playwright axe-playwright-python \
+			pytest pytest-cov hypothesis prov mlcroissant datasets playwright axe-playwright-python \
 		&& $$uv pip install -q --python $$env/bin/python --no-deps --editable . \
 		&& $$env/bin/python -m pytest -q $(PINTESTS) || exit 1; \
 	done

@@ -28,9 +28,9 @@ from medrcube.build.readers.checks import (
 from medrcube.build.readers.plain_name import plainly_named
 from medrcube.build.readers.video_length import is_whole
 
-# Swscale without platform-dependent shortcuts.
 _SLANT = 1.0
 """Degrees; a matrix of whole numbers states a quarter turn exactly."""
+# Swscale without platform-dependent shortcuts.
 _EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 
 

@@ -57,10 +57,7 @@ class BuildCache:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=1)
-            self._database.executescript(
-                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;" + _SCHEMA
-            )
+            self._database = _locked(path)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 message = f"{path.parent.parent}: another build is at work here; wait for it"
@@ -217,6 +214,19 @@ class BuildCache:
                 f"{self._path}: the build cache cannot be used ({error}); is the folder writable "
                 "and the disk not full?"
             ) from error
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """A connection that holds the file alone; it is closed where it cannot."""
+    database = sqlite3.connect(path, timeout=1)
+    try:
+        database.executescript(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;" + _SCHEMA
+        )
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
 
 
 def content_key(job: Job, digests: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -262,6 +263,22 @@ def test_two_builds_of_one_workspace_do_not_mix(run, workspace):
     with BuildCache(workspace.cache), pytest.raises(WorkspaceError, match="another build"):
         run(workspace)
     assert run(workspace).failures == ()
+
+
+def test_a_cache_that_cannot_be_had_is_left_closed(workspace, monkeypatch):
+    opened = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3,
+        "connect",
+        lambda *args, **more: opened.append(connect(*args, **more)) or opened[-1],
+    )
+    with BuildCache(workspace.cache), pytest.raises(WorkspaceError, match="another build"):
+        BuildCache(workspace.cache)
+    assert len(opened) == 2
+    for database in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            database.execute("SELECT 1")
 
 
 def test_recipes_name_inputs_by_digest_and_relative_path(run, workspace, raw):
