@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from medrcube.errors import MedrcubeError, SourceError
+from medrcube.ontologies.nearest import nearest_concepts
+from medrcube.ontologies.terms import load_terms
 from medrcube.sources.contract import load_source
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import CANARY
@@ -121,7 +123,7 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
         made = Path(place) / folder.name
         made.mkdir()
         for file, template in templates.items():
-            text = render_card(template, draft=draft, toml=_toml, py=_python)
+            text = render_card(template, draft=draft, toml=_toml, py=_python, near=_near)
             (made / file).write_text(text, encoding="utf-8")
         report = verify(load_source(made).card, root)
         if not report.fits:
@@ -158,6 +160,12 @@ def _draft(source_id: str, found: Survey) -> Draft:
     )
 
 
+def _near(value: str) -> str:
+    """A comment that names the concepts nearest to a value, or nothing."""
+    found = nearest_concepts(value, load_terms())
+    return f" # nearest concepts: {', '.join(map(_toml, found))}" if found else ""
+
+
 def _toml(text: str) -> str:
     """A TOML string; its escapes are those of JSON."""
     return json.dumps(text, ensure_ascii=False)
@@ -180,7 +188,9 @@ def _shape(found: Survey, table: Table | None) -> str:
     dicom = [name for name in found.pictures if suffix_of(name) in {*DICOMS, ""}]
     several = len(dicom) > len({PurePosixPath(name).parent for name in dicom})
     bare = any(not suffix_of(name) for name in dicom)
-    if len(dicom) == len(found.pictures) and (bare or (several and not found.classes)):
+    if len(dicom) == len(found.pictures) and (
+        bare or found.series or (several and not found.classes)
+    ):
         return "series"
     return "classes" if found.classes else "files"
 

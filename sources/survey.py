@@ -40,6 +40,13 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _PATIENT = re.compile(r"(patient|subject)[ _]?(id|no|nr|num|number)?$|^pid$", re.IGNORECASE)
+_CODE = re.compile(
+    r".*(\d{3}|[\^,])|[0-9a-f]{8}-"
+    r"|(patient|pat|pt|p|subject|subj|sub|s|person|participant|volunteer|case|id|study|exam|visit"
+    r"|session|ses|series|scan)?[-_ .]*\d+[a-z]?$",
+    re.IGNORECASE,
+)
+"""A name that tells patients, visits or series apart: a number, coded or with such a word."""
 _SAMPLE = 5
 _MANY = 12
 _FLAGS = frozenset({"", "0", "1", "0.0", "1.0", "-1", "-1.0"})
@@ -94,7 +101,9 @@ class Survey:
         globs: glob -> number of files, of everything that holds pixels, masks included.
         pictures: files with pixels that are no masks.
         masks: files that look like masks.
-        classes: names of the folders that hold the pictures, where there are a few.
+        classes: names of the folders that hold the pictures, where there are a few and none
+            looks as if it stood for a patient, a visit or a series.
+        series: whether DICOM files of one folder share their series.
         tables: delimited tables that could be read.
         notes: facts about some of the files, as sentences.
         modalities: values of the DICOM element Modality.
@@ -105,6 +114,7 @@ class Survey:
     pictures: tuple[str, ...]
     masks: tuple[str, ...]
     classes: tuple[str, ...]
+    series: bool
     tables: tuple[Table, ...]
     notes: tuple[str, ...]
     modalities: tuple[str, ...]
@@ -136,6 +146,7 @@ def survey(root: Path) -> Survey:
         pictures=tuple(pictures),
         masks=tuple(sorted(set(masks) - set(pictures))),
         classes=_classes(pictures),
+        series=_shares_series(root, pictures),
         tables=tuple(_tables(root, names, pictures)),
         notes=notes,
         modalities=modalities,
@@ -196,7 +207,28 @@ def _globs(pixels: Sequence[str], names: Sequence[str]) -> dict[str, int]:
 def _classes(pictures: Sequence[str]) -> tuple[str, ...]:
     parents = Counter(PurePosixPath(name).parent.name for name in pictures)
     few = 2 <= len(parents) <= _MANY and min(parents.values()) > 1
-    return tuple(sorted(parents)) if few else ()
+    coded = any(_CODE.match(name) for name in parents)
+    return tuple(sorted(parents)) if few and not coded else ()
+
+
+def _shares_series(root: Path, pictures: Sequence[str]) -> bool:
+    """Whether two of the first DICOM files of any of the first folders are of one series."""
+    folders: dict[PurePosixPath, list[str]] = {}
+    for name in pictures:
+        if suffix_of(name) in (*DICOMS, ""):
+            folders.setdefault(PurePosixPath(name).parent, []).append(name)
+    for members in list(folders.values())[:_MANY]:
+        series = [uid for name in members[:_SAMPLE] if (uid := _series(root / name))]
+        if len(set(series)) < len(series):
+            return True
+    return False
+
+
+def _series(path: Path) -> str | None:
+    try:
+        return read_header(path, ("SeriesInstanceUID",)).get("SeriesInstanceUID")
+    except MedrcubeError:
+        return None
 
 
 def _tables(root: Path, names: Iterable[str], pictures: Sequence[str]) -> Iterable[Table]:
@@ -250,7 +282,11 @@ def _column(name: str, rows: Sequence[Row]) -> Column:
 def _key(
     columns: Iterable[str], rows: Sequence[Row], pictures: Sequence[str]
 ) -> tuple[str | None, str]:
-    """The column most of whose values name pictures, with or without the suffix."""
+    """The column whose values name pictures, with or without the suffix.
+
+    Most of its values do; or, where the copy holds a part of the dataset, most pictures are named
+    and nearly every row has a value of its own.
+    """
     files = {PurePosixPath(name).name for name in pictures}
     stems = {stem_of(name): PurePosixPath(name).name[len(stem_of(name)) :] for name in pictures}
     best: tuple[float, str | None, str] = (0.8, None, "")
@@ -259,6 +295,8 @@ def _key(
         for known, added in ((files, False), (stems.keys(), True)):
             hits = values & known
             share = len(hits) / max(len(values), 1)
+            if 2 * len(values) >= len(rows):
+                share = max(share, len(hits) / len(known))
             if len(values) > 1 and share > best[0]:
                 best = (share, column, stems[min(hits)] if added else "")
     return best[1], best[2]

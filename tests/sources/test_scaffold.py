@@ -194,6 +194,79 @@ def test_masks_that_names_do_not_tell_apart_are_left_to_the_person(tmp_path):
     assert "TODO: the regions" in (folder / "adapter.py").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("patient1", "patient2"),
+        ("P01", "P02"),
+        ("1", "2"),
+        ("LIDC-IDRI-0001", "LIDC-IDRI-0002"),
+        ("sub-7a", "sub-7b"),
+        ("Doe^Jane", "Roe^Rick"),
+        ("benign", "case 4"),
+    ],
+)
+def test_folders_of_patients_are_no_labels(tmp_path, names):
+    for name in names:
+        for number in range(2):
+            write_example(tmp_path / f"raw/{name}/{number}.png", seed=number)
+    source = load_source(new_source("mine", tmp_path / "raw", tmp_path / "sources"))
+    assert not source.card.fields
+    text = "".join(path.read_text(encoding="utf-8") for path in source.folder.glob("*.*"))
+    assert not any(f'"{name}"' in text for name in names)
+    assert len(list(source.scan(tmp_path / "raw", "files"))) == 4
+
+
+@pytest.mark.parametrize(
+    "names", [("grade 1", "grade 2"), ("COVID-19", "normal"), ("BI-RADS 4", "BI-RADS 5")]
+)
+def test_folders_of_grades_and_diseases_are_labels(tmp_path, names):
+    for name in names:
+        for number in range(2):
+            write_example(tmp_path / f"raw/{name}/{number}.png", seed=number)
+    source = load_source(new_source("mine", tmp_path / "raw", tmp_path / "sources"))
+    assert set(source.card.fields["folder"].values) == set(names)
+
+
+@pytest.mark.parametrize("names", [("patient1", "patient2"), ("benign", "malignant")])
+def test_a_dicom_series_in_a_folder_of_any_name_is_one_case(tmp_path, names):
+    for name in names:
+        for number in range(3):
+            write_example(tmp_path / f"raw/{name}/{number}.dcm", seed=number)
+    source = load_source(new_source("mine", tmp_path / "raw", tmp_path / "sources"))
+    found = list(source.scan(tmp_path / "raw", "files"))
+    assert sorted(len(case.images[0].paths) for case in found) == [3, 3]
+
+
+def test_the_table_of_a_partial_copy_is_read(tmp_path):
+    rows = [
+        "file,Grade",
+        *(f"film{number}.png,{('mild', 'severe')[number % 2]}" for number in range(99)),
+    ]
+    for number in range(4):
+        write_example(tmp_path / f"raw/film{number}.png", seed=number)
+    write_lines(tmp_path / "raw/labels.csv", rows)
+    source = load_source(new_source("part", tmp_path / "raw", tmp_path / "sources"))
+    cases = [entry for entry in source.scan(tmp_path / "raw", "files") if isinstance(entry, Case)]
+    assert [case.labels[0].value for case in cases] == ["mild", "severe", "mild", "severe"]
+
+
+def test_a_column_of_numbers_that_repeat_names_no_picture(tmp_path):
+    for number in range(4):
+        write_example(tmp_path / f"raw/{number}.png", seed=number)
+    rows = ["code,age", *(f"c{number},{number % 9}" for number in range(90))]
+    write_lines(tmp_path / "raw/labels.csv", rows)
+    (table,) = survey(tmp_path / "raw").tables
+    assert table.key is None
+
+
+@pytest.mark.parametrize("tree", ["table"])
+def test_the_concepts_nearest_to_a_value_stand_beside_it(made):
+    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+    line = next(line for line in card.splitlines() if line.startswith('"Effusion" = ""'))
+    assert '# nearest concepts: "Effusion", "Pleural Effusion"' in line
+
+
 def test_a_value_with_quotes_and_line_breaks_stays_one_value(tmp_path):
     rows = ['file,"a ""b"" \\c"']
     for number in range(4):
