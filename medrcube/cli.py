@@ -13,6 +13,7 @@ import typer
 from medrcube.cli_compare import compare
 from medrcube.cli_evaluate import evaluate, report, score
 from medrcube.cli_export import export
+from medrcube.cli_import import import_run
 from medrcube.cli_ontologies import ontologies_app
 from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers, pairs
 from medrcube.cli_reconstruct import reconstruct
@@ -215,6 +216,7 @@ app.command()(score)
 app.command()(report)
 app.command()(compare)
 app.command()(export)
+app.command()(import_run)
 
 
 def _extra_of(name: str, error: ModuleNotFoundError) -> str:

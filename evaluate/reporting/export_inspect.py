@@ -18,7 +18,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.prompts import prompt_version, render_prompt
-from medrcube.evaluate.reporting.inspect_log import ARCHIVE, JSON, Json, write_log
+from medrcube.evaluate.reporting.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
 from medrcube.evaluate.running.attempts import read_attempts
 from medrcube.evaluate.running.run_folder import attempts_path, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results
@@ -30,7 +30,6 @@ _VALUES = {Outcome.CORRECT: "C", Outcome.WRONG: "I"}
 _NO_ANSWER = "N"
 _LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE})
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
-_SIGNS = (("%", "%25"), (":", "%3A"), ("\\", "%5C"), ("/", ":"))
 
 
 def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> int:
@@ -264,11 +263,8 @@ def _usage(usage: Mapping[str, int]) -> dict[str, int]:
 
 
 def _sample_id(result: Result) -> str:
-    # A sample is a member of the archive, so its name holds nothing that leads elsewhere.
     turn = result.asked.presentation.turn
-    name = result.item.name
-    for sign, instead in _SIGNS:
-        name = name.replace(sign, instead)
+    name = sample_id(result.item.name)
     return f"{name} turn {turn}" if turn else name
 
 

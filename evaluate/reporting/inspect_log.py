@@ -14,6 +14,7 @@ Json = dict[str, Any]
 
 JSON, ARCHIVE = ".json", ".eval"
 
+_SIGNS = (("%", "%25"), (":", "%3A"), ("\\", "%5C"), ("/", ":"))
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _SHOWN = 1000
 _TIMES = ("total_time", "working_time")
@@ -34,6 +35,23 @@ def write_log(out: Path, header: Json, samples: Sequence[Json]) -> None:
         _write_archive(out, header, samples)
     else:
         write_text(out, _dump({**header, "samples": samples}, indent=1) + "\n")
+
+
+def sample_id(name: str) -> str:
+    """Name of an item as the id of a sample.
+
+    A sample is a member of the archive, so its name holds nothing that leads elsewhere.
+    """
+    for sign, instead in _SIGNS:
+        name = name.replace(sign, instead)
+    return name
+
+
+def item_name(sample: str) -> str:
+    """Name of the item of which ``sample`` is the id."""
+    for sign, instead in reversed(_SIGNS):
+        sample = sample.replace(instead, sign)
+    return sample
 
 
 def _write_archive(out: Path, header: Json, samples: Sequence[Json]) -> None:

@@ -1,0 +1,90 @@
+"""What a result file of another harness says, whichever harness wrote it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.strict_json import BadJsonError, read_lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignReply:
+    """One reply.
+
+    Attributes:
+        item: dataset and id of the item, ``DATASET/ID``.
+        text: the reply as the model gave it; ``None`` where the request failed.
+        epoch: number of the repetition, from 0.
+        finish_reason: why the model stopped: ``stop``, ``length`` or ``content_filter``.
+        usage: token counts, where the harness keeps them.
+    """
+
+    item: str
+    text: str | None
+    epoch: int = 0
+    finish_reason: str = "stop"
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignRun:
+    """All replies of one file.
+
+    Attributes:
+        tool: the harness that wrote it.
+        model: name of the model there; empty where the file does not say.
+        replies: in the order of the file.
+    """
+
+    tool: str
+    model: str
+    replies: tuple[ForeignReply, ...]
+
+
+def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rows of a JSONL file with the number of their line.
+
+    Raises:
+        WorkspaceError: it cannot be read, or a line is no object; names the line.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, row in enumerate(read_lines(file), start=1):
+                if not isinstance(row, dict):
+                    raise WorkspaceError(f"{path} line {number}: expected an object")
+                yield number, row
+    except (OSError, BadJsonError) as error:
+        raise WorkspaceError(f"{path}: cannot be read as JSON lines: {error}") from error
+
+
+def json_object(data: bytes | str, where: str) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        WorkspaceError: it is none.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise WorkspaceError(f"{where}: cannot be read as JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise WorkspaceError(f"{where}: expected an object")
+    return found
+
+
+def first_text(value: Any, where: str) -> str:
+    """The reply in the lists, one within the other, that harnesses wrap it in.
+
+    Raises:
+        WorkspaceError: there is none.
+    """
+    while isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, str):
+        raise WorkspaceError(f"{where}: has no reply; expected a text, found {value!r:.80}")
+    return value

@@ -1,0 +1,40 @@
+"""The command that brings in a run of another harness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_run(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Log of Inspect (.eval, .json), result of VLMEvalKit (.xlsx, .tsv, .json), or "
+            "samples of lmms-eval or lm-evaluation-harness (.jsonl)."
+        ),
+    ],
+    release: Annotated[Path, typer.Option(help="The release that was asked there.")],
+    out: Annotated[Path, typer.Option(help="Folder of the new run.")],
+    model: Annotated[
+        str | None, typer.Option(help="Name of the model, where the file tells none or another.")
+    ] = None,
+) -> None:
+    """Score, compare and report replies that another harness got, as if they were asked here."""
+    from medrcube.console import Reporter
+    from medrcube.evaluate.benchmark import load_benchmark
+    from medrcube.evaluate.foreign.importing import SHOWN
+    from medrcube.evaluate.foreign.importing import import_run as bring_in
+
+    found = bring_in(file, load_benchmark(release), out, model=model)
+    reporter = Reporter()
+    if found.unanswered:
+        named = ", ".join(found.unanswered[:SHOWN])
+        count = len(found.unanswered)
+        reporter.result(f"{count:,} items have no reply there and count as failed: {named}")
+    accuracy = found.metrics["global"]["accuracy"]
+    reporter.result(
+        f"wrote {out}: {found.replies:,} replies of {found.model}, accuracy {accuracy:.4f}"
+    )
