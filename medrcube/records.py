@@ -315,12 +315,14 @@ class Skip:
         reason: why it is left out.
         paths: files that are accounted for by this.
         code: ``BAD_ROW`` where a table holds what the card and the adapter do not know.
+        opens: fields in which the row could speak of any case: no absence there is certain.
     """
 
     key: str
     reason: str
     paths: tuple[Path, ...] = ()
     code: str = "set-aside"
+    opens: tuple[str, ...] = ()
 
     def moved(self, place: Callable[[Path], Path]) -> Skip:
         """The same with each raw file where ``place`` says that it lies."""

@@ -40,6 +40,7 @@ from medrcube.sources.card import Card, Quirk, load_card
 from medrcube.sources.fields import Field
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
+from medrcube.sources.settled import one_a_key, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +61,21 @@ class Source:
         Paths are those of the files in this copy; see ``RawTree.resolve``.
 
         Raises:
-            SourceError: two cases share a key, a path lies outside ``root``, a field is not in the
-                card, or a table is not what the adapter expects. A case whose raw value the card
-                does not know is set aside.
+            SourceError: a path lies outside ``root``, a field is not in the card, or a table is
+                not what the adapter expects. A case whose raw value the card does not know is set
+                aside, and so are cases that share a key and do not say the same.
         """
         tree = RawTree(root) if isinstance(root, Path) else root
-        seen: dict[str, Case | Skip] = {}
-        for stated in self.hook("cases")(tree, layout):
-            found = stated.moved(tree.resolve)
-            if found.key in seen:
-                raise SourceError(
-                    f"{self.id}: two cases have the key {found.key!r}; keys must be unique "
-                    "because they name the pictures"
-                )
-            seen[found.key] = found
+        whole = one_a_key(it.moved(tree.resolve) for it in self.hook("cases")(tree, layout))
+        doubtful = {name for it in whole if isinstance(it, Skip) for name in it.opens}
+        for found in whole:
             if isinstance(found, Skip):
                 yield found
                 continue
             _check_case(self.card, found, tree.path)
+            case = opened(self.card, found, doubtful) if doubtful else found
             yield from unless_bad(
-                functools.partial(_known, self.card, found), key=found.key, paths=found.files()
+                functools.partial(_known, self.card, case), key=case.key, paths=case.files()
             )
 
     def build_fixture(self, root: Path, layout: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import RowError
@@ -33,12 +34,16 @@ def nameless(row: Row, column: str) -> Skip:
     )
 
 
-def by_name(rows: Iterable[Row], column: str) -> tuple[dict[str, list[Row]], list[Skip]]:
+def by_name(
+    rows: Iterable[Row], column: str, *, opens: tuple[str, ...] = ()
+) -> tuple[dict[str, list[Row]], list[Skip]]:
     """Rows of a table in which several speak of one picture, by the name of the picture.
 
     Args:
         rows: in table order.
         column: the one with the name.
+        opens: fields in which a picture is called absent because no row says otherwise; where a
+            row has no name, it may be that very row.
 
     Returns:
         The rows of each name, in order of their first, and a ``Skip`` for each without a name.
@@ -49,5 +54,8 @@ def by_name(rows: Iterable[Row], column: str) -> tuple[dict[str, list[Row]], lis
         if row[column]:
             named.setdefault(row[column], []).append(row)
         else:
-            skips.append(nameless(row, column))
+            skip = nameless(row, column)
+            doubt = f"; it may speak of any, so no absence in {' and '.join(opens)} is certain"
+            reason = skip.reason + (doubt if opens else "")
+            skips.append(replace(skip, reason=reason, opens=opens))
     return named, skips

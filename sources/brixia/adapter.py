@@ -63,7 +63,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     panel: dict[str, Row] = {}
     if "metadata_consensus_v1.csv" in tables:
         rows = iter_csv(tables["metadata_consensus_v1.csv"], columns=_CONSENSUS)
-        named, skips = by_name(rows, "Filename")
+        named, skips = by_name(rows, "Filename", opens=("pattern",))
         panel = {_stem(film): own[0] for film, own in named.items()}
         yield from skips
     for row in iter_csv(tables.get(name, root / name), columns=_GLOBAL):

@@ -63,7 +63,7 @@ def _boxes(root: RawTree) -> tuple[dict[str, list[Row]], list[Skip]]:
     if path is None:
         return {}, []
     columns = ("Image Index", "Finding Label", *_BOX)
-    return by_name(read_csv(path, columns=columns), "Image Index")
+    return by_name(read_csv(path, columns=columns), "Image Index", opens=("finding",))
 
 
 def _region(row: Row) -> Region:

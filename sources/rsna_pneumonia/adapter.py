@@ -27,8 +27,10 @@ _FILMS = {  # a film of a later glob goes before one of the same name
 }
 _STAGES = ("stage_2", "stage_1")
 _WITH_HEADERS = ("kaggle", "mdai")
+_FIELDS = ("film", "suspicion")
 _BOX = ("x", "y", "width", "height")
 _HEADER = ("ViewPosition", "PatientSex", "PatientAge")
+_NAMES = ("subset_img_id", "SOPInstanceUID")
 _MAPPING = "pneumonia-challenge-dataset-mappings_2018.json"
 _ANNOTATIONS = "pneumonia-challenge-annotations-adjudicated-kaggle_2018.json"
 # Marks of the work on the labels, which say nothing of the film.
@@ -45,15 +47,19 @@ class _Film:
     boxes: list[Box] = field(default_factory=list)
     problem: str = ""
     code: str = "set-aside"
+    opens: tuple[str, ...] = ()
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film that the tables name, in their order."""
     files = {stem: path for glob in _FILMS[layout] for stem, path in root.stems(glob).items()}
-    people = _people(root)
+    people, faults, lost = _people(root)
+    yield from lost
     for name, film in _READERS[layout](root).items():
         path = files.get(name, root.path / name)
         header: dict[str, str] = {}
+        if name in faults and not film.problem:
+            film.problem, film.code = faults[name], BAD_ROW
         try:
             if layout in _WITH_HEADERS and name in files and not film.problem:
                 header = dict(read_header(path, _HEADER))
@@ -62,7 +68,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if film.problem:
             # A row without the name of a film speaks of none that could be there.
             paths = (path,) if film.evidence else ()
-            yield Skip(key=name, reason=film.problem, paths=paths, code=film.code)
+            yield Skip(key=name, reason=film.problem, paths=paths, code=film.code, opens=film.opens)
             continue
         yield Case(
             key=name,
@@ -99,6 +105,10 @@ def _facts(header: dict[str, str]) -> tuple[tuple[str, str], ...]:
     return ((("sex", sex),) if sex else ()) + ((("age", str(int(age))),) if known else ())
 
 
+def _nobodys(row: Skip) -> _Film:
+    return _Film("", "", problem=row.reason, code=row.code, opens=row.opens)
+
+
 def _from_tables(root: RawTree) -> dict[str, _Film]:
     """Two tables, both with one row a box: the class of each film and its boxes.
 
@@ -107,10 +117,12 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
     stage = next((it for it in _STAGES if seek_table(root, f"{it}_train_labels")), _STAGES[0])
     told = seek_table(root, f"{stage}_detailed_class_info")
     rows = read_csv(told, columns=("patientId", "class")) if told else []
-    classes, nameless = by_name(rows, "patientId")
+    classes, nameless = by_name(rows, "patientId", opens=_FIELDS)
     table = find_table(root, f"{stage}_train_labels")
-    boxes, more = by_name(read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId")
-    films = {it.key: _Film("", "", problem=it.reason, code=BAD_ROW) for it in (*nameless, *more)}
+    boxes, more = by_name(
+        read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId", opens=_FIELDS
+    )
+    films = {it.key: _nobodys(it) for it in (*nameless, *more)}
     for name in dict.fromkeys((*classes, *boxes)):
         try:
             own = boxes.get(name, [])
@@ -163,8 +175,10 @@ def _boxed(boxes: Sequence[Row]) -> _Film:
 def _from_metadata(root: RawTree) -> dict[str, _Film]:
     """The table of the PNG copy; its boxes are not verified and stay out."""
     table = find_table(root, "stage2_train_metadata")
-    rows, nameless = by_name(read_csv(table, columns=("patientId", "class")), "patientId")
-    films = {it.key: _Film("", "", problem=it.reason, code=BAD_ROW) for it in nameless}
+    rows, nameless = by_name(
+        read_csv(table, columns=("patientId", "class")), "patientId", opens=_FIELDS
+    )
+    films = {it.key: _nobodys(it) for it in nameless}
     return films | {
         name: _Film(own[0]["class"], own[0].cite("class")) for name, own in rows.items()
     }
@@ -223,20 +237,36 @@ def _box(row: Row) -> Box:
     return (x, y, width, height)
 
 
-def _people(root: RawTree) -> dict[str, str]:
-    """NIH patient of each film, by both names that a film has."""
+def _people(root: RawTree) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
+    """NIH patient of each film, by both names that a film has.
+
+    Returns:
+        The patients; why the entry of a film cannot be used; entries that name no film.
+
+    Raises:
+        SourceError: no entry has the name of an NIH file.
+    """
     path = index_names(root, _MAPPING).get(_MAPPING)
     people: dict[str, str] = {}
-    for entry in json.loads(read_text(path)) if path else ():
-        original = re.match(r"(\d{8})_\d{3}", entry.get("img_id", ""))
-        if original is None:
-            raise SourceError(
-                f"{_MAPPING}: an entry has no NIH file name; the card assumes (unverified) that "
-                f"it stands under 'img_id' (found: {', '.join(entry)})"
-            )
-        for name in {"subset_img_id", "SOPInstanceUID"} & entry.keys():
-            people[entry[name]] = original[1]
-    return people
+    faults: dict[str, str] = {}
+    lost: list[Skip] = []
+    entries = json.loads(read_text(path)) if path else []
+    for number, entry in enumerate(entries, 1):
+        original = re.match(r"(\d{8})_\d{3}", str(entry.get("img_id", "")))
+        names = [entry[name] for name in _NAMES if entry.get(name)]
+        if original is not None:
+            people.update(dict.fromkeys(names, original[1]))
+            continue
+        place = f"{_MAPPING}:entry {number}"
+        reason = f"{place} img_id: names no NIH file; expected a name such as 00000001_000.png"
+        faults.update(dict.fromkeys(names, reason))
+        lost += [] if names else [Skip(key=place, reason=reason, code=BAD_ROW)]
+    if entries and not people:
+        raise SourceError(
+            f"{_MAPPING}: no entry has an NIH file name; the card assumes (unverified) that "
+            f"it stands under 'img_id' (found: {', '.join(entries[0])})"
+        )
+    return people, faults, lost
 
 
 _READERS: dict[str, Callable[[RawTree], dict[str, _Film]]] = {

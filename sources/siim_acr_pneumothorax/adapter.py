@@ -28,7 +28,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         return
     files = root.stems("**/dicom-images-*/**/*.dcm")
     table = find_table(root, _TABLES[layout])
-    films, nameless = by_name(read_csv(table, columns=("ImageId", "EncodedPixels")), "ImageId")
+    coded = read_csv(table, columns=("ImageId", "EncodedPixels"))
+    films, nameless = by_name(coded, "ImageId", opens=("film",))
     yield from nameless
     for name, rows in films.items():
         held = files.pop(name, None)

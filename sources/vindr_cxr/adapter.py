@@ -18,6 +18,7 @@ OVERLAP = 0.5
 """Two boxes mean one place when their intersection is at least this part of their union."""
 
 _PANEL = {"train": 3, "test": 1}
+_FIELDS = ("finding", "disease")
 _IDS = ("image_id", "rad_id")
 _CORNERS = ("x_min", "y_min", "x_max", "y_max")
 _NONE, _OTHER_LESION = "No finding", "Other lesion"
@@ -59,7 +60,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "kaggle":
         rows = read_csv(root / "train.csv", columns=("image_id", "rad_id", "class_name", *_CORNERS))
         stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
-        named, nameless = by_name(rows, "image_id")
+        named, nameless = by_name(rows, "image_id", opens=_FIELDS)
         yield from nameless
         yield from _cases(root, "train", films, _kaggle(named), stated)
         return
@@ -69,9 +70,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             continue  # a copy may hold one part alone
         rows = read_csv(table, columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
         stated = {name: True for name in next(iter(rows), ()) if name not in _IDS}
-        labels, nameless = by_name(rows, "image_id")
+        labels, nameless = by_name(rows, "image_id", opens=_FIELDS)
         rows = read_csv(drawn, columns=("image_id", "class_name", *_CORNERS)) if drawn else []
-        boxes, more = by_name(rows, "image_id")
+        boxes, more = by_name(rows, "image_id", opens=_FIELDS)
         yield from (*nameless, *more)
         yield from _cases(root, split, films, _physionet(labels, boxes, stated), stated)
 

@@ -41,7 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     films = root.stems("**/*.dicom")
     rows_of_all = read_csv(find_table(root, TABLE), columns=COLUMNS)
-    pictures, nameless = by_name(rows_of_all, "image_id")
+    pictures, nameless = by_name(rows_of_all, "image_id", opens=("lesion", "sign"))
     yield from nameless
     for image, rows in pictures.items():
         path = films.get(image, root.path / "images" / rows[0]["study_id"] / f"{image}.dicom")

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from medrcube.errors import CardError, MedrcubeError, SourceError
-from medrcube.records import BAD_ROW, Case
+from medrcube.records import BAD_ROW, Case, Skip
 from medrcube.sources import registry
 from medrcube.sources.contract import load_source, quirk_of
 from medrcube.sources.registry import find_sources, get_source
@@ -77,10 +77,27 @@ label = Label(field="f", value="v", evidence="t.csv:3 f=v")
 yield Case(key="x", images=(image,), labels=(label,))"""
 
 
+TWICE = 'yield Case(key="x", images=(ImageRef(paths=(root / "{}",)),))\n'
+
+
+@pytest.mark.parametrize(
+    ("second", "found"), [("a.png", [Case]), ("b.png", [Skip])], ids=["the same", "another"]
+)
+def test_cases_of_one_key_are_one_or_are_set_aside(toy_source, raw, second, found):
+    text = (
+        "from medrcube.records import Case, ImageRef\n\ndef cases(tree, layout):\n"
+        f"    root = tree.path\n    {TWICE.format('a.png')}    {TWICE.format(second)}"
+    )
+    source = load_source(toy_source(adapter=text))
+    told = list(source.scan(raw, "flat"))
+    assert [type(it) for it in told] == found
+    assert all("two cases have the key 'x'" in it.reason for it in told if type(it) is Skip)
+    assert all(len(it.paths) == 2 for it in told if type(it) is Skip)
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ('yield Case(key="x", images=(ImageRef(paths=(root / "a.png",)),))\n' * 2, "have the key"),
         (
             'yield Case(key="x", images=(ImageRef(paths=(root.parent / "a",)),))',
             "lies outside",

@@ -215,12 +215,11 @@ def test_a_row_that_is_new_and_bad_costs_no_published_picture(again, raw, write_
     assert {it.status for it in again().values()} == {Status.REBUILT}
 
 
-def test_a_copy_that_the_adapter_refuses_is_told(again, withheld):
+def test_a_copy_whose_cases_share_a_key_is_told(again, withheld):
     adapter = withheld.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace("key=path.stem,\n", "key=letter,\n"))
     told = again(load_source(withheld.folder))
-    assert {it.status for it in told.values()} == {Status.RAW_TREE_REFUSED}
-    assert all("two cases have the key 'g'" in it.detail for it in told.values())
+    assert {it.status for it in told.values()} == {Status.CASE_MISSING}
 
 
 def test_a_card_with_another_window_is_told_as_that(again, withheld):

@@ -151,6 +151,20 @@ def test_mapping_with_another_key_stops_the_source(changed, scan_tree, replacing
         scan_tree(SOURCE, LAYOUT, root)
 
 
+def test_entry_of_the_mapping_without_an_nih_name_sets_its_film_aside(
+    changed, scan_tree, scan_fixture
+):
+    def edit(root):
+        entries = json.loads((root / MAPPING).read_text())
+        next(it for it in entries if it["subset_img_id"] == OLD)["img_id"] = "CANARY"
+        (root / MAPPING).write_text(json.dumps(entries))
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert found.bad_rows("names no NIH file") == {OLD}
+    assert found.cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys() - {OLD}
+    assert "CANARY" not in found.skips[OLD]
+
+
 @pytest.mark.parametrize(("age", "known"), [("051Y", "51"), ("100", "100"), ("101", None)])
 def test_age_above_100_is_unknown(changed, scan_tree, age, known):
     def edit(root):
