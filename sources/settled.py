@@ -70,8 +70,9 @@ def _told(case: Case) -> Case:
 
 
 def _place(case: Case) -> str:
-    told = (*case.labels, *case.regions, *case.panels)
-    return told[0].evidence if told else case.images[0].paths[0].name if case.images else "no file"
+    told = [it.evidence for it in (*case.labels, *case.panels)]
+    told += [it.evidence for it in case.regions]
+    return next(iter(told), "") or ", ".join(path.name for path in case.files()[:1])
 
 
 def _doubted(label: Label) -> Label:
