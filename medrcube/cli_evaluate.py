@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,18 @@ from medrcube.cli_local import (
     TrustRemoteCode,
 )
 from medrcube.cli_options import Json
+from medrcube.cli_selection import (
+    Anatomies,
+    Ids,
+    MaySend,
+    Modalities,
+    PresentOnly,
+    Sources,
+    Tasks,
+    Where,
+    choice_of,
+    leave_of,
+)
 from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
@@ -28,7 +40,13 @@ if TYPE_CHECKING:
     from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.models.contract import Json as JsonValue
     from medrcube.evaluate.models.contract import Model
+    from medrcube.evaluate.selection import Choice
 
+_LEFT_OUT = {
+    "may-not-be-sent": "whose pictures are under an agreement that lets you send them nowhere "
+    "unless you say so with --i-may-send SOURCE",
+    "not-there": "whose picture is not there",
+}
 _NONE = "none leaves it to the server."
 
 
@@ -140,6 +158,14 @@ def evaluate(
         float | None,
         typer.Option(min=0.0, metavar="USD", help="Of a million tokens written."),
     ] = None,
+    task: Tasks = None,
+    anatomy: Anatomies = None,
+    modality: Modalities = None,
+    source: Sources = None,
+    where: Where = None,
+    ids: Ids = None,
+    present_only: PresentOnly = False,
+    i_may_send: MaySend = None,
     batch_size: BatchSize = 8,
     dtype: Dtype = "auto",
     device: Device = "auto",
@@ -195,9 +221,11 @@ def evaluate(
     opened = open_model(model, settings)
     benchmark = load_benchmark(directory)
     other = None if edition is None else load_benchmark(edition)
+    choice = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
+    sent = leave_of(i_may_send, benchmark, opened, reporter)
     suggested: int | None = getattr(opened, "suggested_connections", None)
     blind = any(name.value == "blind" for name in conditions)
-    found = _selfcheck(benchmark, opened, reporter, blind=blind) if check else None
+    found = _selfcheck(benchmark, opened, reporter, choice, sent, blind=blind) if check else None
     with watch(reporter) as on_progress:
         summary = run_evaluation(
             benchmark,
@@ -215,6 +243,8 @@ def evaluate(
             recheck=recheck,
             edition=other,
             again=again_of(again),
+            choice=choice,
+            may_send=sent,
             selfcheck=found,
             on_progress=on_progress,
         )
@@ -227,6 +257,8 @@ def evaluate(
     reporter.result(
         "all sessions: " + ", ".join(f"{count:,} {end}" for end, count in summary.ends.items())
     )
+    for why, count in summary.left_out.items():
+        reporter.result(f"left out: {count:,} items, {_LEFT_OUT[why]}")
     if summary.cost is not None:
         reporter.result(f"cost so far: {summary.cost:.2f} US dollars")
     if summary.stopped:
@@ -239,6 +271,7 @@ def evaluate(
             f"the same command with  --again {summary.again}{longer}  asks only those again"
         )
     if summary.exit_code and not summary.stopped and summary.missing:
+        reporter.result("to ask only what is there, in a run of its own: --present-only")
         reporter.result(f"pictures that were left out:  medrcube reconstruct {directory}")
     reporter.data({**asdict(summary), "out": str(summary.out)})
     raise typer.Exit(summary.exit_code)
@@ -327,10 +360,23 @@ def _conditions(names: list[str]) -> list[Condition]:
 
 
 def _selfcheck(
-    benchmark: Benchmark, model: Model, reporter: Reporter, *, blind: bool
+    benchmark: Benchmark,
+    model: Model,
+    reporter: Reporter,
+    choice: Choice,
+    may_send: Collection[str],
+    *,
+    blind: bool,
 ) -> Mapping[str, JsonValue]:
+    from dataclasses import replace
+
+    from medrcube.evaluate.contracts import without_contracts
+    from medrcube.evaluate.selection import choose
     from medrcube.evaluate.selfcheck import selfcheck
 
-    found = selfcheck(benchmark, model, blind=blind)
+    # It sends pictures too.
+    kept = without_contracts(choice, benchmark.items, model, may_send)
+    asked = replace(benchmark, items=choose(benchmark, kept).items)
+    found = selfcheck(asked, model, blind=blind)
     reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
     return found.to_json()

@@ -9,7 +9,7 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.running.run_folder import read_manifest
+from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 
@@ -43,7 +43,7 @@ class Run:
     @property
     def benchmark(self) -> str:
         """Digest that names what was asked."""
-        return str(self.manifest["dataset"]["digest"])
+        return benchmark_of(self.manifest)
 
     @property
     def incomplete(self) -> bool:
@@ -59,6 +59,12 @@ class Run:
     def cut_unanswered(self) -> int:
         """Of these, cut before they gave an answer."""
         return sum(result.outcome is Outcome.TRUNCATED for result in self.everything)
+
+    @property
+    def selection(self) -> Mapping[str, Any] | None:
+        """Which items of the release were asked; ``None`` for all."""
+        found: Mapping[str, Any] | None = self.manifest.get("selection")
+        return found
 
     @property
     def unfinished(self) -> bool:

@@ -23,6 +23,7 @@ from medrcube.evaluate.reworded import read_reworded, reworded_items, write_rewo
 from medrcube.evaluate.running.attempts import FILE as ATTEMPTS
 from medrcube.evaluate.running.dataset_lock import FILE as LOCK
 from medrcube.evaluate.running.dataset_lock import read_lock, write_lock
+from medrcube.evaluate.selection import Choice, Selection, choose
 from medrcube.files import PARTIAL, write_text
 
 MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
@@ -66,6 +67,8 @@ def begin_run(
     recheck: bool = False,
     edition: Benchmark | None = None,
     again: bool = False,
+    choice: Choice | None = None,
+    may_send: Iterable[str] = (),
 ) -> tuple[Asked, ...]:
     """Start a run in ``out``, or go on with the one that is there.
 
@@ -83,6 +86,8 @@ def begin_run(
             asked it knows its second forms.
         again: some questions of a run that is there are asked again; the model may write longer
             replies than before.
+        choice: which items to ask; all of them by default.
+        may_send: sources under contract whose user says that they may be sent; for the record.
 
     Returns:
         What to ask, presentations of one picture back to back.
@@ -93,19 +98,11 @@ def begin_run(
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
-    if again and not (out / MANIFEST).exists():
-        raise WorkspaceError(f"{out}: is no run yet, so there is nothing to ask again")
     known = read_lock(out / LOCK)
-    described = dict(model.identity)
-    if again:
-        described = _with_first_limit(described, read_manifest(out))
+    described = _described(model, out, again=again)
     benchmark = benchmark.knowing({} if recheck else known)
-    identity: dict[str, Any] = {
-        "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
-        "model": {"name": model.name, **described},
-        "prompt": {"name": DEFAULT_PROMPT, "version": prompt_version()},
-    }
-    identity = json.loads(json.dumps(identity))
+    selection = choose(benchmark, choice or Choice())
+    identity = _identity(benchmark, selection, {"name": model.name, **described})
     wanted = set(conditions)
     manifest: dict[str, Any] = {"started": now(), "ended": None, **identity}
     if (out / MANIFEST).exists():
@@ -115,7 +112,9 @@ def begin_run(
         epochs = max(epochs, manifest["epochs"])
     elif _holds_something_else(out):
         raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
-    items = _select(benchmark.items, limit)
+    items = _select(selection.items, limit)
+    if leave := sorted({*manifest.get("may_send", ()), *may_send}):
+        manifest["may_send"] = leave
     keys = _Keys.of(benchmark, described)
     second = _second_forms(out, items, wanted, manifest, edition)
     shown = presentations(items, wanted, epochs=epochs, reworded=second)
@@ -222,6 +221,30 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _identity(
+    benchmark: Benchmark, selection: Selection, model: Mapping[str, Json]
+) -> dict[str, Any]:
+    """What must be the same for a run to go on."""
+    identity: dict[str, Any] = {
+        "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
+        "model": model,
+        "prompt": {"name": DEFAULT_PROMPT, "version": prompt_version()},
+    }
+    if selection.identity is not None:
+        identity["selection"] = selection.identity
+    found: dict[str, Any] = json.loads(json.dumps(identity))
+    return found
+
+
+def _described(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
+    """The identity of a model, as the run knows it where its questions are asked again."""
+    if not again:
+        return dict(model.identity)
+    if not (out / MANIFEST).exists():
+        raise WorkspaceError(f"{out}: is no run yet, so there is nothing to ask again")
+    return _with_first_limit(dict(model.identity), read_manifest(out))
+
+
 def _with_first_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
     """A model as the run was begun with it, where it differs in the longest reply alone.
 
@@ -245,8 +268,14 @@ def _with_first_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -
     }
 
 
+def benchmark_of(manifest: Mapping[str, Any]) -> str:
+    """Digest that names what a run was asked: the release, and which of its items."""
+    digest, selection = manifest["dataset"]["digest"], manifest.get("selection")
+    return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
+
+
 def _same_run(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Json]) -> None:
-    for part, wanted in identity.items():
+    for part, wanted in {"selection": None, **identity}.items():
         found = manifest.get(part)
         if found != wanted:
             raise WorkspaceError(

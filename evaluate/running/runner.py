@@ -13,6 +13,7 @@ from typing import Any
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark
 from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.contracts import without_contracts
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.running.attempts import open_log, read_attempts
@@ -40,6 +41,7 @@ from medrcube.evaluate.scoring import (
     read_results,
     score,
 )
+from medrcube.evaluate.selection import Choice
 
 __all__ = [
     "FAILURE_GATE",
@@ -80,6 +82,8 @@ def run_evaluation(
     recheck: bool = False,
     edition: Benchmark | None = None,
     again: Iterable[Outcome] = (),
+    choice: Choice | None = None,
+    may_send: Iterable[str] = (),
     selfcheck: Mapping[str, Json] | None = None,
     stalled_after: float = STALLED_AFTER,
     on_progress: OnProgress | None = None,
@@ -104,6 +108,9 @@ def run_evaluation(
         edition: another edition of the release, for the condition ``reworded``.
         again: ask only the questions of a run that ended so; the last reply counts. The model may
             differ from that of the run in the longest reply.
+        choice: which items to ask; all of them by default.
+        may_send: sources under contract, by folder, that may be sent to another machine; all
+            others of them are left out where the model is elsewhere.
         selfcheck: what a comparison of batches with single questions found, for the manifest.
         stalled_after: seconds of silence after which the progress says what it waits for.
         on_progress: called at the start and after every change, from the event loop.
@@ -117,7 +124,7 @@ def run_evaluation(
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
     started, began = now(), time.monotonic()
     budget = Budget(prices=prices, most=max_cost)
-    wanted = frozenset(again)
+    wanted, leave = frozenset(again), frozenset(may_send)
     asked = begin_run(
         out,
         benchmark,
@@ -128,6 +135,8 @@ def run_evaluation(
         recheck=recheck,
         edition=edition,
         again=bool(wanted),
+        choice=without_contracts(choice or Choice(), benchmark.items, model, leave),
+        may_send=leave,
     )
     if selfcheck is not None:
         write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
@@ -178,6 +187,7 @@ def run_evaluation(
         missing=len(asked) - len(answerable),
         shared=len(answerable) - len(distinct),
         left=left,
+        left_out=dict((read_manifest(out).get("selection") or {}).get("left_out", {})),
         seconds=time.monotonic() - began,
         cost=budget.spent if prices else None,
         stopped=f"the largest cost of {max_cost:g} US dollars is reached" if left else None,

@@ -80,6 +80,7 @@ class RunSummary:
         failed: without a reply after all tries.
         missing: without a usable picture, never asked.
         shared: the same as another, in text and picture, so that one reply is for both.
+        left_out: items that were wanted and are no part of the run, by reason.
         ends: how the questions of all sessions stand: ``answered`` (a letter was given),
             ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing``.
         left: not asked because the run was stopped.
@@ -96,6 +97,7 @@ class RunSummary:
     missing: int
     shared: int = 0
     left: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
     ends: Mapping[str, int] = field(default_factory=dict)
     seconds: float
     cost: float | None = None

@@ -10,7 +10,7 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.running.run_folder import read_manifest
+from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
 from medrcube.evaluate.scoring import read_results
 from medrcube.evaluate.statistics.conclusions import conclusions
 from medrcube.evaluate.statistics.contrasts import LOST
@@ -98,7 +98,7 @@ class _Run:
 
     @property
     def dataset(self) -> str:
-        return str(self.manifest["dataset"]["digest"])
+        return benchmark_of(self.manifest)
 
     @property
     def model(self) -> str:
