@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.errors import ModelError
@@ -64,6 +67,24 @@ def again_of(value: str | None) -> list[Outcome]:
             "its result"
         )
     return [known[name] for name in names]
+
+
+def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:
+    """The folder of each model's run: ``out`` itself for one model, a folder in it for several.
+
+    Raises:
+        ModelError: a model is named twice, or two have one folder.
+    """
+    if len(models) == 1:
+        return {models[0]: out}
+    folders = {name: out / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") for name in models}
+    distinct = {str(folder).casefold() for folder in folders.values()}
+    if len(distinct) < len(models):
+        raise ModelError(
+            f"--model {', '.join(models)}: two of them have one name; ask one at a time, each with "
+            "an --out of its own"
+        )
+    return folders
 
 
 def prices_of(tokens_in: float | None, tokens_out: float | None) -> Prices | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medrcube.cli_asking import again_of, number_of, object_of, prices_of
+from medrcube.cli_asking import again_of, number_of, object_of, prices_of, run_folders
 from medrcube.cli_local import (
     Attention,
     BatchSize,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.models.contract import Json as JsonValue
     from medrcube.evaluate.models.contract import Model
+    from medrcube.evaluate.running.summary import RunSummary
     from medrcube.evaluate.selection import Choice
 
 _LEFT_OUT = {
@@ -53,14 +54,19 @@ _NONE = "none leaves it to the server."
 def evaluate(
     directory: Annotated[Path, typer.Argument(metavar="RELEASE")],
     model: Annotated[
-        str,
+        list[str],
         typer.Option(
             metavar="PROVIDER/NAME",
-            help="openai/NAME behind an endpoint, hf/PATH on this machine, baseline/RULE.",
+            help="openai/NAME behind an endpoint, hf/PATH on this machine, baseline/RULE; each "
+            "one more is a run of its own.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the run; one that is there goes on.")
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the run; one that is there goes on. Of several models: of the folders.",
+        ),
     ],
     condition: Annotated[
         list[str] | None,
@@ -218,36 +224,57 @@ def evaluate(
             revision=revision,
         ),
     )
-    opened = open_model(model, settings)
+    folders = run_folders(model, out)
     benchmark = load_benchmark(directory)
     other = None if edition is None else load_benchmark(edition)
     choice = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
-    sent = leave_of(i_may_send, benchmark, opened, reporter)
-    suggested: int | None = getattr(opened, "suggested_connections", None)
     blind = any(name.value == "blind" for name in conditions)
-    found = _selfcheck(benchmark, opened, reporter, choice, sent, blind=blind) if check else None
-    with watch(reporter) as on_progress:
-        summary = run_evaluation(
-            benchmark,
-            opened,
-            out,
-            max_connections=max_connections or suggested or 32,
-            fixed_connections=fixed or suggested is not None,
-            limit=limit,
-            conditions=conditions,
-            epochs=epochs,
-            retry=RetryPolicy(attempts=max_retries + 1),
-            timeout=timeout,
-            prices=prices,
-            max_cost=max_cost,
-            recheck=recheck,
-            edition=other,
-            again=again_of(again),
-            choice=choice,
-            may_send=sent,
-            selfcheck=found,
-            on_progress=on_progress,
+
+    def ask(name: str, folder: Path) -> RunSummary:
+        opened = open_model(name, settings)
+        sent = leave_of(i_may_send, benchmark, opened, reporter)
+        suggested: int | None = getattr(opened, "suggested_connections", None)
+        found = (
+            _selfcheck(benchmark, opened, reporter, choice, sent, blind=blind) if check else None
         )
+        with watch(reporter) as on_progress:
+            return run_evaluation(
+                benchmark,
+                opened,
+                folder,
+                max_connections=max_connections or suggested or 32,
+                fixed_connections=fixed or suggested is not None,
+                limit=limit,
+                conditions=conditions,
+                epochs=epochs,
+                retry=RetryPolicy(attempts=max_retries + 1),
+                timeout=timeout,
+                prices=prices,
+                max_cost=max_cost,
+                recheck=recheck,
+                edition=other,
+                again=again_of(again),
+                choice=choice,
+                may_send=sent,
+                selfcheck=found,
+                on_progress=on_progress,
+            )
+
+    summaries = []
+    for name, folder in folders.items():
+        if len(folders) > 1:
+            reporter.result(f"{name}:")
+        summaries.append(ask(name, folder))
+        _tell(summaries[-1], reporter, directory, limit_of_reply)
+    rows = [{**asdict(summary), "out": str(summary.out)} for summary in summaries]
+    reporter.data(rows[0] if len(rows) == 1 else {"runs": rows})
+    raise typer.Exit(max(summary.exit_code for summary in summaries))
+
+
+def _tell(
+    summary: RunSummary, reporter: Reporter, directory: Path, limit_of_reply: float | None
+) -> None:
+    """Say how a run ended, and what to do where it did not end well."""
     shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
     reporter.result(
         f"{summary.asked:,} questions: {summary.reused:,} reused, {summary.answered:,} answered, "
@@ -273,8 +300,6 @@ def evaluate(
     if summary.exit_code and not summary.stopped and summary.missing:
         reporter.result("to ask only what is there, in a run of its own: --present-only")
         reporter.result(f"pictures that were left out:  medrcube reconstruct {directory}")
-    reporter.data({**asdict(summary), "out": str(summary.out)})
-    raise typer.Exit(summary.exit_code)
 
 
 def score(

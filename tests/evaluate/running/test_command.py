@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -242,3 +243,23 @@ def test_a_report_says_above_its_first_number_how_many_replies_were_cut(
     page = (tmp_path / "report.html").read_text()
     assert 0 < page.index("8 of 8 replies of openai/stub were cut") < page.index('class="figure"')
     assert "4 of them had given no answer" in page
+
+
+def test_several_models_are_several_runs_and_none_is_lost(evaluate, server, tmp_path):
+    result = evaluate("--model", "openai/org/other", "--model", "baseline/random", "--json")
+    assert result.exit_code == 0, result.output
+    runs = json.loads(result.stdout)["runs"]
+    assert [Path(run["out"]).name for run in runs] == [
+        "openai-stub",
+        "openai-org-other",
+        "baseline-random",
+    ]
+    assert {body["model"] for body in server.requests} == {"stub", "org/other"}
+    assert len(server.requests) == 16
+    assert all((Path(run["out"]) / "metrics.json").exists() for run in runs)
+
+
+def test_a_model_that_is_named_twice_is_a_mistake(evaluate, server):
+    result = evaluate("--model", "openai/stub")
+    assert isinstance(result.exception, ModelError)
+    assert not server.requests
