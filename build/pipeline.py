@@ -12,6 +12,7 @@ state (see ``trees``), so that the result is always that of a build from nothing
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 from collections import Counter
@@ -58,6 +59,9 @@ from medrcube.sources.registry import get_source
 from medrcube.templates import Wordings
 from medrcube.workspace import Wanted, Workspace, patient_key
 
+_NAMED = 3
+"""Files that are not in a copy, in a summary; a table names them all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
@@ -69,6 +73,7 @@ class SourceReport:
         taken: which folder was taken as raw root in place of the one given, in words, or empty.
         cases: cases whose files are there.
         absent: cases whose image is not in this copy.
+        absent_first: the first files that are not there, for people.
         set_aside: cases and files left out on purpose, by code.
         failed: cases that could not be rendered.
         pictures: pictures made.
@@ -80,6 +85,7 @@ class SourceReport:
     taken: str
     cases: int
     absent: int
+    absent_first: tuple[str, ...]
     set_aside: int
     failed: int
     pictures: int
@@ -184,6 +190,7 @@ def build(
             problems=problems,
             recipes="".join(part.recipes for part in gathered.parts),
             raw_files="".join(part.raw_files for part in gathered.parts),
+            absent="".join(part.absent_images for part in gathered.parts),
             verdict=verdict,
         )
         tables = _write_tables(workspace, outcome)
@@ -225,6 +232,7 @@ class _Outcome:
     items: Sequence[Item]
     problems: Sequence[Problem]
     recipes: str
+    absent: str
     raw_files: str
     verdict: Mapping[str, Any]
 
@@ -288,6 +296,7 @@ def _tables(workspace: Workspace) -> tuple[Path, ...]:
         workspace.samples,
         workspace.items,
         workspace.quarantine,
+        workspace.absent,
         workspace.recipes,
         workspace.raw_files,
         workspace.audit,
@@ -363,6 +372,7 @@ def _reports(
             taken=site.taken,
             cases=part.cases,
             absent=part.absent,
+            absent_first=_first_absent(part),
             set_aside=len(part.set_aside),
             failed=len({it.case for it in part.problems if it.stage == "render"}),
             pictures=len(part.samples),
@@ -370,6 +380,11 @@ def _reports(
         )
         for site, part in zip(sites, parts, strict=True)
     )
+
+
+def _first_absent(part: SourceBuild) -> tuple[str, ...]:
+    lines = part.absent_images.split("\n", _NAMED)[:_NAMED]
+    return tuple(row[-1] for row in csv.reader(lines) if row)
 
 
 def _gate(
@@ -406,6 +421,7 @@ def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None
         workspace.samples: lambda path: write_parquet(path, samples_to_frame(outcome.samples)),
         workspace.items: lambda path: write_parquet(path, items_to_frame(outcome.items)),
         workspace.quarantine: lambda path: write_parquet(path, quarantine),
+        workspace.absent: lambda path: write_text(path, f"source,case,file\n{outcome.absent}"),
         workspace.recipes: lambda path: write_text(path, outcome.recipes),
         workspace.raw_files: lambda path: write_text(path, outcome.raw_files),
         workspace.audit: lambda path: write_text(path, verdict),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from medrcube.build.contradictions import hear
 from medrcube.build.store.memory import Memory, dump, recall, scan_key
@@ -29,6 +29,7 @@ PICTURE_SUFFIXES = frozenset(
     }
 )
 """Files that hold pixels; one that no case uses is reported, never passed over in silence."""
+_SLICES = frozenset({".dcm", ".dicom", ".ima"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,7 @@ class Scan:
         layout: how the tree compares with the card.
         cases: cases whose files are all there, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
+        absent_files: the first file that each of them lacks, below the root.
         problems: everything else that does not become a picture.
         remarks: what is wrong with cases that become pictures all the same: labels that the
             source's own words contradict, regions that are not marked in this copy.
@@ -52,6 +54,7 @@ class Scan:
     layout: LayoutReport
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
+    absent_files: tuple[str, ...]
     problems: tuple[Problem, ...]
     remarks: tuple[Problem, ...]
     outcomes: tuple[tuple[str, str], ...]
@@ -64,6 +67,7 @@ class _Found:
     layout: LayoutReport
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
+    absent_files: tuple[str, ...]
     problems: tuple[Problem, ...]
     remarks: tuple[Problem, ...]
     outcomes: tuple[tuple[str, str], ...]
@@ -133,6 +137,7 @@ def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
         layout=found.layout,
         cases=found.cases,
         absent=found.absent,
+        absent_files=found.absent_files,
         problems=found.problems,
         remarks=found.remarks,
         outcomes=found.outcomes,
@@ -149,7 +154,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         )
     there = tree.states.keys() & set(seen.names)
     cases: list[Case] = []
-    absent: list[str] = []
+    absent: dict[str, str] = {}
     problems: list[Problem] = []
     remarks: list[Problem] = []
     outcomes: list[tuple[str, str]] = []
@@ -162,7 +167,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             files = _relative(found.paths, root)
             claimed.update(files)
             if files and there.isdisjoint(files):
-                absent.append(found.key)
+                absent[found.key] = files[0]
             else:
                 problems.append(_problem(source, found.key, found.code, found.reason))
             continue
@@ -180,7 +185,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             patient = hash_patient(source.id, found.patient, key)
             cases.append(replace(heard.case, patient=patient))
         elif problem.code == "absent":
-            absent.append(found.key)
+            absent[found.key] = next(name for name in files if name not in there)
         else:
             problems.append(problem)
     problems += [
@@ -192,6 +197,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         layout=report,
         cases=tuple(cases),
         absent=tuple(absent),
+        absent_files=tuple(absent.values()),
         problems=tuple(problems),
         remarks=tuple(remarks),
         outcomes=tuple(outcomes),
@@ -231,23 +237,58 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Proble
 
 
 def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> list[Problem]:
-    """Files with pixels that no case uses, with the card's reason where it gives one."""
+    """Files that no case uses, with the card's reason where it gives one."""
     ignored: dict[str, str] = {}
     for glob, reason in card.layout(layout).ignore.items():
         for name in tree.match(glob):
             ignored.setdefault(name, reason)
-    stray = (
-        f"no case of layout {layout!r} uses this file; it is not part of the dataset as the card "
-        "knows it"
-    )
-    problems: list[Problem] = []
+    groups: dict[tuple[str, str], list[str]] = {}
     for name in sorted(filter(holds_pixels, names)):
-        code = "ignored-by-card" if name in ignored else "unclaimed"
-        message = ignored.get(name, stray)
-        problems.append(
-            Problem(source=card.id, case=shown(name), stage="scan", code=code, message=message)
-        )
+        reason = ignored.get(name, "")
+        place = name.rpartition("/")[0] if is_slice(name) else name
+        groups.setdefault((place, reason), []).append(name)
+    problems = [_unused(card.id, layout, reason, own) for (_, reason), own in groups.items()]
+    problems += _strangers(card, layout, tree, names)
     return problems
+
+
+def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Problem:
+    """One row for a file, or for the slices of a folder."""
+    case, what = names[0], "this file"
+    if len(names) > 1:
+        case, what = names[0].rpartition("/")[0] or ".", f"its {len(names):,} DICOM files"
+    code = "ignored-by-card" if reason else "unclaimed"
+    message = reason or (
+        f"no case of layout {layout!r} uses {what}; the tables and masks of this copy do not name "
+        "it, or it is not part of the dataset as the card knows it"
+    )
+    return Problem(source=source, case=shown(case), stage="scan", code=code, message=message)
+
+
+def _strangers(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> Iterator[Problem]:
+    """Files without pixels that neither a case nor the card names: one row a folder and kind."""
+    own = card.layout(layout)
+    globs = (*own.expect, *own.optional, *own.ignore, *(it for it in card.unfit))
+    known = {name for glob in globs for name in tree.match(glob)}
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(set(names) - known):
+        if not holds_pixels(name):
+            folder, _, file = name.rpartition("/")
+            kinds.setdefault((folder, PurePosixPath(file).suffix.lower()), []).append(name)
+    for found in kinds.values():
+        several = f", and {len(found) - 1:,} more of its kind beside it" if len(found) > 1 else ""
+        message = (
+            f"is of no kind that is known to hold pixels, and neither a case nor the card names it"
+            f"{several}; what it says is not read"
+        )
+        yield Problem(
+            source=card.id, case=shown(found[0]), stage="scan", code="other-file", message=message
+        )
+
+
+def is_slice(name: str) -> bool:
+    """Whether a file may be one of many of a series."""
+    return PurePosixPath(name).suffix.lower() in _SLICES
 
 
 def holds_pixels(name: str) -> bool:

@@ -6,7 +6,9 @@ goes through that source and takes the others as they were.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -45,6 +47,7 @@ class SourceBuild:
         layout: layout of the copy, in words.
         cases: number of cases whose files are there.
         absent: number of cases whose image is not in this copy.
+        absent_images: each of them as ``source,case,file``, one a line.
         set_aside: problems of the scan.
         problems: problems of rendering, and remarks of the scan.
         words: field -> outcome -> number of labels, of what the words did to them.
@@ -59,6 +62,7 @@ class SourceBuild:
     layout: str
     cases: int
     absent: int
+    absent_images: str
     set_aside: tuple[Problem, ...]
     problems: tuple[Problem, ...]
     words: Mapping[str, Mapping[str, int]]
@@ -105,6 +109,7 @@ def build_source(
         layout=shown(found.layout.describe()),
         cases=len(found.cases),
         absent=len(found.absent),
+        absent_images=_absent_images(found),
         set_aside=found.problems,
         problems=tuple(problems),
         words=stated(found.outcomes),
@@ -114,6 +119,15 @@ def build_source(
         queries=tuple(queries),
         unread=tuple(unread),
     )
+
+
+def _absent_images(found: Scan) -> str:
+    text = io.StringIO()
+    rows = zip(found.absent, found.absent_files, strict=True)
+    csv.writer(text, lineterminator="\n").writerows(
+        (found.source.id, shown(key), shown(file)) for key, file in rows
+    )
+    return text.getvalue()
 
 
 def origin_of(source: Source, layout: str) -> dict[str, Any]:

@@ -254,6 +254,14 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
             for e in report.sources
         ],
     )
+    for entry in report.sources:
+        if entry.absent:
+            named = ", ".join(entry.absent_first)
+            more = f" and {left:,} more" if (left := entry.absent - len(entry.absent_first)) else ""
+            reporter.result(
+                f"{entry.source}: not in this copy: {named}{more}; all by name: "
+                f"{root / 'absent.csv'}"
+            )
     reporter.result(
         f"{report.rendered:,} cases rendered, {report.reused:,} unchanged, in "
         f"{report.seconds:.1f} s; reasons for everything set aside or failed: "

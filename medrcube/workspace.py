@@ -160,6 +160,11 @@ class Workspace:
         return self.root / "quarantine.parquet"
 
     @property
+    def absent(self) -> Path:
+        """Table of cases whose image is not in this copy: ``source,case,file``."""
+        return self.root / "absent.csv"
+
+    @property
     def recipes(self) -> Path:
         """How each picture was made, one JSON object a line."""
         return self.root / "recipes.jsonl"

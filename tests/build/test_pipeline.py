@@ -216,6 +216,22 @@ def test_more_unmapped_labels_than_the_gate_fail_the_build_and_show_the_first(
     assert "value 'q' of field 'tumour' is not in the card" in failure
 
 
+def test_absent_images_are_named_in_a_table_and_are_no_quarantine(run, workspace, toy):
+    text = (toy.folder / "adapter.py").read_text()
+    gone = "".join(
+        f'    yield Case(key="gone {n}", images=(ImageRef(paths=(root / "a, {n}.png",)),))\n'
+        for n in range(5)
+    )
+    (toy.folder / "adapter.py").write_text(f"{text}\n{gone}")
+    (source,) = run(workspace).sources
+    assert source.absent == 5
+    assert source.absent_first == ("a, 0.png", "a, 1.png", "a, 2.png")
+    table = pd.read_csv(workspace.absent)
+    assert list(table["case"]) == [f"gone {n}" for n in range(5)]
+    assert list(table["file"]) == [f"a, {n}.png" for n in range(5)]
+    assert not {it for it in _quarantine(workspace) if it.startswith("gone")}
+
+
 def test_a_source_that_gives_no_picture_fails_the_build_and_says_why(run, workspace, raw):
     for path in raw.glob("*.png"):
         path.write_bytes(b"no picture")

@@ -21,7 +21,7 @@ def test_a_case_whose_image_is_not_there_is_absent_and_no_problem(toy, raw):
     extra = '\n    yield Case(key="gone", images=(ImageRef(paths=(root / "gone.png",)),))\n'
     (toy.folder / "adapter.py").write_text(text + extra)
     found = scan(toy, raw, KEY)
-    assert found.absent == ("gone",)
+    assert (found.absent, found.absent_files) == (("gone",), ("gone.png",))
     assert found.problems == ()
 
 
@@ -47,9 +47,26 @@ def test_an_adapter_can_set_a_file_aside_with_a_reason(toy, raw, write_case):
 
 def test_a_picture_that_no_case_uses_is_reported(toy, raw, write_case):
     write_case(raw, "stray")
-    (raw / "notes.txt").touch()
     (raw / "._hidden.png").touch()
     assert _codes(scan(toy, raw, KEY)) == {"stray.png": "unclaimed", "stray_mask.png": "unclaimed"}
+
+
+def test_files_of_other_kinds_are_listed_once_a_folder_and_kind(toy, raw):
+    for name in ("a.txt", "b.txt", "c.docx", "._d.txt"):
+        (raw / name).touch()
+    found = scan(toy, raw, KEY)
+    assert _codes(found) == {"a.txt": "other-file", "c.docx": "other-file"}
+    assert "1 more of its kind" in found.problems[0].message
+
+
+def test_an_unused_series_is_one_row(toy, raw):
+    for number in range(3):
+        (raw / "ct/1.2").mkdir(parents=True, exist_ok=True)
+        (raw / f"ct/1.2/{number}.dcm").touch()
+    (raw / "ct/lone.dcm").touch()
+    found = scan(toy, raw, KEY)
+    assert _codes(found) == {"ct/1.2": "unclaimed", "ct/lone.dcm": "unclaimed"}
+    assert any("its 3 DICOM files" in it.message for it in found.problems)
 
 
 def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
