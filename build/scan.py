@@ -272,14 +272,14 @@ def _strangers(card: Card, layout: str, tree: RawTree, names: Collection[str]) -
     known = {name for glob in globs for name in tree.match(glob)}
     kinds: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names) - known):
-        if not holds_pixels(name):
-            folder, _, file = name.rpartition("/")
-            kinds.setdefault((folder, PurePosixPath(file).suffix.lower()), []).append(name)
+        kind = PurePosixPath(name).suffix.lower()  # a name without one tells of no kind
+        if kind and not holds_pixels(name):
+            kinds.setdefault((name.rpartition("/")[0], kind), []).append(name)
     for found in kinds.values():
         several = f", and {len(found) - 1:,} more of its kind beside it" if len(found) > 1 else ""
         message = (
             f"is of no kind that is known to hold pixels, and neither a case nor the card names it"
-            f"{several}; what it says is not read"
+            f"{several}"
         )
         yield Problem(
             source=card.id, case=shown(found[0]), stage="scan", code="other-file", message=message
