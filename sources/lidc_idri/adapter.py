@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,9 +30,11 @@ from medrcube.sources.nodules import (
     rating,
     read_reading,
 )
+from medrcube.sources.patients import files_by_patient
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 
+PATIENT = re.compile(r"LIDC-IDRI-\d{4}")
 READERS, NEEDED, MOST_SHOWN = 4, 3, 4
 RATINGS = ("texture", "margin", "malignancy")
 HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
@@ -56,16 +59,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout  # a header tells the series, not the name of a folder
     readings, truth = _readings(root), _diagnoses(root)
     seen: set[str] = set()
-    for folder in root.folders("**/LIDC-IDRI-????"):
-        files = root.below(folder)
+    for patient, files in files_by_patient(root, PATIENT):
         try:
             series = series_in(files)
-            found = list(_patient(folder.name, series, readings))
+            found = list(_patient(patient, series, readings))
         except ReadError as error:  # one damaged header must not stop a thousand patients
-            yield Skip(key=folder.name, reason=str(error), paths=tuple(files))
+            yield Skip(key=patient, reason=str(error), paths=tuple(files))
             continue
         seen.update(series)
-        yield from _diagnosed(folder.name, found, truth.get(folder.name))
+        yield from _diagnosed(patient, found, truth.get(patient))
     for uid in sorted(readings.keys() - seen):
         yield Skip(key=uid, reason="the CT series of this reading is not in this copy")
 

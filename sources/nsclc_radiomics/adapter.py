@@ -16,6 +16,7 @@ from medrcube.sources.dicom_headers import (
     segments_of,
     series_in,
 )
+from medrcube.sources.patients import files_by_patient
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import Row, read_csv
 
@@ -36,22 +37,20 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield up to three pictures a patient; series are told apart by their headers."""
     del layout
     clinical = _clinical(root)
-    for folder in root.folders("**/LUNG1-???"):
-        if _PATIENT.fullmatch(folder.name):
-            files = root.below(folder)
-            try:
-                yield from list(_patient(folder, files, clinical.get(folder.name)))
-            except ReadError as error:  # one damaged header must not stop all other patients
-                yield Skip(key=folder.name, reason=str(error), paths=tuple(files))
+    for patient, files in files_by_patient(root, _PATIENT):
+        try:
+            yield from list(_patient(patient, files, clinical.get(patient)))
+        except ReadError as error:  # one damaged header must not stop all other patients
+            yield Skip(key=patient, reason=str(error), paths=tuple(files))
 
 
-def _patient(folder: Path, paths: Sequence[Path], row: Row | None) -> Iterator[Case | Skip]:
+def _patient(patient: str, paths: Sequence[Path], row: Row | None) -> Iterator[Case | Skip]:
     kinds: dict[str, dict[str, tuple[Path, ...]]] = {}
     for uid, files in series_in(paths).items():
         header = read_header(files[0], ("Modality", "PatientID"))
-        if header.get("PatientID") != folder.name:
+        if header.get("PatientID") != patient:
             reason = "its header names another patient than its folder; expected them to agree"
-            yield Skip(key=f"{folder.name}/{files[0].parent.name}", reason=reason, paths=files)
+            yield Skip(key=f"{patient}/{files[0].parent.name}", reason=reason, paths=files)
             continue
         kinds.setdefault(header.get("Modality", ""), {})[uid] = files
     scans = kinds.get("CT", {})
@@ -63,13 +62,13 @@ def _patient(folder: Path, paths: Sequence[Path], row: Row | None) -> Iterator[C
     ]
     chosen = _chosen(scans, drawings)
     used: set[Path] = set(scans.get(chosen, ()))
-    for case in _pictures(folder.name, scans.get(chosen, ()), chosen, drawings, row):
+    for case in _pictures(patient, scans.get(chosen, ()), chosen, drawings, row):
         used.update(case.files() if isinstance(case, Case) else ())
         yield case
     for series in (files for kind in kinds.values() for files in kind.values()):
         if used.isdisjoint(series):
             reason = "another series of the patient, on which nothing is drawn that is asked about"
-            yield Skip(key=f"{folder.name}/{series[0].parent.name}", reason=reason, paths=series)
+            yield Skip(key=f"{patient}/{series[0].parent.name}", reason=reason, paths=series)
 
 
 def _chosen(scans: Series, drawings: list[Path]) -> str:

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from PIL import Image
+from pydicom import dcmread
 
 from medrcube.sources.raw_tree import compile_glob, walk
 from medrcube.sources.spreadsheets import read_cells
@@ -48,6 +49,15 @@ def _put(path, place):
     aside = path.rename(path.with_name(f"{path.name}.aside"))  # a folder may get the file's name
     place.parent.mkdir(parents=True, exist_ok=True)
     aside.rename(place)
+
+
+def _header(root, pattern, keyword, value):
+    """Write a header element of the DICOM files whose whole path fits; ``value`` has its groups."""
+    for name in list(walk(root)):
+        if match := re.fullmatch(pattern, name):
+            data = dcmread(root / name)
+            setattr(data, keyword, match.expand(value))
+            data.save_as(root / name)
 
 
 def _drop(root, glob):
@@ -158,6 +168,7 @@ def _double(root):
 _VERBS = {
     "move": _move,
     "rename": _rename,
+    "header": _header,
     "drop": _drop,
     "wrap": _wrap,
     "give": _give,
