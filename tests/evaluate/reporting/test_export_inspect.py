@@ -201,11 +201,10 @@ def test_what_cannot_be_exported_is_refused(load, row, tmp_path, name, condition
 
 
 def test_the_command_writes_a_log_and_names_what_it_does_not_know(run, tmp_path):
-    ran = CliRunner().invoke(app, ["export", str(run), "--inspect", str(tmp_path / "x.eval")])
+    told = ["export", str(run), "--to", "inspect", "--out"]
+    ran = CliRunner().invoke(app, [*told, str(tmp_path / "x.eval")])
     assert (ran.exit_code, "14 samples" in ran.output) == (0, True)
-    ran = CliRunner().invoke(
-        app, ["export", str(run), "--inspect", str(tmp_path / "y.eval"), "--condition", "dark"]
-    )
+    ran = CliRunner().invoke(app, [*told, str(tmp_path / "y.eval"), "--condition", "dark"])
     assert isinstance(ran.exception, WorkspaceError)
     assert "no condition 'dark'; expected one of: full, blind" in str(ran.exception)
 

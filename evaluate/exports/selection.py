@@ -1,0 +1,106 @@
+"""What of a release another program may be given: items whose pictures are there and may go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.benchmark import Benchmark, Item
+from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
+
+PRIVATE = "PRIVATE.md"
+"""The mark of a folder that holds restricted pictures."""
+
+_MARK = """# Private: do not share
+
+This folder holds pictures whose licences do not allow passing them on.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Items to export, and what was left out.
+
+    Attributes:
+        benchmark: the release.
+        items: items with a picture that may be given, in the order of the release.
+        withheld: dataset -> items whose pictures may not be passed on, though they are here.
+        absent: dataset -> items whose pictures are not in this release.
+        private: whether an item with a restricted picture is among ``items``.
+    """
+
+    benchmark: Benchmark
+    items: tuple[Item, ...]
+    withheld: Mapping[str, int]
+    absent: Mapping[str, int]
+    private: bool
+
+    def with_pictures(self) -> Iterator[tuple[Item, Picture]]:
+        """Each item and the bytes of its picture.
+
+        Raises:
+            ReleaseError: a picture cannot be read; names it.
+        """
+        for item in self.items:
+            path = self.benchmark.path(item)
+            assert path is not None  # noqa: S101 - such items are not selected
+            try:
+                yield item, read_picture(path, root=self.benchmark.root)
+            except UnusablePictureError as error:
+                raise ReleaseError(f"{path}: {error}") from error
+
+    def left_out(self) -> tuple[str, ...]:
+        """Sentences that count and name what was left out; none where nothing was."""
+        told = []
+        if self.withheld:
+            told.append(
+                f"left out {_counted(self.withheld)}: their pictures may not be passed on; "
+                "--private takes them, for your own use"
+            )
+        if self.absent:
+            told.append(
+                f"left out {_counted(self.absent)}: their pictures are not in this release; "
+                "medrcube reconstruct  makes them from your own copy of the data"
+            )
+        return tuple(told)
+
+
+def select(benchmark: Benchmark, *, private: bool) -> Selection:
+    """Choose the items that have a picture; restricted ones only where ``private``.
+
+    Raises:
+        ReleaseError: none is left.
+    """
+    kept: list[Item] = []
+    withheld, absent = Counter[str](), Counter[str]()
+    for item in benchmark.items:
+        if item.image is None or benchmark.image_digests[item.image] is None:
+            absent[item.dataset] += 1
+        elif item.restricted and not private:
+            withheld[item.dataset] += 1
+        else:
+            kept.append(item)
+    chosen = Selection(
+        benchmark=benchmark,
+        items=tuple(kept),
+        withheld=withheld,
+        absent=absent,
+        private=any(item.restricted for item in kept),
+    )
+    if not kept:
+        raise ReleaseError(f"{benchmark.root}: no item to export; {'; '.join(chosen.left_out())}")
+    return chosen
+
+
+def mark(out: Path, selection: Selection) -> None:
+    """Mark a folder that holds restricted pictures as private."""
+    if selection.private:
+        (out / PRIVATE).write_text(_MARK, encoding="utf-8")
+
+
+def _counted(by_dataset: Mapping[str, int]) -> str:
+    named = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
+    return f"{sum(by_dataset.values()):,} items ({named})"

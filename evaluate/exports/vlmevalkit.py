@@ -1,0 +1,84 @@
+"""A TSV that VLMEvalKit's multiple-choice class reads, and a script that runs VLMEvalKit on it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from medrcube.evaluate.benchmark import LETTERS
+from medrcube.evaluate.exports.own_code import write_code
+from medrcube.evaluate.exports.selection import Selection
+from medrcube.files import replacing
+
+COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
+           "modality", "anatomy", "split")  # fmt: skip
+"""Columns; ``index`` is a number there, so that ``item`` holds the name of the item."""
+
+_NO_VALUES = frozenset(
+    (
+        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+        *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    )
+)
+"""Texts that ``pandas.read_csv`` takes for no value (pandas 2.3, ``na_values``)."""
+
+
+def export_vlmevalkit(selection: Selection, out: Path) -> Path:
+    """Write ``NAME.tsv`` and ``run_vlmevalkit.py``.
+
+    A picture that several items share stands in the first row only; the others name its index,
+    as VLMEvalKit allows. The name holds the digest of the release, because VLMEvalKit keeps the
+    pictures of a name for ever.
+
+    Args:
+        selection: what to write.
+        out: folder, made where it is not.
+
+    Returns:
+        The TSV.
+
+    Raises:
+        ReleaseError: a picture cannot be read.
+        WorkspaceError: a file cannot be written.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    edition = "private_" if selection.private else ""
+    name = f"MedRCube_{edition}{selection.benchmark.digest[:8]}"
+    path = out / f"{name}.tsv"
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, dialect="excel-tab", lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(_rows(selection))
+    with path.open("rb") as data:
+        md5 = hashlib.file_digest(data, "md5").hexdigest()
+    write_code(out / "run_vlmevalkit.py", "vlmevalkit.py", name=name, md5=md5)
+    return path
+
+
+def _rows(selection: Selection) -> Iterator[list[str]]:
+    first: dict[str, int] = {}
+    for index, (item, picture) in enumerate(selection.with_pictures()):
+        known = first.setdefault(picture.sha256, index)
+        image = base64.b64encode(picture.data).decode() if known == index else str(known)
+        options = dict(item.options)
+        yield [
+            str(index),
+            item.name,
+            image,
+            item.question,
+            *(_kept(options.get(letter, "")) for letter in LETTERS),
+            item.key,
+            item.dataset,
+            item.task.value,
+            item.modality.value,
+            item.parts.value,
+            "test",
+        ]
+
+
+def _kept(text: str) -> str:
+    # VLMEvalKit would drop such an option; with a blank behind it, pandas takes it for a text.
+    return f"{text} " if text in _NO_VALUES else text
