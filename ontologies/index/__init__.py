@@ -205,8 +205,9 @@ class Index:
         """Rows of the SSSOM tables that name the concept, as they stand there."""
         own = self.resolve(identity) or canonical(identity)
         rows = self._file.rows(
-            "SELECT subject, predicate, object FROM mapping WHERE subject = ?1 OR object = ?1 "
+            "SELECT subject, predicate, object FROM mapping WHERE subject = ? OR object = ? "
             "ORDER BY predicate, subject, object",
+            own,
             own,
         )
         return tuple(Mapping(subject=s, predicate=p, object=o) for s, p, o in rows)
@@ -231,9 +232,10 @@ class Index:
         """Content of a concept and of everything above it."""
         return dict(
             self._file.rows(
-                "SELECT key, content FROM concept WHERE key = ?1 UNION ALL "
+                "SELECT key, content FROM concept WHERE key = ? UNION ALL "
                 "SELECT key, content FROM closure JOIN concept ON key = ancestor "
-                "WHERE concept = ?1",
+                "WHERE concept = ?",
+                key,
                 key,
             )
         )

@@ -28,7 +28,7 @@ _SEARCH = (
     "FROM fulltext JOIN name ON name.key = fulltext.rowid "
     "JOIN concept ON concept.key = name.concept "
     "JOIN edition ON edition.key = concept.edition "
-    "WHERE fulltext MATCH ?1 AND (?2 IS NULL OR edition.ontology = ?2) ORDER BY rank LIMIT ?3"
+    "WHERE fulltext MATCH ? AND (? IS NULL OR edition.ontology = ?) ORDER BY rank LIMIT ?"
 )
 
 
@@ -72,7 +72,7 @@ def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tupl
     found = [*_by_id(file, text), *named(file, text)]
     expression = match_expression(text)
     if expression:
-        rows = file.rows(_SEARCH, expression, ontology, max(_LEAST, 20 * limit))
+        rows = file.rows(_SEARCH, expression, ontology, ontology, max(_LEAST, 20 * limit))
         found += _best(file, rows, text)
     first: dict[str, Hit] = {}
     for hit in found:

@@ -7,7 +7,7 @@ from pathlib import Path
 import nibabel as nib
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from medrcube.build.pixels.geometry import (
@@ -220,7 +220,10 @@ def test_square_pixels_keep_the_aspect_and_the_finer_spacing(height, width, rows
     ratio=st.fractions(Fraction(11, 10), 8, max_denominator=20),
     angle=st.floats(0, 40),
 )
+@example(height=486, ratio=Fraction(5, 4), angle=7.0)
 def test_size_of_a_picture_does_not_hang_on_how_its_body_is_turned(height, ratio, angle):
+    # An exact half of a row whose ratio no decimal states may be rounded either way.
+    assume((height * ratio).denominator != 2 or (10**5 * ratio).denominator == 1)
     turn = np.deg2rad(angle)
     # Columns of an affine as NIfTI keeps them: in single precision.
     axes = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])

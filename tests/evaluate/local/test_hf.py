@@ -414,7 +414,7 @@ def test_the_window_that_fills_batches_is_suggested(tiny, open_tiny):
     assert open_tiny(tiny("llava"), batch_size=6).suggested_connections == 24
 
 
-def test_a_folder_that_is_no_model_is_refused(tmp_path, open_tiny):
+def test_a_folder_that_is_no_model_is_refused(tmp_path, open_tiny, torch):
     with pytest.raises(ModelError, match="cannot be opened"):
         open_tiny(tmp_path)
 
