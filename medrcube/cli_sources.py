@@ -107,6 +107,8 @@ def verify(
         codes.update({"absent": len(found.absent)})
         aside = ", ".join(f"{count:,} {code}" for code, count in sorted(codes.items()) if count)
         reporter.result(f"{cases:,} cases with all their files" + (f"; {aside}" if aside else ""))
+        if not cases:
+            reporter.result("nothing would be built of this copy")
         first = next((it.message for it in found.problems if it.code == BAD_ROW), None)
         if first is not None:
             reporter.result(f"first row that cannot be used: {first}")

@@ -1,6 +1,8 @@
 """A cell that cannot be used sets its own case aside, in every table of every source."""
 
 import functools
+import shutil
+from codecs import BOM_UTF8
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -199,6 +201,28 @@ def test_whole_numbers_that_were_saved_again_change_nothing(source, intact):
         assert {key: _plain(it) for key, it in after.items()} == {
             key: _plain(it) for key, it in before.items()
         }
+
+
+@each_source
+def test_a_byte_order_mark_and_other_line_ends_change_nothing(source, intact, tmp_path):
+    for layout, (tree, before, _) in intact(source.id).items():
+        root = tmp_path / layout / "raw"
+        shutil.copytree(tree.path, root)
+        for path in root.rglob("*"):
+            if path.suffix.lower() in {".csv", ".txt", ".tsv", ".xml", ".json", ".cfg"}:
+                lines = path.read_bytes().removeprefix(BOM_UTF8).replace(b"\r\n", b"\n")
+                path.write_bytes(BOM_UTF8 + lines.replace(b"\n", b"\r\n"))
+        after = scan(source, RawTree(root), layout)
+        moved = {
+            key: it.moved(functools.partial(_back, root, tree.path)) for key, it in after.items()
+        }
+        assert {key: _plain(it) for key, it in moved.items()} == {
+            key: _plain(it) for key, it in before.items()
+        }
+
+
+def _back(root, place, path):
+    return place / path.relative_to(root)
 
 
 def _saved_again(_table, _line, values):
