@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from medrcube.errors import SourceError
 from medrcube.records import Label, State
+from medrcube.sources.rows import check_no_finding
 from medrcube.sources.tables import Row
 
 OPACITY = ("Lung Opacity", "Airspace Opacity")
@@ -29,7 +30,10 @@ _STATES = {
     **dict.fromkeys(("0.0", "0"), State.ABSENT),
     **dict.fromkeys(("-1.0", "-1"), State.UNKNOWN),
 }
-_FIELDS = {"Pneumonia": ("disease",), "No Finding": ("finding", "disease")}
+NO_FINDING = "No Finding"
+_NOT_DENIED = {NO_FINDING, "Support Devices"}
+"""Labels that may be present beside "No Finding": it says nothing of devices (arXiv 1901.07031)."""
+_FIELDS = {"Pneumonia": ("disease",), NO_FINDING: ("finding", "disease")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +53,9 @@ def read_states(row: Row) -> Reading:
     """The labels of one row, under the names of CheXpert.
 
     Raises:
-        SourceError: a cell holds something else than 1, 0, -1 or nothing, or the table names
-            lung opacity neither way.
+        RowError: a cell holds something else than 1, 0, -1 or nothing, or "No Finding" stands
+            beside a finding.
+        SourceError: the table names lung opacity neither way.
     """
     opacity = next((name for name in OPACITY if name in row), None)
     if opacity is None:
@@ -61,6 +66,9 @@ def read_states(row: Row) -> Reading:
     states = {name: row.state(name, _STATES) for name in COLUMNS if row[name]}
     if row[opacity]:
         states[OPACITY[0]] = row.state(opacity, _STATES)
+    if states.get(NO_FINDING) is State.PRESENT:
+        named = (name for name, state in states.items() if state is State.PRESENT)
+        check_no_finding(row.cite(NO_FINDING), [name for name in named if name not in _NOT_DENIED])
     return Reading(place=f"{row.table}:{row.line}", states=states)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,23 @@ def nameless(row: Row, column: str) -> Skip:
         reason=f"{row.cite(column)}: is blank; expected the name of a picture",
         code=BAD_ROW,
     )
+
+
+def check_no_finding(place: str, named: Collection[str]) -> None:
+    """Refuse "no finding" beside findings of the same picture: one of the two is wrong.
+
+    Args:
+        place: where "no finding" stands.
+        named: what is called present, or drawn, all the same.
+
+    Raises:
+        RowError: something is named.
+    """
+    if named:
+        raise RowError(
+            f"{place}: stands beside {' and '.join(map(repr, named))}; expected no finding or "
+            "findings, since nobody knows which of the two is true"
+        )
 
 
 def by_name(

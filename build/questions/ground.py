@@ -20,7 +20,7 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
     """All facts of a case, three-valued.
 
     A concept is unknown when any statement leaves it open or when statements contradict each
-    other: two readers, or "no finding" beside a finding that is named or left open. What a field
+    other: two readers, or "no finding" and the finding beside it, named or left open. What a field
     does not mention is absent with the grade of its silence, or implied by a "no finding" of a
     field whose denials a reader made (grade A); a field of mutually exclusive values that states
     none says nothing about any.
@@ -53,11 +53,11 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
         for label, mark in present.items()
         if terms[label].kind == NORMALITY and card.fields[mark.field].group is None
     ]
-    unknown.update(
-        label
-        for label in normals
-        if any(_contradicts(card, it, present[label], terms) for it in statements)
-    )
+    for label in normals:
+        against = [it for it in statements if _contradicts(card, it, present[label], terms)]
+        if against:
+            unknown.add(label)
+            unknown.update(filter(None, (concept_of(card, it) for it in against)))
     read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
     normal = Grade.A in read  # one mined from a report proves no more than silence
     stated = {*present, *absent, *unknown}

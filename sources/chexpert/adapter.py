@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip
-from medrcube.sources.chexpert_labels import COLUMNS, OPACITY, labels_of, read_states
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip, State
+from medrcube.sources.chexpert_labels import (
+    COLUMNS,
+    NO_FINDING,
+    OPACITY,
+    labels_of,
+    read_states,
+)
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
+from medrcube.sources.rows import check_no_finding, unless_bad
 from medrcube.sources.runs import coco_runs, connected
 from medrcube.sources.tables import Row, iter_csv, read_text
 
@@ -70,12 +76,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def _film(
     row: Row, path: Path, *, key: str, side: str, split: str, drawn: Callable[[], Iterator[Region]]
 ) -> Iterator[Case]:
+    reading, regions = read_states(row), tuple(drawn())
+    if reading.states.get(NO_FINDING) is State.PRESENT:
+        check_no_finding(row.cite(NO_FINDING), [region.evidence for region in regions])
     yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
         patient=key.split("/")[1],
-        labels=(*_view(row, side), *labels_of(read_states(row))),
-        regions=tuple(drawn()),
+        labels=(*_view(row, side), *labels_of(reading)),
+        regions=regions,
         split=split,
         shows=Scope.STUDY if side == "frontal" else Scope.IMAGE,
         facts=tuple(fact for fact in row.facts(sex="Sex", age="Age") if fact not in _NO_FACT),

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, nameless, unless_bad
+from medrcube.sources.rows import by_name, check_no_finding, nameless, unless_bad
 from medrcube.sources.tables import Row, read_csv
 
 _FILMS = "**/????????_???.png"
 _TABLES = {"sample": "**/sample_labels.csv"}
 _TABLE = "**/Data_Entry_2017*.csv"
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
+_NONE = "No Finding"
 # The header holds commas inside its brackets, so `Bbox [x,y,w,h]` names four columns.
 _BOX = ("Bbox [x", "y", "w", "h]")
 
@@ -41,16 +42,17 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iterator[Case]:
     name = row["Image Index"]
     findings, view = row.cite("Finding Labels"), row.cite("View Position")
+    values = row["Finding Labels"].split("|")
+    if _NONE in values:
+        drawn = (it.cite("Finding Label") for it in boxes)
+        check_no_finding(findings, [*(value for value in values if value != _NONE), *drawn])
     yield Case(
         key=name.removesuffix(".png"),
         images=(ImageRef(paths=(path,)),),
         patient=row.name("Patient ID").zfill(8),
         labels=(
             Label(field="view", value=row["View Position"], evidence=view),
-            *(
-                Label(field="finding", value=value, evidence=findings)
-                for value in row["Finding Labels"].split("|")
-            ),
+            *(Label(field="finding", value=value, evidence=findings) for value in values),
         ),
         regions=tuple(map(_region, boxes)),
         split=split,

@@ -86,20 +86,21 @@ def test_what_is_said_twice_alike_is_known(ground, state):
 @pytest.mark.parametrize(
     ("label", "unknown"),
     [
-        (("finding", "edema", PRESENT), {"No Finding"}),
+        (("finding", "edema", PRESENT), {"No Finding", "Edema"}),
         (("finding", "edema", UNKNOWN), {"No Finding", "Edema"}),
     ],
 )
-def test_no_finding_beside_a_finding_is_unknown_and_denies_nothing(ground, label, unknown):
+def test_no_finding_and_the_finding_beside_it_are_unknown_and_deny_nothing(ground, label, unknown):
     found = ground(NORMAL, label)
     assert found.unknown == unknown
+    assert not found.present
     assert found.absent["Nodule"].grade is Grade.C
 
 
-def test_no_finding_beside_a_box_is_unknown(ground):
+def test_no_finding_and_the_finding_in_a_box_beside_it_are_unknown(ground):
     found = ground(NORMAL, boxes=["nodule"])
-    assert found.unknown == {"No Finding"}
-    assert set(found.present) == {"Nodule"}
+    assert found.unknown == {"No Finding", "Nodule"}
+    assert not found.present
 
 
 @pytest.mark.parametrize(
