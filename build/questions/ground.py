@@ -54,10 +54,12 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
         if terms[label].kind == NORMALITY and card.fields[mark.field].group is None
     ]
     for label in normals:
-        against = [it for it in statements if _contradicts(card, it, present[label], terms)]
-        if against:
-            unknown.add(label)
-            unknown.update(filter(None, (concept_of(card, it) for it in against)))
+        against = {
+            concept_of(card, it)
+            for it in statements
+            if _contradicts(card, it, present[label], terms)
+        }
+        unknown |= {name for name in against if name} | ({label} if against else set())
     read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
     normal = Grade.A in read  # one mined from a report proves no more than silence
     stated = {*present, *absent, *unknown}
