@@ -124,6 +124,10 @@ def evaluate(
         str | None,
         typer.Option(metavar="JSON", help="Further fields of the request, an object."),
     ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="System prompt, for a model behind an endpoint."),
+    ] = None,
     max_connections: Annotated[
         int | None,
         typer.Option(
@@ -213,6 +217,7 @@ def evaluate(
         seed=seed,
         timeout=timeout or DEFAULT_TIMEOUT,
         logprobs=logprobs,
+        system=system,
         extra_body=object_of("--extra-body", extra_body),
         local=LocalSettings(
             batch_size=batch_size,

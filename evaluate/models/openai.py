@@ -81,7 +81,9 @@ class OpenAIModel:
     @property
     def identity(self) -> Mapping[str, Json]:
         """Adapter, endpoint, model, parameters, and what is done to pictures."""
+        system = self._settings.system
         return {
+            **({} if system is None else {"system": system}),
             "adapter": ADAPTER,
             "name": self.name,
             "endpoint": self._url,
@@ -94,7 +96,9 @@ class OpenAIModel:
         picture = None
         if (shown := request.picture) is not None:
             picture = await self._pictures.get(shown.sha256, lambda: data_url(shown))
-        body = chat_body(self._name, request.prompt, picture, self._parameters)
+        body = chat_body(
+            self._name, request.prompt, picture, self._parameters, self._settings.system
+        )
         client = await self._connection()
         started = time.monotonic()
         data = await client.post(body)

@@ -44,7 +44,11 @@ def data_url(picture: Picture) -> bytes:
 
 
 def chat_body(
-    model: str, prompt: str, picture: bytes | None, parameters: Mapping[str, Json]
+    model: str,
+    prompt: str,
+    picture: bytes | None,
+    parameters: Mapping[str, Json],
+    system: str | None = None,
 ) -> Body:
     """The body of one question: the picture first, then the text.
 
@@ -53,17 +57,22 @@ def chat_body(
         prompt: the whole text.
         picture: data URL; ``None`` for a question without a picture.
         parameters: everything else of the body.
+        system: what stands before the question; without the character NUL.
     """
     content: list[Json] = [{"type": "text", "text": prompt}]
     if picture is not None:
         content.insert(0, {"type": "image_url", "image_url": {"url": _MARK}})
+    messages: list[Json] = [{"role": "user", "content": content}]
+    if system is not None:
+        messages.insert(0, {"role": "system", "content": system})
     body: dict[str, Json] = {
-        "messages": [{"role": "user", "content": content}],
+        "messages": messages,
         "model": model,
         **parameters,
     }
-    # The mark comes first in the body, so no text can be taken for it.
-    head, mark, tail = json.dumps(body).encode().partition(json.dumps(_MARK)[1:-1].encode())
+    # Only the system prompt comes before the mark. It holds no NUL, and a quotation mark in it is
+    # escaped, so nothing in it can be taken for the mark in its quotation marks.
+    head, mark, tail = json.dumps(body).encode().partition(json.dumps(_MARK).encode())
     if picture is None:
         return Body((head + mark + tail,))
-    return Body((head, picture, tail))
+    return Body((head + b'"', picture, b'"' + tail))

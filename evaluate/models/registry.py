@@ -35,6 +35,7 @@ class ModelSettings:
         seed: seed of the sampling, where the server takes one, and of ``baseline/random``.
         timeout: seconds for one whole request.
         logprobs: ask a server for the log-probability of each option's letter.
+        system: system prompt, for a model behind an endpoint.
         extra_body: further fields of the request to a server.
         local: how to run a model on this machine.
     """
@@ -46,6 +47,7 @@ class ModelSettings:
     seed: int | None = None
     timeout: float = DEFAULT_TIMEOUT
     logprobs: bool = False
+    system: str | None = None
     extra_body: Mapping[str, Json] = field(default_factory=dict)
     local: LocalSettings = field(default_factory=LocalSettings)
 
@@ -64,6 +66,12 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
             f"model {spec!r} does not say who provides it; expected PROVIDER/NAME, such as "
             "openai/my-model or baseline/random"
         )
+    if settings.system is not None and provider != "openai":
+        raise ModelError(
+            f"a system prompt is for models behind an endpoint (openai/...), not {spec}"
+        )
+    if "\0" in (settings.system or ""):
+        raise ModelError("the system prompt holds the character NUL; leave it out")
     if provider == "baseline":
         return open_baseline(name, seed=settings.seed or 0)
     if provider == "openai":

@@ -12,7 +12,7 @@ from medrcube.cli import app
 from medrcube.cli_asking import again_of, number_of, object_of, prices_of
 from medrcube.console import Reporter
 from medrcube.errors import ModelError
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.running.progress import describe, watch
 from medrcube.evaluate.running.summary import Progress
@@ -263,3 +263,19 @@ def test_a_model_that_is_named_twice_is_a_mistake(evaluate, server):
     result = evaluate("--model", "openai/stub")
     assert isinstance(result.exception, ModelError)
     assert not server.requests
+
+
+def test_a_system_prompt_is_sent_and_is_part_of_the_identity(evaluate, server, tmp_path):
+    evaluate("--system", "Be brief.")
+    first, question = server.requests[0]["messages"]
+    assert first == {"role": "system", "content": "Be brief."}
+    assert [part["type"] for part in question["content"]] == ["image_url", "text"]
+    kept = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert kept["model"]["system"] == "Be brief."
+    assert "another model" in str(evaluate().exception)
+
+
+@pytest.mark.parametrize(("model", "text"), [("baseline/random", "Be brief."), ("openai/m", "\0")])
+def test_a_system_prompt_that_cannot_be_sent_is_refused(model, text):
+    with pytest.raises(ModelError, match="system prompt"):
+        open_model(model, ModelSettings(system=text, base_url="http://127.0.0.1:9/v1"))

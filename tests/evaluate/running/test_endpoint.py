@@ -250,6 +250,14 @@ def test_a_body_says_what_it_holds_whatever_the_text():
     assert body.size == sum(map(len, body.pieces))
 
 
+@pytest.mark.parametrize("system", ["\\u0000", '"\\u0000"', 'say "\\u0000', "答案 \\"])
+def test_no_system_prompt_is_taken_for_the_place_of_the_picture(system):
+    body = chat_body("m", "Is it?", b"data:image/png;base64,QUJD", {}, system)
+    first, question = json.loads(b"".join(body.pieces))["messages"]
+    assert first["content"] == system
+    assert question["content"][0]["image_url"]["url"] == "data:image/png;base64,QUJD"
+
+
 def test_a_body_without_a_picture_has_only_the_text():
     found = json.loads(b"".join(chat_body("m", "Is \x00 it?", None, {}).pieces))
     assert found["messages"][0]["content"] == [{"type": "text", "text": "Is \x00 it?"}]
