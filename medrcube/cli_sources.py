@@ -88,20 +88,22 @@ def verify(
     """Tell which layout a raw tree has, what it lacks, and how many cases its tables yield."""
     from collections import Counter
 
-    from medrcube.build.scan import scan
+    from medrcube.build.scan import scan, visit
     from medrcube.console import Reporter
-    from medrcube.sources.layout import verify as verify_layout
+    from medrcube.sources.layout import compare
+    from medrcube.sources.raw_tree import RawTree
     from medrcube.sources.registry import find_sources, get_source
     from medrcube.sources.roots import describe_root
 
     reporter = Reporter(json_output=json_output)
     source = get_source(find_sources(extra or ()), name)
-    report = verify_layout(source.card, root)
+    tree = visit(source, root)
+    report = compare(source.card, RawTree(tree.root, [*tree.states, *tree.barred]))
     told = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
     reporter.result("; ".join(filter(None, told)))
     cases, codes = 0, Counter[str]()
     if report.fits:
-        found = scan(source, report.root, b"")
+        found = scan(source, tree.root, b"", tree=tree)
         cases = len(found.cases)
         codes.update(problem.code for problem in found.problems)
         codes.update({"absent": len(found.absent)})

@@ -89,7 +89,7 @@ def _above(card: Card, tree: RawTree) -> Iterator[RawTree]:
         if parent in (Path(parent.anchor), Path.home()):
             return
         prefix = f"{tree.path.relative_to(parent).as_posix()}/"
-        if not _names_folder(card, tree, prefix) and not _holds_rest(card, tree, parent):
+        if not _holds_rest(card, tree, parent) and not _names_folder(card, tree, prefix):
             continue
         most = len(tree.names) + tree.litter + _MOST_ABOVE
         names = list(islice(walk(parent), most + 1))

@@ -16,6 +16,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,9 +125,9 @@ def _entries(root: str) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
     while todo:
         folder, prefix, inside = todo.pop()
         try:
-            identity = Path(folder).stat()
+            identity = os.stat(folder)  # noqa: PTH116  # a path object costs as much as the call
             with os.scandir(folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+                entries = sorted(found, key=attrgetter("name"))
         except OSError:  # not there, or not ours to list: its files are missing, as cases will say
             continue
         if (identity.st_dev, identity.st_ino) in seen:

@@ -93,21 +93,24 @@ def test_lidc_understands_every_row_of_the_real_diagnoses(real_raw):
     assert {label.value for label in diagnoses.values()} == {"0", "1", "2", "3"}
 
 
-def test_mosmed_stops_where_registry_and_folder_disagree(made):
+def test_mosmed_sets_a_study_aside_where_registry_and_folder_disagree(made):
     root = made("mosmed-covid19", "nifti")
     studies = root / "COVID19_1110/studies"
     shutil.move(studies / "CT-0/study_0001.nii.gz", studies / "CT-3/study_0001.nii.gz")
-    with pytest.raises(SourceError, match="re-sorted"):
-        scan("mosmed-covid19", root, "nifti")
+    found = scan("mosmed-covid19", root, "nifti")["study_0001"]
+    assert isinstance(found, Skip)
+    assert (found.code, "re-sorted" in found.reason) == ("bad-row", True)
 
 
-def test_mosmed_stops_where_the_registry_has_other_columns(made):
+def test_mosmed_sets_a_study_aside_where_the_registry_has_other_columns(made):
     root = made("mosmed-covid19", "nifti")
     rows = [["category", "study_file"], ["CT-0", "/studies/CT-0/study_0001.nii.gz"]]
     registry = root / "COVID19_1110/dataset_registry.xlsx"
     write_spreadsheet(registry, {"MosMedData COVID19_1110": rows})
-    with pytest.raises(SourceError, match="unverified"):
-        scan("mosmed-covid19", root, "nifti")
+    found = scan("mosmed-covid19", root, "nifti")["study_0001"]
+    assert isinstance(found, Skip)
+    assert found.code == "bad-row"
+    assert "second column=/studies/CT-0/study_0001.nii.gz" in found.reason
 
 
 def test_mosmed_refuses_the_teaching_edition(made):
