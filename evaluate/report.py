@@ -59,12 +59,18 @@ def write_report(
         ReleaseError: the release is broken.
     """
     loaded = load_runs(runs)
-    shown = _context(loaded, release)
-    write_text(out, _environment().get_template("report.html.j2").render(shown))
+    shown = page_values(loaded, release)
+    write_text(out, environment().get_template("report.html.j2").render(shown))
     return [] if data is None else write_tables(loaded, data)
 
 
-def _context(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
+def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
+    """What the parts of a page show.
+
+    Args:
+        runs: one run or several.
+        release: the release, for the pictures of what went wrong.
+    """
     benchmark = load_benchmark(release) if release else None
     wrong = failures(runs, benchmark)
     shown = {
@@ -139,15 +145,16 @@ _PARTS = (
 """Anchor, title, and the name of what must be there."""
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Templates of the parts, which escape what they show."""
+    made = Environment(
         loader=PackageLoader("medrcube.templates", "cards"),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "percent": _percent,
         "span": span,
         "certainty": certainty,
@@ -161,7 +168,7 @@ def _environment() -> Environment:
         "clip": safe_text.clip,
         "line": safe_text.one_line,
     }
-    return environment
+    return made
 
 
 def _percent(value: float | None, digits: int = 1) -> str:

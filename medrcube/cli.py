@@ -18,6 +18,7 @@ from medrcube.cli_ontologies import ontologies_app
 from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers, pairs
 from medrcube.cli_reconstruct import reconstruct
 from medrcube.cli_review import review_app
+from medrcube.cli_site import site, validate_run
 from medrcube.cli_sources import sources_app
 from medrcube.cli_validate import validate
 from medrcube.errors import MedrcubeError, MissingExtraError
@@ -215,6 +216,8 @@ app.command()(evaluate)
 app.command()(score)
 app.command()(report)
 app.command()(compare)
+app.command()(site)
+app.command()(validate_run)
 app.command()(export)
 app.command()(import_run)
 

@@ -87,14 +87,17 @@ def _reduced(picture: Picture) -> Picture | None:
         import PIL  # noqa: F401, PLC0415 - only where it is installed
     except ImportError:
         return picture if safe and len(picture.data) <= _LARGEST_PLAIN else None
-    data = _jpeg(picture.data)
+    data = reduced_jpeg(picture.data)
     if data is None:
         return None
     return Picture(data=data, media_type="image/jpeg", sha256=picture.sha256)
 
 
-def _jpeg(data: bytes) -> bytes | None:
-    """A small copy: all colours kept apart, so that a thin red outline stays red."""
+def reduced_jpeg(data: bytes, *, side: int = LONGEST_SIDE, quality: int = 88) -> bytes | None:
+    """A small copy: all colours kept apart, so that a thin red outline stays red.
+
+    ``None`` where the picture cannot be read. Pillow must be installed.
+    """
     from PIL import Image  # noqa: PLC0415 - only where it is installed
 
     try:
@@ -104,9 +107,9 @@ def _jpeg(data: bytes) -> bytes | None:
                 if picture.width * picture.height > _MOST_PIXELS:
                     return None
                 shown = _eight_bits(picture)
-        shown.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+        shown.thumbnail((side, side), Image.Resampling.LANCZOS)
         out = io.BytesIO()
-        shown.save(out, "JPEG", quality=88, subsampling=0, optimize=True)
+        shown.save(out, "JPEG", quality=quality, subsampling=0, optimize=True)
     except (OSError, ValueError, SyntaxError, Warning, Image.DecompressionBombError):
         return None
     return out.getvalue()

@@ -28,7 +28,7 @@ def visible(text: str) -> Markup:
     """The text as HTML in which every character can be seen."""
     left = MOST_MARKS
     parts: list[Markup] = []
-    for hidden, group in groupby(_capped(text), key=_is_hidden):
+    for hidden, group in groupby(capped(text), key=_is_hidden):
         characters = "".join(group)
         if not hidden:
             parts.append(escape(characters))
@@ -54,7 +54,7 @@ def one_line(text: str | None, limit: int) -> str:
     """The beginning, for a place that holds no markup: no line break, nothing invisible."""
     text = " ".join((text or "")[: 4 * limit].split())
     text = text if len(text) <= limit else text[:limit].rstrip() + " …"
-    return "".join(_NOT_SHOWN if _is_hidden(one) else one for one in _capped(text))
+    return "".join(_NOT_SHOWN if _is_hidden(one) else one for one in capped(text))
 
 
 def _is_hidden(character: str) -> bool:
@@ -72,8 +72,8 @@ def _mark(characters: str) -> Markup:
     )
 
 
-def _capped(text: str) -> Iterator[str]:
-    """The text without the accents beyond ``MOST_ACCENTS`` on one letter."""
+def capped(text: str) -> Iterator[str]:
+    """Characters of the text without the accents beyond ``MOST_ACCENTS`` on one letter."""
     accents = 0
     for character in text:
         accents = accents + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0

@@ -1,0 +1,119 @@
+"""Rows of the leaderboard, and the same numbers cut by every axis for the choice of a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.evaluate.reporting.cube import axes
+from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.statistics.ranking import ranking
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One model on the leaderboard.
+
+    Attributes:
+        run: its run.
+        page: its page, relative to the site.
+        letters: groups that it is in; models that share a letter cannot be told apart.
+        shortcut: shortcut probability of its pairs of questions, or ``None``.
+        gain: what the picture adds over the same questions without it, or ``None``.
+        remarks: what a reader has to know before the number, in a word or two each.
+    """
+
+    run: Run
+    page: str
+    letters: str
+    shortcut: float | None
+    gain: float | None
+    remarks: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slices:
+    """Accuracies of every model in every group of every axis.
+
+    Attributes:
+        names: (title of the axis, names of its groups).
+        rows: for each model, in the order of the leaderboard, the groups' numbers in the order of
+            ``names``: accuracy, both ends of its interval, n, chance; ``None`` for a group of
+            which it was asked nothing.
+    """
+
+    names: Sequence[tuple[str, Sequence[str]]]
+    rows: Sequence[Sequence[Sequence[float | None] | None]]
+
+
+def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
+    """The leaderboard, best first."""
+    letters = {}
+    if len(runs) > 1:
+        letters = {one.label: one.letters for one in ranking({r.label: r.results for r in runs})}
+    entries = [
+        Entry(
+            run=run,
+            page=f"models/{pages[run.label]}",
+            letters=letters.get(run.label, ""),
+            shortcut=_shortcut(run),
+            gain=_gain(run),
+            remarks=_remarks(run),
+        )
+        for run in runs
+    ]
+    return sorted(entries, key=lambda entry: (-(entry.run.total["accuracy"] or 0), entry.run.label))
+
+
+def slices(runs: Sequence[Run]) -> Slices:
+    """The numbers of every slice, of runs in the order of the leaderboard."""
+    found = axes(runs)
+    return Slices(
+        names=[(title, [name for name, _ in groups]) for title, _, groups in found],
+        rows=[
+            [_numbers(groups[place][1]) for _, _, table in found for _, groups in table]
+            for place in range(len(runs))
+        ],
+    )
+
+
+def _numbers(group: Row | None) -> list[float | None] | None:
+    if group is None or not group["n"]:
+        return None
+    low, high = group["interval"] or (None, None)
+    return [
+        _short(group["accuracy"]),
+        _short(low),
+        _short(high),
+        group["n"],
+        _short(group["chance"]),
+    ]
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _shortcut(run: Run) -> float | None:
+    pairs = run.metrics.get("credibility", {}).get("view_counted", {}).get("by_pair", {})
+    value: float | None = pairs.get("shortcut_probability", {}).get("value")
+    return value
+
+
+def _gain(run: Run) -> float | None:
+    contrasts = run.metrics.get("contrasts") or {}
+    found: float | None = contrasts.get("image_gain", {}).get("global", {}).get("difference")
+    return found
+
+
+def _remarks(run: Run) -> list[str]:
+    asked, whole = run.total["n"], run.manifest["dataset"]["items"]
+    told = {
+        "incomplete": run.incomplete,
+        "unfinished": run.unfinished,
+        f"sample of {whole:,}": asked < whole,
+    }
+    return [remark for remark, holds in told.items() if holds]

@@ -1,0 +1,68 @@
+"""Every cell of the cube with all models side by side."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.evaluate.site.board import Entry
+from medrcube.evaluate.site.names import CellName
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellPage:
+    """One cell.
+
+    Attributes:
+        name: task, modality and region.
+        rows: (entry of the leaderboard, its numbers here), best first.
+        n: most questions that any model was asked here.
+        small: whether those are few.
+        chance: accuracy of a guesser.
+        median: middle accuracy of the models.
+    """
+
+    name: CellName
+    rows: Sequence[tuple[Entry, Row]]
+    n: int
+    small: bool
+    chance: float
+    median: float
+
+    @property
+    def page(self) -> str:
+        """Its page, relative to the site."""
+        return f"cells/{self.name.page}"
+
+
+def cells(entries: Sequence[Entry]) -> list[CellPage]:
+    """Cells of which some model was asked something, by task, modality and region."""
+    found: dict[CellName, list[tuple[Entry, Row]]] = {}
+    for entry in entries:
+        for voxel in entry.run.metrics["voxels"]:
+            name = CellName(
+                Task(voxel["task"]), Modality(voxel["modality"]), Anatomy(voxel["parts"])
+            )
+            found.setdefault(name, []).append((entry, voxel))
+    orders = [list(axis) for axis in (Task, Modality, Anatomy)]
+    names = sorted(
+        found, key=lambda name: [order.index(it) for order, it in zip(orders, name, strict=True)]
+    )
+    return [_cell(name, found[name]) for name in names]
+
+
+def _cell(name: CellName, rows: Sequence[tuple[Entry, Row]]) -> CellPage:
+    largest = max((row for _, row in rows), key=lambda row: int(row["n"]))
+    return CellPage(
+        name=name,
+        rows=sorted(rows, key=lambda pair: -pair[1]["accuracy"]),
+        n=largest["n"],
+        small=largest["small"],
+        chance=largest["chance"],
+        median=statistics.median(row["accuracy"] for _, row in rows),
+    )

@@ -1,0 +1,80 @@
+"""What the key and the options of an item rest on, from ``items.parquet`` of a release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.benchmark import Item
+from medrcube.release_tree import opened, state_of
+
+TABLE = "items.parquet"
+
+_FACTS = (
+    ("field", "field of the source"),
+    ("concept", "value of the source"),
+    ("group", "group of concepts"),
+    ("scope", "what it is about"),
+    ("strategy", "how options were chosen"),
+    ("grade", "weakest evidence"),
+    ("difficulty", "difficulty"),
+    ("visible", "shown by the picture"),
+    ("state", "review"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one item rests on.
+
+    Attributes:
+        facts: (what, value) of the whole item.
+        options: what each option rests on, by its letter.
+    """
+
+    facts: tuple[tuple[str, str], ...]
+    options: Mapping[str, str]
+
+
+def read_evidence(root: Path, items: tuple[Item, ...]) -> dict[str, Evidence]:
+    """Evidence by the name of the item; none where the release tells none or pyarrow is missing.
+
+    Raises:
+        ReleaseError: a link leads out of the release.
+    """
+    path = root / TABLE
+    if state_of(root, path) is None:
+        return {}
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - only where it is installed
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        return {}
+    with opened(root, path) as file:
+        try:
+            rows = {row["id"]: row for row in pq.read_table(file).to_pylist()}
+        except (pa.ArrowException, OSError, KeyError):
+            return {}
+    return {item.name: _evidence(item, rows[item.id]) for item in items if item.id in rows}
+
+
+def _evidence(item: Item, row: Mapping[str, Any]) -> Evidence:
+    facts = [(title, str(row[name])) for name, title in _FACTS if row.get(name)]
+    return Evidence(facts=tuple(facts), options=_options(item, row))
+
+
+def _options(item: Item, row: Mapping[str, Any]) -> dict[str, str]:
+    try:
+        details = json.loads(row.get("details") or "[]")
+        told = [_told(detail) for detail in details]
+    except (ValueError, AttributeError, TypeError):
+        return {}
+    return {letter: text for (letter, _), text in zip(item.options, told, strict=False) if text}
+
+
+def _told(detail: Mapping[str, Any]) -> str:
+    grade = f"evidence {detail['grade']}" if detail.get("grade") else ""
+    return ", ".join(str(part) for part in (detail.get("word"), grade) if part)

@@ -1,0 +1,175 @@
+"""The items and the replies to them as script files that a page loads, also from a file.
+
+A browser reads no JSON from ``file://``, so each file is a script that hands one JSON value to the
+page. Questions are in one row of files; keys, evidence and replies are in another, which a page
+loads only once its reader asks for them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.reporting.safe_text import capped, clip
+from medrcube.evaluate.site.evidence import Evidence
+from medrcube.evaluate.site.names import CellName
+from medrcube.evaluate.site.pictures import Shown
+from medrcube.files import write_again
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+FOLDER = "data"
+
+ITEMS_IN_A_FILE = 500
+ANSWERS_IN_A_FILE = 50
+
+MOST_REPLY_BYTES = 35_000_000
+"""Bytes of all replies together."""
+
+LIMITS = (4000, 2000, 1000, 500, 250, 120, 60)
+"""Characters of a reply that are kept; the most with which all replies fit."""
+
+NOT_ASKED = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemData:
+    """What the pages of items rest on.
+
+    Attributes:
+        items: every item of the release, in its order.
+        runs: the runs in the order of the leaderboard.
+        pictures: picture of each item by its name.
+        evidence: what an item rests on, by its name.
+    """
+
+    items: Sequence[Item]
+    runs: Sequence[Run]
+    pictures: Mapping[str, Shown]
+    evidence: Mapping[str, Evidence]
+
+
+def write_items(out: Path, data: ItemData, models: Sequence[tuple[str, str]]) -> int:
+    """Write all files.
+
+    Args:
+        out: folder for them.
+        data: what to write.
+        models: (label, page) of the runs.
+
+    Returns:
+        Characters of a reply that are kept.
+    """
+    results = [{result.item.name: result for result in run.results} for run in data.runs]
+    limit = reply_limit(result.reply for found in results for result in found.values())
+    rules = sorted({result.rule for found in results for result in found.values()})
+    place = {rule: number for number, rule in enumerate(rules)}
+    sources = sorted({item.dataset for item in data.items})
+    write_script(
+        out / "about.js",
+        "about",
+        {
+            "count": len(data.items),
+            "itemsInFile": ITEMS_IN_A_FILE,
+            "answersInFile": ANSWERS_IN_A_FILE,
+            "models": [{"label": label, "page": page} for label, page in models],
+            "outcomes": [outcome.value for outcome in Outcome],
+            "rules": rules,
+            "tasks": [task.value for task in Task],
+            "modalities": [modality.value for modality in Modality],
+            "parts": [parts.value for parts in Anatomy],
+            "sources": sources,
+            "limit": limit,
+        },
+    )
+    for number, items in _files(data.items, ITEMS_IN_A_FILE):
+        rows = [_row(item, data.pictures[item.name], results) for item in items]
+        write_script(out / f"items-{number}.js", f"items-{number}", rows)
+    for number, items in _files(data.items, ANSWERS_IN_A_FILE):
+        answers = [
+            _answers(item, data.evidence.get(item.name), results, place, limit) for item in items
+        ]
+        write_script(out / f"answers-{number}.js", f"answers-{number}", answers)
+    return limit
+
+
+def reply_limit(replies: Iterable[str | None]) -> int:
+    """The longest of ``LIMITS`` at which all replies together stay in their budget."""
+    totals = dict.fromkeys(LIMITS, 0)
+    for reply in replies:
+        if reply:
+            characters, size = len(reply), len(json.dumps(reply))
+            for limit in LIMITS:
+                totals[limit] += size * min(limit, characters) // characters
+    return next((limit for limit in LIMITS if totals[limit] <= MOST_REPLY_BYTES), LIMITS[-1])
+
+
+def write_script(path: Path, name: str, value: Any) -> None:
+    """A script that hands a value to the page under a name; ASCII, and without ``<``."""
+    text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+    write_again(path, f"medrcubeData({json.dumps(name)},{text});\n".encode("ascii"))
+
+
+def _files(items: Sequence[Item], size: int) -> Iterator[tuple[int, Sequence[Item]]]:
+    for number, start in enumerate(range(0, len(items), size)):
+        yield number, items[start : start + size]
+
+
+def _row(item: Item, picture: Shown, results: Sequence[Mapping[str, Result]]) -> Mapping[str, Any]:
+    """What is shown of an item before anyone asks for its key."""
+    return {
+        "name": item.name,
+        "source": item.dataset,
+        "task": item.task.value,
+        "modality": item.modality.value,
+        "parts": item.parts.value,
+        "cell": CellName(item.task, item.modality, item.parts).page,
+        "question": _plain(item.question),
+        "options": [[letter, _plain(text)] for letter, text in item.options],
+        "picture": picture.file,
+        "why": picture.why,
+        "outcomes": "".join(_code(found.get(item.name)) for found in results),
+    }
+
+
+def _code(result: Result | None) -> str:
+    """One character for an outcome, by which models are filtered."""
+    return NOT_ASKED if result is None else chr(ord("a") + list(Outcome).index(result.outcome))
+
+
+def _answers(
+    item: Item,
+    evidence: Evidence | None,
+    results: Sequence[Mapping[str, Result]],
+    rules: Mapping[str, int],
+    limit: int,
+) -> Mapping[str, Any]:
+    return {
+        "key": item.key,
+        "evidence": evidence.facts if evidence else (),
+        "options": evidence.options if evidence else {},
+        "replies": [
+            _reply(number, result, item, rules, limit)
+            for number, found in enumerate(results)
+            if (result := found.get(item.name)) is not None
+        ],
+    }
+
+
+def _reply(
+    number: int, result: Result, item: Item, rules: Mapping[str, int], limit: int
+) -> Sequence[Any]:
+    """(model, outcome, letter in the release's order, rule, text; none where it is the letter)."""
+    letters = {text: letter for letter, text in item.options}
+    letter = letters.get(result.choice) if result.choice is not None else None
+    said = None if result.reply in (None, result.answer) else _plain(clip(result.reply, limit))
+    return (number, list(Outcome).index(result.outcome), letter, rules[result.rule], said)
+
+
+def _plain(text: str) -> str:
+    return "".join(capped(text))

@@ -1,0 +1,43 @@
+"""Names of the pages of a site: short, plain, and one for each thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+_LONGEST = 60
+
+
+class CellName(NamedTuple):
+    """A voxel of the cube."""
+
+    task: Task
+    modality: Modality
+    parts: Anatomy
+
+    @property
+    def page(self) -> str:
+        """File of its page below ``cells``."""
+        return "--".join(_plain(member.value) for member in self) + ".html"
+
+
+def model_pages(labels: Iterable[str]) -> dict[str, str]:
+    """File below ``models`` for each label; labels that read alike get a number."""
+    pages: dict[str, str] = {}
+    taken: set[str] = set()
+    for label in labels:
+        plain = _plain(label)[:_LONGEST].strip("-") or "model"
+        name, number = plain, 1
+        while name in taken:
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name)
+        pages[label] = f"{name}.html"
+    return pages
+
+
+def _plain(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")

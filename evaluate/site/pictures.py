@@ -1,0 +1,100 @@
+"""Pictures of a site as small files, within a budget; restricted ones are never opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.evaluate.benchmark import Benchmark, Item
+from medrcube.evaluate.images import UnusablePictureError, read_picture
+from medrcube.evaluate.reporting.pictures import reduced_jpeg
+from medrcube.files import write_again
+
+FOLDER = "pictures"
+
+MOST_BYTES = 40_000_000
+"""Bytes of all pictures together."""
+
+_STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70))
+_DIGEST = 20
+
+WITHHELD = "This picture may not be passed on."
+NONE_NAMED = "The question has no picture."
+ABSENT = "The release does not have this picture."
+ANOTHER = "The release has another picture here than the one that was asked."
+TOO_LARGE = "Left out to keep this site small."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The picture of an item.
+
+    Attributes:
+        file: its file below ``pictures``; empty where there is none.
+        why: reason in words where there is none.
+    """
+
+    file: str = ""
+    why: str = ""
+
+
+def write_pictures(
+    out: Path, release: Benchmark, asked: Mapping[str, str], items: Iterable[Item]
+) -> dict[str, Shown]:
+    """Write a reduced copy of every picture that may be passed on.
+
+    Args:
+        out: folder for the files.
+        release: where the pictures lie.
+        asked: digest of the picture that models were asked about, by the name of the item.
+        items: what the site shows.
+
+    Returns:
+        The picture of each item by its name.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    items = list(items)
+    withheld = {item.image for item in items if item.restricted}
+    wanted = {item.image for item in items if item.image is not None} - withheld
+    allotment = MOST_BYTES // max(1, len(wanted))
+    with ThreadPoolExecutor() as pool:
+        order = sorted(wanted)
+        made = dict(
+            zip(order, pool.map(lambda it: _write(out, release, it, allotment), order), strict=True)
+        )
+    return {item.name: _of(item, asked.get(item.name), made) for item in items}
+
+
+def _of(item: Item, asked: str | None, made: Mapping[str, tuple[Shown, str]]) -> Shown:
+    if item.restricted:
+        return Shown(why=WITHHELD)
+    if item.image is None:
+        return Shown(why=NONE_NAMED)
+    if item.image not in made:
+        return Shown(why=WITHHELD)
+    shown, digest = made[item.image]
+    return Shown(why=ANOTHER) if asked and digest and asked != digest else shown
+
+
+def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[Shown, str]:
+    """The copy and the digest of the original."""
+    try:
+        picture = read_picture(release.root / image, root=release.root)
+    except UnusablePictureError:
+        return Shown(why=ABSENT), ""
+    data = _small(picture.data, allotment)
+    if data is None:
+        return Shown(why=TOO_LARGE), picture.sha256
+    name = f"{picture.sha256[:_DIGEST]}.jpg"
+    write_again(out / name, data)
+    return Shown(file=name), picture.sha256
+
+
+def _small(data: bytes, allotment: int) -> bytes | None:
+    for side, quality in _STEPS:
+        made = reduced_jpeg(data, side=side, quality=quality)
+        if made is None or len(made) <= allotment:
+            return made
+    return None

@@ -1,0 +1,202 @@
+"""Whether a run that somebody hands in is whole, of this release, and scored from its replies.
+
+Nothing in the folder is trusted: its items are held against the release, and its replies are
+scored anew. What cannot be known from a folder is whether a model gave the replies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import MedrcubeError
+from medrcube.evaluate.benchmark import Benchmark, load_benchmark
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.prompts import prompt_version
+from medrcube.evaluate.running.run_folder import read_asked, read_manifest
+from medrcube.evaluate.running.summary import FAILURE_GATE
+from medrcube.evaluate.scoring import main_results, read_by_rules, read_metrics, read_results
+from medrcube.evaluate.site.sealing import DIGESTS, EXPECTED, broken_seals, odd_files
+from medrcube.evaluate.statistics.metrics import metrics
+
+_TOLD = 5
+"""So many items are named for one kind of problem."""
+
+_BAD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the check found.
+
+    Attributes:
+        problems: what keeps the run from a leaderboard.
+        notes: what its readers should know.
+        summary: the run in one line; empty where there are problems.
+    """
+
+    problems: Sequence[str]
+    notes: Sequence[str]
+    summary: str
+
+
+def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
+    """Check a run against a release.
+
+    Args:
+        run: folder of the run.
+        release: folder of the release.
+        sealing: the run is about to be sealed, so that earlier digests say nothing.
+
+    Raises:
+        ReleaseError: the release is broken.
+    """
+    benchmark = load_benchmark(release)
+    problems = list(_files(run, sealing=sealing))
+    if problems:
+        return Checked(problems=problems, notes=(), summary="")
+    try:
+        manifest = read_manifest(run)
+        problems += _manifest(manifest)
+        problems += _items(run, benchmark)
+        scored, by_rules = read_results(run), read_by_rules(run)
+        found = read_metrics(run)
+        problems += _scores(scored, by_rules, found)
+        notes = [] if problems else list(_notes(run, manifest, found, benchmark))
+        summary = "" if problems else _summary(manifest, found)
+    except MedrcubeError as error:
+        return Checked(problems=[*problems, str(error)], notes=(), summary="")
+    except _BAD_FORM as error:
+        told = f"a file has another form than a run of this version: {error!r}"
+        return Checked(problems=[*problems, told], notes=(), summary="")
+    return Checked(problems=problems, notes=notes, summary=summary)
+
+
+def _files(run: Path, *, sealing: bool) -> Iterator[str]:
+    if not run.is_dir():
+        yield f"{run}: is no folder; expected the --out folder of an evaluation"
+        return
+    yield from odd_files(run)
+    for name in EXPECTED:
+        if not (run / name).is_file():
+            yield f"{name}: is missing; run  medrcube score {run}  or send the whole folder"
+    if not sealing:
+        yield from broken_seals(run)
+
+
+def _manifest(manifest: Mapping[str, Any]) -> Iterator[str]:
+    expected: dict[str, tuple[type, ...]] = {
+        "started": (str,),
+        "ended": (str, type(None)),
+        "dataset": (dict,),
+        "model": (dict,),
+        "prompt": (dict,),
+        "conditions": (list,),
+        "epochs": (int,),
+        "versions": (dict,),
+    }
+    for name, kinds in expected.items():
+        if name not in manifest or not isinstance(manifest[name], kinds):
+            words = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+            yield f"manifest.json: {name} is {manifest.get(name)!r:.80}; expected {words}"
+    model = manifest.get("model")
+    if isinstance(model, dict) and not str(model.get("name") or "").strip():
+        yield "manifest.json: model has no name"
+
+
+def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
+    """What was asked, held against the release; pictures where the release has them."""
+    known = {item.name: item for item in benchmark.items}
+    unknown, changed, pictures = [], [], []
+    for asked in read_asked(run):
+        shown = asked.presentation
+        if shown.turn or shown.condition is Condition.REWORDED:
+            continue
+        item = known.get(shown.item.name)
+        if item is None:
+            unknown.append(shown.item.name)
+        elif item != shown.item:
+            changed.append(item.name)
+        elif asked.subject and item.image is not None:
+            digest = benchmark.image_digests[item.image]
+            if digest is not None and digest != asked.subject:
+                pictures.append(item.name)
+    yield from _several(unknown, "are not in the release")
+    yield from _several(changed, "differ from those of the release")
+    yield from _several(pictures, "were asked with another picture than the release has")
+
+
+def _several(names: Sequence[str], what: str) -> Iterator[str]:
+    distinct = list(dict.fromkeys(names))
+    if distinct:
+        more = f" and {len(distinct) - _TOLD:,} more" if len(distinct) > _TOLD else ""
+        yield f"items.jsonl: {len(distinct):,} items {what}: {', '.join(distinct[:_TOLD])}{more}"
+
+
+def _scores(
+    scored: Sequence[Result], by_rules: Sequence[Result], found: Mapping[str, Any]
+) -> Iterator[str]:
+    """Scores that do not follow from the replies."""
+    judged = bool(found["judge"]["used"])
+    wrong = [
+        there.item.name
+        for there, here in zip(scored, by_rules, strict=True)
+        if not _follows(there, here, judged=judged)
+    ]
+    if wrong:
+        yield (
+            f"outcomes.jsonl: {len(wrong):,} outcomes do not follow from the replies, such as of "
+            f"{wrong[0]}; run  medrcube score  with this version"
+        )
+    # As JSON has it: keys are texts, tuples are lists.
+    again = json.loads(json.dumps(metrics(main_results(scored))))
+    differing = sorted(name for name in again if again[name] != found.get(name))
+    if differing:
+        yield (
+            f"metrics.json: {', '.join(differing)} do not follow from the outcomes; "
+            "run  medrcube score  with this version"
+        )
+
+
+def _follows(there: Result, here: Result, *, judged: bool) -> bool:
+    if judged and here.outcome is Outcome.UNPARSED:
+        return there.reply == here.reply
+    return (there.outcome, there.answer, there.reply) == (here.outcome, here.answer, here.reply)
+
+
+def _notes(
+    run: Path, manifest: Mapping[str, Any], found: Mapping[str, Any], benchmark: Benchmark
+) -> Iterator[str]:
+    total, lost = found["global"], (Outcome.FAILED, Outcome.MISSING_IMAGE)
+    gone = sum(total["outcomes"][outcome.value] for outcome in lost)
+    if total["n"] < len(benchmark.items):
+        yield f"asked {total['n']:,} of {len(benchmark.items):,} items; shown as a sample"
+    if gone > FAILURE_GATE * total["n"]:
+        yield f"{gone:,} of {total['n']:,} questions have no reply; shown as incomplete"
+    if manifest["ended"] is None:
+        yield "was broken off; the command that began it goes on"
+    if manifest["dataset"]["digest"] != benchmark.digest:
+        yield "the release here lacks pictures that the run was asked about, or has others"
+    if manifest["prompt"].get("version") != prompt_version():
+        yield "was asked with another prompt than this version has"
+    if found["judge"]["used"]:
+        yield "a judge model read what the rules could not; this check does not ask it again"
+    extra = itertools.islice(
+        (path.name for path in sorted(run.iterdir()) if path.name not in {*EXPECTED, DIGESTS}), 20
+    )
+    yield f"further files: {', '.join(extra) or 'none'}"
+    if not (run / DIGESTS).exists():
+        yield "has no digests; --seal writes them"
+
+
+def _summary(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    total = found["global"]
+    return (
+        f"{manifest['model']['name']}, {total['n']:,} items, "
+        f"{100 * total['accuracy']:.1f} % correct"
+    )

@@ -1,0 +1,169 @@
+"""What a site holds and withholds, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.site import items as items_part
+from medrcube.evaluate.site.board import board
+from medrcube.evaluate.site.items import reply_limit
+from medrcube.evaluate.site.names import CellName, model_pages
+from medrcube.evaluate.site.writing import write_site
+from medrcube.evaluate.statistics.ranking import ranking
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+
+class Page(HTMLParser):
+    """Tags, links and scripts of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.attributes = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        self.links += [value for name, value in attrs if name in {"href", "src"}]
+
+
+def read(path):
+    """The value of a data file."""
+    text = path.read_text(encoding="ascii")
+    found = re.fullmatch(r'medrcubeData\("[a-z]+(?:-\d+)?",(.*)\);\n', text, re.DOTALL)
+    return json.loads(found[1])
+
+
+def all_pages(made):
+    return sorted(made.out.rglob("*.html"))
+
+
+def test_every_link_is_relative_and_leads_to_a_file(made):
+    for page in all_pages(made):
+        for link in Page(page.read_text(encoding="utf-8")).links:
+            parts = urlsplit(link)
+            if link == "data:,":
+                continue
+            assert not parts.scheme, link
+            assert not link.startswith("/"), link
+            assert not parts.path or (page.parent / unquote(parts.path)).is_file(), (page, link)
+
+
+def test_no_text_of_others_becomes_markup(made):
+    for page in all_pages(made):
+        parsed = Page(page.read_text(encoding="utf-8"))
+        assert parsed.tags.count("h1") == 1, page
+        assert not [name for name in parsed.attributes if name.startswith("on")], page
+        assert "x" not in parsed.links, page
+        assert not re.search(r"<script[^>]*>\s*[^<\s]", page.read_text(encoding="utf-8")), page
+
+
+def test_data_files_are_ascii_without_an_opening_tag(made):
+    for path in (made.out / "data").iterdir():
+        assert b"<" not in path.read_bytes()
+        read(path)
+
+
+def test_keys_are_only_in_the_files_that_a_click_loads(made):
+    items = [row for number in range(1) for row in read(made.out / f"data/items-{number}.js")]
+    assert len(items) == 48
+    assert all("key" not in row and "replies" not in row for row in items)
+    answers = read(made.out / "data/answers-0.js")
+    keys = {item.name: item.key for item in made.benchmark.items}
+    assert [answer["key"] for answer in answers] == [keys[row["name"]] for row in items]
+    for page in all_pages(made):
+        assert "answers-" not in page.read_text(encoding="utf-8")
+
+
+def test_replies_are_those_of_the_runs_in_the_order_of_the_leaderboard(made):
+    about = read(made.out / "data/about.js")
+    runs = {run.label: run for run in load_runs(made.runs)}
+    items, answers = read(made.out / "data/items-0.js"), read(made.out / "data/answers-0.js")
+    for number, model in enumerate(about["models"]):
+        results = {result.item.name: result for result in runs[model["label"]].results}
+        for row, answer in zip(items, answers, strict=True):
+            result = results[row["name"]]
+            _, outcome, letter, rule, _ = answer["replies"][number]
+            assert about["outcomes"][outcome] == result.outcome
+            assert ord(row["outcomes"][number]) - ord("a") == outcome
+            assert about["rules"][rule] == result.rule
+            assert letter == result.answer
+
+
+def test_restricted_pictures_are_nowhere_in_the_site(made):
+    rows = {row["name"]: row for row in read(made.out / "data/items-0.js")}
+    shown = [rows[item.name] for item in made.benchmark.items if not item.restricted]
+    withheld = [rows[item.name] for item in made.benchmark.items if item.restricted]
+    assert withheld
+    assert all(row["picture"] == "" and "passed on" in row["why"] for row in withheld)
+    files = {path.name for path in (made.out / "pictures").iterdir()}
+    assert files == {row["picture"] for row in shown}
+    digests = {made.benchmark.image_digests[i.image] for i in made.benchmark.items if i.restricted}
+    assert not [name for name in files if any(digest.startswith(name[:20]) for digest in digests)]
+
+
+def test_models_stand_in_order_with_the_letters_of_the_ranking(made):
+    runs = load_runs(made.runs)
+    entries = board(runs, model_pages(run.label for run in runs))
+    ranked = ranking({run.label: run.results for run in runs})
+    assert [entry.run.label for entry in entries] == [one.label for one in ranked]
+    assert [entry.letters for entry in entries] == [one.letters for one in ranked]
+    assert entries[0].letters != entries[-1].letters
+
+
+def test_labels_that_read_alike_have_pages_of_their_own():
+    pages = model_pages(["a/b", "a b", "A-B", "<>", "\u202e"])
+    assert len(set(pages.values())) == 5
+    assert all(re.fullmatch(r"[a-z0-9-]+\.html", page) for page in pages.values())
+
+
+def test_every_cell_has_a_name_of_its_own():
+    names = [CellName(t, m, p).page for t in Task for m in Modality for p in Anatomy]
+    assert len(set(names)) == len(names)
+
+
+def test_replies_are_cut_no_more_than_the_budget_asks(monkeypatch):
+    replies = ["x" * 3000] * 10
+    assert reply_limit(replies) == 4000
+    monkeypatch.setattr(items_part, "MOST_REPLY_BYTES", 12_000)
+    assert reply_limit([*replies, None, ""]) == 1000
+
+
+def test_a_site_is_replaced_by_the_next_one(made, tmp_path):
+    out = tmp_path / "out"
+    write_site(made.runs, made.release, out)
+    write_site(made.runs[:1], made.release, out)
+    assert len(list((out / "models").iterdir())) == 1
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(WorkspaceError, match="holds something that is no site"):
+        write_site(made.runs, made.release, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_run_on_other_items_is_refused(made, tmp_path, row, write_release):
+    other = write_release(tmp_path / "other", [row(n, question="Another?") for n in range(48)])
+    with pytest.raises(WorkspaceError, match="48 of its items are not in"):
+        write_site(made.runs, other, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_same_runs_give_the_same_bytes(made, tmp_path):
+    copy = tmp_path / "runs"
+    runs = [shutil.copytree(run, copy / run.name) for run in made.runs]
+    again = tmp_path / "out"
+    write_site(runs, made.release, again)
+    files = [p.relative_to(made.out) for p in made.out.rglob("*") if p.is_file()]
+    assert len(files) == made.site.files
+    changed = [p for p in files if (made.out / p).read_bytes() != (again / p).read_bytes()]
+    assert changed == []

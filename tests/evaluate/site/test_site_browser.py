@@ -1,0 +1,177 @@
+"""A site in a real browser: opened from a folder, by keyboard, narrow and wide, light and dark."""
+
+from __future__ import annotations
+
+import shutil
+from urllib.parse import quote
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
+
+pytestmark = pytest.mark.untraced
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
+WIDTHS = (1440, 390)
+AXE = {"preload": False}
+"""axe would fetch the style sheet, which the policy of the page forbids."""
+
+
+@pytest.fixture(scope="module")
+def browser(made):
+    """A running Chromium; after the runs, because it holds an event loop."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser, made):
+    """Open a page of the site; fails when it asks for anything outside, or complains."""
+    contexts, asked, faults = [], [], []
+
+    def make(name, **options):
+        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        contexts.append(context)
+        context.on("request", lambda request: asked.append(request.url))
+        context.on("console", lambda said: faults.append(said.text))
+        context.on("weberror", lambda error: faults.append(str(error.error)))
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.goto(f"{made.out.as_uri()}/{name}")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    inside = (made.out.as_uri() + "/", "data:")
+    assert [url for url in asked if not url.startswith(inside)] == []
+    assert faults == []
+
+
+def pages(made):
+    model = min((made.out / "models").iterdir()).name
+    cell = min((made.out / "cells").iterdir()).name
+    return (
+        "index.html",
+        "cells.html",
+        "items.html",
+        "submit.html",
+        f"models/{model}",
+        f"cells/{cell}",
+    )
+
+
+def names(page):
+    return page.locator("#board tbody th a").all_inner_texts()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible(open_page, made, scheme):
+    for name in pages(made):
+        page = open_page(name, color_scheme=scheme)
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        if name == "items.html":
+            page.locator(".list a").first.wait_for()
+        found = axe.Axe().run(page, options=AXE).response["violations"]
+        assert [(name, it["id"], it["nodes"][0]["target"]) for it in found] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_fits_its_window(open_page, made, width):
+    for name in pages(made):
+        page = open_page(name, viewport={"width": width, "height": 800})
+        if name == "items.html":
+            page.locator(".list a").first.wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+def test_the_leaderboard_is_sorted_and_searched_by_keyboard(open_page):
+    page = open_page("index.html")
+    before = names(page)
+    assert before[0] == "test/able"
+    button = page.get_by_role("button", name="accuracy %")
+    button.focus()
+    page.keyboard.press("Enter")
+    assert names(page) == before[::-1]
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    page.get_by_role("searchbox", name="Find").press_sequentially("able")
+    assert page.locator("#board tbody tr:visible").count() == 1
+    assert page.get_by_text("1 of 3").is_visible()
+
+
+def test_a_slice_changes_the_numbers_and_all_brings_them_back(open_page):
+    page = open_page("index.html")
+    table = page.locator("#board tbody")
+    before = table.inner_text()
+    page.locator("#slice").select_option(index=1)
+    assert "12" in page.locator("[data-part=n]").all_inner_texts()
+    assert not page.locator(".letters").first.is_visible()
+    page.locator("#slice").select_option("")
+    assert table.inner_text() == before
+
+
+def test_the_leaderboard_is_whole_without_scripts(open_page):
+    page = open_page("index.html", java_script_enabled=False)
+    assert len(names(page)) == 3
+    assert not page.locator("#slice").is_visible()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
+def test_key_and_replies_come_with_a_click_by_keyboard(open_page, made, width, scheme):
+    item = next(item for item in made.benchmark.items if not item.restricted)
+    options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+    page = open_page(f"items.html#item={quote(item.name, safe='')}", **options)
+    button = page.get_by_role("button", name="Show key, evidence and replies")
+    button.wait_for()
+    assert page.locator(".right, .replies").count() == 0
+    assert page.evaluate("medrcube.get('answers-0')") is None
+    assert page.locator(".item img").evaluate("it => it.decode().then(() => it.naturalWidth)") > 0
+    button.focus()
+    page.keyboard.press("Enter")
+    page.locator(".replies").wait_for()
+    assert page.locator(".options .right b").inner_text() == item.key
+    assert page.locator(".replies tbody tr").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = axe.Axe().run(page, options=AXE).response["violations"]
+    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == []
+
+
+def test_items_are_found_by_words_and_by_what_a_model_did(open_page):
+    page = open_page("items.html")
+    page.locator(".list a").first.wait_for()
+    page.locator("#words").fill("41: what")
+    assert page.locator(".list li").count() == 1
+    page.locator("#words").fill("")
+    page.locator("#model").select_option(label="test/able")
+    page.locator("#outcome").select_option("correct")
+    right = page.locator("#count").inner_text()
+    page.locator("#model").select_option(label="test/poor")
+    assert page.locator("#count").inner_text() != right
+
+
+def test_hostile_replies_stay_text(open_page, made):
+    page = open_page("items.html")
+    page.locator(".list a").first.wait_for()
+    for place in range(8):
+        name = made.benchmark.items[place].name
+        page.evaluate("name => { location.hash = `item=${encodeURIComponent(name)}` }", name)
+        page.get_by_role("heading", name=name).wait_for()
+        page.get_by_role("button", name="Show key").click()
+        page.locator(".replies").wait_for()
+        assert page.title().startswith("Items")
+        assert page.locator("h1").count() == 1
+        assert page.locator("main script, main [onerror]").count() == 0
+    assert page.locator(".item img").count() <= 1
+
+
+def test_a_restricted_picture_is_told_and_not_shown(open_page, made):
+    item = next(item for item in made.benchmark.items if item.restricted)
+    page = open_page(f"items.html#item={quote(item.name, safe='')}")
+    page.get_by_text("This picture may not be passed on.").wait_for()
+    assert page.locator(".item img").count() == 0

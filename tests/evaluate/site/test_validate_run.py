@@ -1,0 +1,111 @@
+"""What the check of a run that is handed in finds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from medrcube.cli import app
+from medrcube.evaluate.site.sealing import write_seal
+from medrcube.evaluate.site.submission import check_run
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """A run of its own to be spoiled."""
+    return shutil.copytree(made.runs[1], tmp_path / "run")
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def put(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def forge(run, change):
+    """Change outcomes, and put their digest where the scores say it."""
+    rows = lines(run / "outcomes.jsonl")
+    change(rows)
+    put(run / "outcomes.jsonl", rows)
+    found = json.loads((run / "metrics.json").read_text())
+    found["outcomes_sha256"] = hashlib.sha256((run / "outcomes.jsonl").read_bytes()).hexdigest()
+    (run / "metrics.json").write_text(json.dumps(found))
+
+
+def test_a_whole_run_is_valid_and_sealed(made, run):
+    args = ["validate-run", str(run), "--release", str(made.release)]
+    first = CliRunner().invoke(app, [*args, "--seal"])
+    assert first.exit_code == 0, first.output
+    assert "VALID: test/able, 48 items" in first.output
+    again = CliRunner().invoke(app, [*args, "--json"])
+    assert again.exit_code == 0
+    assert json.loads(again.stdout)["problems"] == []
+
+
+@pytest.mark.parametrize("name", ["attempts.jsonl", "metrics.json", "asked.jsonl"])
+def test_a_missing_file_is_named(made, run, name):
+    (run / name).unlink()
+    assert [name in problem for problem in check_run(run, made.release).problems] == [True]
+
+
+def test_a_forged_outcome_is_found(made, run):
+    def change(rows):
+        wrong = next(row for row in rows if row["outcome"] != "correct")
+        wrong["outcome"] = "correct"
+
+    forge(run, change)
+    told = check_run(run, made.release).problems
+    assert any("1 outcomes do not follow from the replies" in problem for problem in told)
+
+
+def test_a_forged_accuracy_is_found(made, run):
+    found = json.loads((run / "metrics.json").read_text())
+    found["global"]["accuracy"] = 1.0
+    (run / "metrics.json").write_text(json.dumps(found))
+    (problem,) = check_run(run, made.release).problems
+    assert "global do not follow from the outcomes" in problem
+
+
+def test_items_of_another_release_are_named(made, run, tmp_path, row, write_release):
+    rows = [row(n, question="Another?") for n in range(40)]
+    told = check_run(run, write_release(tmp_path / "other", rows)).problems
+    assert any("8 items are not in the release" in problem for problem in told)
+    assert any("40 items differ" in problem for problem in told)
+
+
+def test_a_change_after_the_seal_is_named(made, run):
+    write_seal(run)
+    assert check_run(run, made.release).problems == []
+    (run / "results.jsonl").write_text("{}\n")
+    (run / "more.txt").write_text("more")
+    told = check_run(run, made.release).problems
+    assert [p.partition(":")[0] for p in told] == ["results.jsonl", "more.txt"]
+
+
+def test_a_link_out_of_the_folder_is_refused(made, run, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    (run / "note.txt").symlink_to(tmp_path / "secret")
+    (problem,) = check_run(run, made.release).problems
+    assert problem.startswith("note.txt: is no plain file")
+
+
+@pytest.mark.parametrize(
+    "manifest", ["[]", "{}", '{"model": 3}', '{"dataset": {}, "model": {"name": ""}}', "\x00"]
+)
+def test_a_manifest_of_another_form_is_a_problem_and_no_crash(made, run, manifest):
+    (run / "manifest.json").write_text(manifest)
+    assert check_run(run, made.release).problems
+
+
+def test_a_part_of_the_items_is_noted(made, run, tmp_path, row, write_release):
+    bigger = shutil.copytree(made.release, tmp_path / "bigger")
+    write_release(bigger, [row(n, dataset="BETA") for n in range(2)])
+    found = check_run(run, bigger)
+    assert found.problems == []
+    assert any("asked 48 of 50 items" in note for note in found.notes)
