@@ -155,6 +155,13 @@ def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
     """Without identifiers that no other text holds, a search for them would prove nothing."""
     if trial.source.card.patient != "known":
         return
+    cases = [case for copied in trial.copies.values() for case in copied.cases]
+    if not any(case.patient for case in cases):
+        yield (
+            f'patient = "known", yet none of the {len(cases)} cases of its fixture has a patient, '
+            "so no identifier can be searched for; give Case.patient in the adapter, or say "
+            'patient = "unknown" in the card'
+        )
     for name, copied in trial.copies.items():
         if not holds_canary(copied):
             yield (

@@ -17,6 +17,7 @@ from pathlib import Path
 from medrcube.endpoints import OFFICIAL_URL, checked_url
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.files import write_text
+from medrcube.names import name_of, text_of
 from medrcube.records import Grade, Visible
 from medrcube.toml_table import TomlTable
 
@@ -198,7 +199,7 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
     config = root / CONFIG
     if config.exists():
         raise WorkspaceError(f"{config}: exists already; edit it, or choose another folder")
-    lines = [f'{name} = "{path}"' for name, path in sorted((sources or {}).items())]
+    lines = [f"{name} = {_written(path)}" for name, path in sorted((sources or {}).items())]
     text = TEMPLATE.format(sources="\n".join(lines) or '# busi = "/data/Dataset_BUSI_with_GT"')
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -220,7 +221,7 @@ def remember_folders(root: Path, folders: Iterable[Path]) -> None:
         return
     config = root / CONFIG
     text = config.read_text(encoding="utf-8")
-    line = f"source_folders = {json.dumps(list(map(str, wanted)))}"
+    line = f"source_folders = [{', '.join(map(_written, wanted))}]"
     if _FOLDERS.search(text):
         text = _FOLDERS.sub(lambda _: line, text, count=1)
     elif "[build]\n" in text:
@@ -254,9 +255,9 @@ def open_workspace(root: Path) -> Workspace:
     workspace = Workspace(
         root=root,
         settings=_settings(build, root),
-        sources={name: (root / path).resolve() for name, path in sources.items()},
+        sources={name: (root / name_of(path)).resolve() for name, path in sources.items()},
         llm=_llm(table.table("llm")) if "llm" in data else None,
-        source_folders=tuple((root / it).resolve() for it in folders),
+        source_folders=tuple((root / name_of(it)).resolve() for it in folders),
         values={
             name: {field: entry.mapping(field) for field in entry.names()}
             for name, entry in ((name, values.table(name)) for name in values.names())
@@ -285,6 +286,11 @@ def patient_key(workspace: Workspace) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _written(path: Path) -> str:
+    """A path as a TOML string, also where its name is no UTF-8; ``name_of`` turns it back."""
+    return json.dumps(text_of(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _settings(table: TomlTable, root: Path) -> BuildSettings:

@@ -1,3 +1,4 @@
+import os
 import stat
 
 import pytest
@@ -117,3 +118,15 @@ def test_values_that_a_card_does_not_know_are_read_by_source_and_field(tmp_path)
     config = tmp_path / "medrcube.toml"
     config.write_text(config.read_text() + '\n[values.padchest.view]\nX = ""\n"Y 1" = "PA"\n')
     assert open_workspace(tmp_path).values == {"padchest": {"view": {"X": "", "Y 1": "PA"}}}
+
+
+@pytest.mark.parametrize(
+    "name", [b"r\xe4w", b'a "quoted" \\x41 name', b"del\x7f", "größe".encode()]
+)
+def test_a_raw_root_of_any_name_is_written_and_read_back(tmp_path, name):
+    raw, folder = tmp_path / os.fsdecode(name), tmp_path / os.fsdecode(b"f" + name)
+    init_workspace(tmp_path, {"busi": raw})
+    remember_folders(tmp_path, [folder])
+    workspace = open_workspace(tmp_path)
+    assert workspace.sources == {"busi": raw}
+    assert workspace.source_folders == (folder,)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from medrcube.build.pixels.ranks import values_at
 from medrcube.build.pixels.volume import Volume
+from medrcube.build.pixels.windowing import NEAR_OVERFLOW, SMALLER
 
 _SHARE = 0.05
 """Of the largest area of the body on a slice: less is noise or an artefact."""
@@ -31,8 +32,11 @@ def body_extent(volume: Volume) -> tuple[int, int]:
     if not high > low:
         return (0, count - 1)
     counts = np.zeros((count, _BINS), np.int64)
+    scale = SMALLER if max(abs(low), abs(high)) > NEAR_OVERFLOW else 1
+    ends = (low * scale, high * scale)
     for k in range(count):
-        counts[k] = np.histogram(np.clip(volume.slices[k], low, high), _BINS, (low, high))[0]
+        inside = np.clip(volume.slices[k], low, high)
+        counts[k] = np.histogram(inside if scale == 1 else inside * scale, _BINS, ends)[0]
     bodies = counts[:, _otsu(counts.sum(axis=0)) :].sum(axis=1)
     shown = np.flatnonzero(bodies >= _SHARE * bodies.max())
     return (int(shown[0]), int(shown[-1]))

@@ -27,8 +27,8 @@ CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 """Window centre and width in HU for each ``ct:`` policy."""
 
-_NEAR_OVERFLOW = 2.0**1000
-_SMALLER = 2.0**-40
+NEAR_OVERFLOW = 2.0**1000
+SMALLER = 2.0**-40
 """A power of two, which changes no digit of what it is multiplied with."""
 
 Numbers = Mapping[str, float | str]
@@ -124,8 +124,8 @@ class _Ramp:
         if self.high <= self.low:
             return np.where(values > self.low, 255.0, 0.0)
         low, high, inside = self.low, self.high, np.clip(values, self.low, self.high)
-        if max(abs(low), abs(high)) > _NEAR_OVERFLOW:
-            low, high, inside = low * _SMALLER, high * _SMALLER, inside * _SMALLER
+        if max(abs(low), abs(high)) > NEAR_OVERFLOW:
+            low, high, inside = low * SMALLER, high * SMALLER, inside * SMALLER
         return (inside - low) * 255.0 / (high - low)
 
 

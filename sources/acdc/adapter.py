@@ -66,7 +66,7 @@ def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
 
 
 def _has_truth(root: RawTree, folder: Path) -> bool:
-    return any("_gt.nii" in str(path.relative_to(folder)) for path in root.below(folder))
+    return any("_gt.nii" in str(path.relative_to(folder)).lower() for path in root.below(folder))
 
 
 def _volume(root: RawTree, path: Path) -> Path:

@@ -56,6 +56,7 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
         ("fixture.py", "_mask.png", "_msk.png", "no case of layout 'flat' uses this file"),
         ("adapter.py", "key=path.stem", 'key="CANARY" + path.stem', "the identifier 'CANARY'"),
         ("adapter.py", '"CANARY-" + path.stem', '"P0"', "calls a patient 'P0', which other text"),
+        ("adapter.py", '"CANARY-" + path.stem', "None", "cases of its fixture has a patient"),
         ("adapter.py", "letter = path.name[0]", "letter = 'q'", "'q' of field 'tumour'"),
     ],
 )

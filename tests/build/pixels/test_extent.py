@@ -57,3 +57,9 @@ def test_both_ends_of_the_body_are_reached():
     volume = head(30, 0, 29)
     assert slice_at_height(volume, Fraction(0)) == 0
     assert slice_at_height(volume, Fraction(1)) == 29
+
+
+def test_values_near_the_end_of_all_numbers_have_an_extent():
+    slices = np.full((6, 8, 8), -1.7e308)
+    slices[2:4] = 1.7e308
+    assert body_extent(Volume(slices=slices)) == (2, 3)

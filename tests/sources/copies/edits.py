@@ -141,7 +141,9 @@ def _replace(root, glob, old, new):
 def _capitals(root, glob):
     for name in _match(root, glob):
         path = root / name
-        path.rename(path.with_name(re.sub(r"\.[^.]+$", lambda it: it[0].upper(), path.name)))
+        path.rename(
+            path.with_name(re.sub(r"(\.nii)?\.[^.]+$", lambda it: it[0].upper(), path.name))
+        )
 
 
 def _litter(root):
