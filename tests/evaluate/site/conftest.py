@@ -62,7 +62,7 @@ def made(tmp_path_factory, row, write_release):
     runs = []
     for name, skill in (("test/poor", 15), ("test/able", 90), (f"test/{HOSTILE[1]}", 50)):
         runs.append(folder / f"run{len(runs)}")
-        run_evaluation(benchmark, Dice(name, items, skill), runs[-1])
+        run_evaluation(benchmark, Dice(name, items, skill), runs[-1], may_send=["ALPHA"])
     site = write_site(runs, release, folder / "out")
     return SimpleNamespace(
         release=release, runs=runs, out=folder / "out", site=site, benchmark=benchmark
