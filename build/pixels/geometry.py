@@ -127,7 +127,7 @@ def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
         )
     affine = volume.affine
     if affine is not None:
-        affine = affine @ _to_stored_index(orientation, slices.shape)
+        affine = turned_affine(affine, orientation, slices.shape)
     return replace(
         volume,
         slices=turned,
@@ -211,8 +211,40 @@ def same_grid(one: Volume, other: Volume) -> bool:
         return False
     if one.affine is None or other.affine is None:
         return True
-    moved = _corners(shape) @ (index_map(one.affine, other.affine) - np.eye(4)).T
+    return same_places(one.affine, other.affine, shape)
+
+
+def same_places(
+    one: NDArray[np.float64], other: NDArray[np.float64], shape: tuple[int, ...]
+) -> bool:
+    """Whether two affines put no corner of a grid half a voxel or more apart along any axis."""
+    moved = _corners(shape[:3]) @ (index_map(one, other) - np.eye(4)).T
     return bool(np.abs(moved).max() < _SAME_GRID)
+
+
+def walk_along(one: NDArray[np.float64], other: NDArray[np.float64]) -> Orientation | None:
+    """How the axes of one grid become those of another: which is which, and which run backwards.
+
+    Args:
+        one: 4 x 4, of the grid to be turned.
+        other: 4 x 4, of the grid to match.
+
+    Returns:
+        ``None`` where an axis of one lies along none of the other.
+    """
+    steps = index_map(one, other)[:3, :3]
+    axes = tuple(int(axis) for axis in np.abs(steps).argmax(axis=1))
+    if sorted(axes) != [0, 1, 2]:
+        return None
+    flips = tuple(bool(steps[new, old] < 0) for new, old in enumerate(axes))
+    return Orientation(axes, flips)  # type: ignore[arg-type]
+
+
+def turned_affine(
+    affine: NDArray[np.float64], orientation: Orientation, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Affine of an array of ``shape`` once its axes are turned; every voxel keeps its place."""
+    return np.asarray(affine @ _to_stored_index(orientation, shape))
 
 
 def millimetres_apart(

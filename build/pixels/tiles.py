@@ -138,7 +138,11 @@ def open_tiles(job: Job) -> list[Tile]:
     Raises:
         ReadError: an image or mask cannot be read, or a region marks no pixel.
     """
-    return [_tile(job, number, image) for number, image in enumerate(job.case.images)]
+    tiles = [_tile(job, number, image) for number, image in enumerate(job.case.images)]
+    if job.policy.orient == "stored":  # then as displayed, too
+        for image, tile in zip(job.case.images[1:], tiles[1:], strict=True):
+            readers.check_stored_alike(image.paths[0].name, tile.volume, tiles[0].volume)
+    return tiles
 
 
 def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
@@ -193,6 +197,8 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     orientation = geometry.orientation_of(stored, **place)
     volume = geometry.display(stored, **place)
     _check_tilt(volume, image, job.policy)
+    if job.policy.orient == "stored":
+        _check_axes(job, number, stored)
     masks: dict[int, Mask] = {}
     needs: dict[int, tuple[Mask, ...]] = {}
     unplaced = _unplaced(job, number, stored)
@@ -264,6 +270,14 @@ def _check_marks(job: Job, masks: Mapping[int, Mask], volume: Volume) -> None:
         check_enclosed(job.enclosed, named)
     if job.side is not None:
         check_side(job.side, dict(job.case.facts), tuple(masks.values()), volume)
+
+
+def _check_axes(job: Job, number: int, stored: Volume) -> None:
+    regions = (it for index, it in enumerate(job.case.regions) if job.concepts[index] is not None)
+    shapes = [region.shape for region in regions if region.image == number]
+    for shape in (*shapes, *(job.case.guide if number == 0 else ())):
+        if isinstance(shape, MaskFile):
+            readers.check_axes(shape, stored)
 
 
 def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from medrcube.build.readers.dispatch import read
-from medrcube.build.readers.masks import check_grids, read_mask
+from medrcube.build.readers.masks import check_axes, check_grids, check_stored_alike, read_mask
 
-__all__ = ["check_grids", "read", "read_mask"]
+__all__ = ["check_axes", "check_grids", "check_stored_alike", "read", "read_mask"]

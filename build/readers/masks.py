@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.geometry import carry_mask, millimetres_apart, same_grid
+from medrcube.build.pixels.geometry import (
+    Orientation,
+    carry_mask,
+    millimetres_apart,
+    same_grid,
+    same_places,
+    turned_affine,
+    walk_along,
+)
 from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Array, Greys, PackedSlices, Volume
 from medrcube.build.readers.dispatch import content_of, module_of, read
@@ -31,8 +39,10 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     values are segment numbers; in an RT structure set ``mask.member`` is the name of the ROI.
 
     A mask lies on the grid of its image: voxel for voxel, by size and, where both say it, by
-    place. One that was drawn on another image (``mask.drawn_on``) lies on the grid of that one
-    and is carried over through both affines, each voxel from the nearest one.
+    place. One whose axes are stored in another order, or backwards, is turned to those of the
+    image by both affines, which loses nothing. One that was drawn on another image
+    (``mask.drawn_on``) lies on the grid of that one and is carried over through both affines,
+    each voxel from the nearest one.
 
     Args:
         mask: files, and what in them marks the region.
@@ -60,8 +70,10 @@ def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
             return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
     stored = _stored(path, mask.member, labels=bool(mask.values))
     marked = _marked(path, stored, mask.values)
-    _check_grid(path, stored, mask.drawn_on, volume)
-    return marked if mask.drawn_on is None else _carried(path, marked, stored, volume)
+    walk = _check_grid(path, stored, mask.drawn_on, volume)
+    if mask.drawn_on is not None:
+        return _carried(path, marked, stored, volume)
+    return marked if walk == Orientation() else marked.turned(walk.axes, walk.flips)
 
 
 def labels_in(mask: MaskFile) -> tuple[float, ...]:
@@ -90,13 +102,61 @@ def check_grids(mask: MaskFile, volume: Volume) -> None:
             _check_grid(path, stored, mask.drawn_on, volume)
 
 
-def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volume) -> None:
+def check_axes(mask: MaskFile, volume: Volume) -> None:
+    """Refuse masks whose axes may not be those of their image, where affines prove no direction.
+
+    Such a dummy affine cannot tell a mask that is turned from one that is not, so both files must
+    say the same, or neither may say anything.
+
+    Raises:
+        ReadError: code ``mask-place``, and all codes of ``read``.
+    """
+    for path in mask.paths:
+        if content_of(path) not in {"nifti", "metaimage"}:
+            continue
+        stored = read(ImageRef(paths=(path,), member=mask.member), forward=True)
+        check_stored_alike(path.name, stored, volume, "its image")
+
+
+def check_stored_alike(
+    name: str, one: Volume, other: Volume, whose: str = "the image beside it"
+) -> None:
+    """Refuse two volumes of one body whose dummy affines differ.
+
+    Raises:
+        ReadError: code ``mask-place``.
+    """
+    shapes = one.slices.shape[:3], other.slices.shape[:3]
+    if sorted(shapes[0]) != sorted(shapes[1]) or (one.affine is None and other.affine is None):
+        return  # by their size they belong to different volumes, whichever way they are turned
+    if one.affine is None or other.affine is None:
+        found = "one of the two says how it lies in space, the other does not"
+    elif shapes[0] != shapes[1]:
+        found = f"their axes have {shapes[0]} and {shapes[1]} voxels"
+    elif same_places(one.affine, other.affine, shapes[0]):
+        return
+    else:
+        apart = millimetres_apart(one.affine, other.affine, shapes[0])
+        found = f"by their affines corners lie up to {apart:.1f} mm apart"
+    raise ReadError(
+        f"{name}: may be turned or mirrored against {whose}: {found}; expected equal affines, "
+        "since those of this source prove no direction: get both files from the release",
+        code="mask-place",
+    )
+
+
+def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volume) -> Orientation:
+    """How the axes of a mask become those of its image."""
     if drawn_on is None:
         image, whose = volume, "its image"
     else:
         image, whose = read(ImageRef(paths=(drawn_on,)), forward=True), drawn_on.name
     if same_grid(stored, image):
-        return
+        return Orientation()
+    if stored.affine is not None and image.affine is not None:
+        walk = walk_along(stored.affine, image.affine)
+        if walk is not None and _fits(walk, stored, image):
+            return walk
     sizes = stored.slices.shape[:3], image.slices.shape[:3]
     if sizes[0] != sizes[1] or stored.affine is None or image.affine is None:
         raise ReadError(
@@ -111,6 +171,14 @@ def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volum
         "mask of this image, and are both affines true?",
         code="mask-place",
     )
+
+
+def _fits(walk: Orientation, stored: Volume, image: Volume) -> bool:
+    shape = tuple(stored.slices.shape[axis] for axis in walk.axes)
+    if shape != image.slices.shape[:3] or stored.affine is None or image.affine is None:
+        return False
+    turned = turned_affine(stored.affine, walk, stored.slices.shape)
+    return same_places(turned, image.affine, shape)
 
 
 def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:

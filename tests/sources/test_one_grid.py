@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from medrcube.build.pixels.tiles import open_tiles
+from medrcube.build.pixels.volume import stack
 from medrcube.build.plan import plan
 from medrcube.errors import ReadError
 from medrcube.records import Case, MaskFile
@@ -25,19 +26,19 @@ LAYOUTS = [
 PLACE = (-91.3, 126.8, -72.4)
 
 
-def turned(shape, axis):
-    """Counts the voxels of one axis backwards."""
+def mirrored(axis):
+    """Across the origin of space: a mask turned in its own place lies on the grid of its image."""
     flip = np.eye(4)
-    flip[axis, axis], flip[axis, 3] = -1, shape[axis] - 1
+    flip[axis, axis] = -1
     return flip
 
 
 WRONG = {
-    "mirrored": lambda affine, shape: affine @ turned(shape, 0),
+    "mirrored": lambda affine, _: mirrored(0) @ affine,
     "shifted 15 mm": lambda affine, _: affine + np.outer([15.0, 0, 0, 0], [0, 0, 0, 1]),
     "identity": lambda *_: np.eye(4),
     "spacing without origin": lambda affine, _: np.diag([*_zooms(affine), 1.0]),
-    "z-flipped": lambda affine, shape: affine @ turned(shape, 2),
+    "z-flipped": lambda affine, _: mirrored(2) @ affine,
 }
 
 
@@ -125,20 +126,70 @@ def test_a_mask_on_the_grid_of_its_image_is_taken(masked):
 def test_a_mask_of_a_wrong_affine_is_refused_for_every_case_that_it_marks(masked, wrong):
     jobs, mask = masked
     kept = mask.read_bytes()
-    slices = []
-
-    def spoil(affine, shape):
-        slices.append(shape[2])
-        return WRONG[wrong](affine, shape)
-
-    move(mask, spoil)
+    move(mask, WRONG[wrong])
     try:
         codes = {job.case.key: _refusal(job) for job in jobs}
     finally:
         mask.write_bytes(kept)
-    # The other side of a single slice is the same place.
-    expected = "" if wrong == "z-flipped" and slices == [1] else "mask-place"
-    assert set(codes.values()) == {expected}, codes
+    assert set(codes.values()) == {"mask-place"}, codes
+
+
+@pytest.mark.parametrize("axes", ["RPI", "LPS", "ASR"])
+def test_a_mask_stored_along_other_axes_marks_the_same_place_unless_affines_are_dummies(
+    masked, axes
+):
+    jobs, mask = masked
+    if mask.suffix == ".mhd":
+        return
+    before = {job.case.key: _marks(job) for job in jobs}
+    kept = mask.read_bytes()
+    image = loaded(mask)
+    wanted = nibabel.orientations.axcodes2ornt(axes)
+    if image.ndim < 3:
+        return
+    walk = nibabel.orientations.ornt_transform(nibabel.io_orientation(image.affine), wanted)
+    same = nibabel.aff2axcodes(image.affine) == tuple(axes)
+    nibabel.save(image.as_reoriented(walk), mask)
+    try:
+        codes = {job.case.key: _refusal(job) for job in jobs}
+        after = {job.case.key: _marks(job) for job in jobs if not codes[job.case.key]}
+    finally:
+        mask.write_bytes(kept)
+    if jobs[0].policy.orient == "stored" and not same:
+        assert "" not in codes.values(), codes
+    else:
+        assert after == before, codes
+
+
+def test_a_mask_that_alone_says_how_it_lies_is_refused_where_affines_are_dummies(masked):
+    jobs, mask = masked
+    if mask.suffix == ".mhd" or jobs[0].policy.orient != "stored":
+        return
+    kept = mask.read_bytes()
+    image = loaded(mask)
+    image.set_sform(None, 0)
+    image.set_qform(None, 0)
+    image.header["sform_code"] = image.header["qform_code"] = 0
+    nibabel.save(image, mask)
+    try:
+        codes = {job.case.key: _refusal(job) for job in jobs}
+    finally:
+        mask.write_bytes(kept)
+    assert set(codes.values()) == {"mask-place"}, codes
+
+
+def loaded(path):
+    """A volume that is no longer tied to its file, which can then be written anew."""
+    image = nibabel.load(path)
+    return nibabel.Nifti1Image(np.asarray(image.dataobj).copy(), image.affine, image.header)
+
+
+def _marks(job):
+    """Marked voxels of each region, on its image as displayed."""
+    return [
+        {number: np.argwhere(stack(mask)).tolist() for number, mask in tile.masks.items()}
+        for tile in open_tiles(job)
+    ]
 
 
 def test_a_mask_of_another_size_is_refused_for_every_case_that_it_marks(masked):
