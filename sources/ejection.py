@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from medrcube.errors import SourceError
-from medrcube.records import Label, State
+from medrcube.errors import RowError, SourceError
+from medrcube.records import Label, Skip, State
 from medrcube.sources.tables import Row
 
 TOLERANCE = 2.0
@@ -21,8 +22,13 @@ def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str
         diastole: column of the volume at end-diastole.
         systole: column of the volume at end-systole, in the same unit.
         field: field of the card.
+
+    Raises:
+        RowError: the fraction is no percentage.
     """
     label = row.label(fraction, field=field)
+    if label.value and not 0 <= row.number(fraction) <= 100:
+        raise RowError(f"{label.evidence}: expected a percentage, from 0 to 100")
     volumes = [column for column in (diastole, systole) if row.get(column)]
     if not volumes:
         return label
@@ -31,6 +37,18 @@ def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str
     beside = ", ".join(f"{column}={row[column]}" for column in volumes)
     evidence = f"{label.evidence} against {beside}"
     return replace(label, state=State.UNKNOWN, evidence=evidence)
+
+
+def contradicted(label: Label, key: str) -> Iterator[Skip]:
+    """The row that names a fraction which its own volumes contradict; its case stays.
+
+    Args:
+        label: what ``ejection`` gives.
+        key: the case that it is a label of.
+    """
+    if label.state is State.UNKNOWN:
+        reason = f"{label.evidence}: the volumes give another fraction, so none is asked"
+        yield Skip(key=f"{key} {label.field}", reason=reason)
 
 
 def _agree(row: Row, fraction: str, diastole: str, systole: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
-from medrcube.sources.ejection import ejection
+from medrcube.sources.ejection import contradicted, ejection
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import label_map, natural, parts_of, read_key_values, read_text
 
@@ -79,6 +79,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     if view == "4CH" and fraction:
         volumes = {"diastole": "LVedv", "systole": "LVesv"}
         stated = [ejection(info, fraction, **volumes, field="ejection_fraction")]
+        yield from contradicted(stated[0], f"{person}-{view}-ED-ES")
     yield Case(
         key=f"{person}-{view}-ED-ES",
         images=tuple(frames),

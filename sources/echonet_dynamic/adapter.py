@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
-from medrcube.sources.ejection import ejection
+from medrcube.sources.ejection import contradicted, ejection
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, read_csv
@@ -33,23 +34,30 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     traces, faults = _traces(min(root.glob("**/VolumeTracings.csv")))
     videos = {path.stem: path for path in root.glob("**/Videos/0X*.avi")}
     for row in read_csv(table, columns=columns):
-        name = row["FileName"]
+        name = _stem(row["FileName"])
         if not name:
             yield nameless(row, "FileName")
             continue
         video = videos.get(name, table.parent / "Videos" / f"{name}.avi")
-        found = faults.get(f"{name}.avi") or traces.get(f"{name}.avi", {})
-        yield from unless_bad(partial(_video, row, video, found), key=name, paths=(video,))
+        found = faults.get(name) or traces.get(name, {})
+        yield from unless_bad(partial(_video, row, name, video, found), key=name, paths=(video,))
 
 
-def _video(row: Row, video: Path, found: Mapping[int, Trace] | RowError) -> Iterator[Case | Skip]:
+def _stem(name: str) -> str:
+    """A file name without ``.avi``, which some editions of the list leave out."""
+    return re.sub(r"\.avi$", "", name, flags=re.IGNORECASE)
+
+
+def _video(
+    row: Row, name: str, video: Path, found: Mapping[int, Trace] | RowError
+) -> Iterator[Case | Skip]:
     if isinstance(found, RowError):
         raise found
     reason = _reason(row, found)
     if reason:
-        yield Skip(key=row["FileName"], reason=reason, paths=(video,))
+        yield Skip(key=name, reason=reason, paths=(video,))
     else:
-        yield from _frames(row, video, found)
+        yield from _frames(row, name, video, found)
 
 
 def outline(trace: Trace) -> tuple[Point, ...]:
@@ -74,10 +82,14 @@ def is_simple(trace: Trace) -> bool:
     return one_way and steps in (sorted(steps), sorted(steps, reverse=True))
 
 
-def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]:
+def _frames(
+    row: Row, patient: str, video: Path, found: Mapping[int, Trace]
+) -> Iterator[Case | Skip]:
     outlines = {frame: outline(trace) for frame, trace in found.items()}
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
-    patient, split = row["FileName"], row.meaning("Split", SPLITS)
+    split = row.meaning("Split", SPLITS)
+    fraction = ejection(row, "EF", diastole="EDV", systole="ESV", field="ejection_fraction")
+    yield from contradicted(fraction, f"{patient}-ED-ES")
     phases: list[Label] = []
     marks: list[Region] = []
     images = {"ED": ImageRef(paths=(video,), frame=ed), "ES": ImageRef(paths=(video,), frame=es)}
@@ -98,7 +110,7 @@ def _frames(row: Row, video: Path, found: Mapping[int, Trace]) -> Iterator[Case]
         key=f"{patient}-ED-ES",
         images=tuple(images.values()),
         patient=patient,
-        labels=(ejection(row, "EF", diastole="EDV", systole="ESV", field="ejection_fraction"),),
+        labels=(fraction,),
         panels=tuple(phases),
         regions=tuple(marks),
         split=split,
@@ -124,7 +136,7 @@ def _traces(
                 "this EchoNet-LVH or EchoNet-Pediatric?"
             )
         # Chords of a video follow each other: one without a name is the last one's, or the next.
-        last = row["FileName"] or last
+        last = _stem(row["FileName"]) or last
         try:
             row.name("FileName")
             chord = (

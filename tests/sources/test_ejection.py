@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medrcube.errors import RowError
 from medrcube.records import State
-from medrcube.sources.ejection import TOLERANCE, ejection
+from medrcube.sources.ejection import TOLERANCE, contradicted, ejection
 from medrcube.sources.tables import Row
 
 
@@ -20,13 +21,13 @@ def test_volumes_in_whole_millilitres_give_the_fraction_that_they_were_rounded_f
     stated = 100 * (full - left) / full
     label = read(EF=f"{stated:.1f}", EDV=str(full), ESV=str(round(left)))
     assert label.state is State.PRESENT
-    assert label.value == f"{stated:.1f}"
+    assert float(label.value) == float(f"{stated:.1f}")
 
 
 @given(full=st.floats(30, 400), share=st.floats(0.1, 0.9), off=st.floats(TOLERANCE + 0.1, 60))
 def test_a_fraction_further_off_is_unknown(full, share, off):
     true = 100 * (1 - share)
-    for stated in (true - off, true + off):
+    for stated in filter(lambda it: 0 <= it <= 100, (true - off, true + off)):
         label = read(EF=str(stated), EDV=str(full), ESV=str(share * full))
         assert label.state is State.UNKNOWN
 
@@ -46,3 +47,15 @@ def test_a_source_without_volumes_is_believed():
 )
 def test_volumes_that_give_no_fraction_leave_it_unknown(volumes):
     assert read(EF="35", **volumes).state is State.UNKNOWN
+
+
+def test_a_fraction_that_its_volumes_contradict_has_a_row_that_names_it():
+    (row,) = contradicted(read(EF="35", EDV="82", ESV="32"), "A")
+    assert "t.csv:7 EF=35 against EDV=82, ESV=32" in row.reason
+    assert not list(contradicted(read(EF="61", EDV="82", ESV="32"), "A"))
+
+
+@pytest.mark.parametrize("cell", ["130.2", "-4", "abc"])
+def test_a_fraction_that_is_no_percentage_is_a_row_that_cannot_be_used(cell):
+    with pytest.raises(RowError, match=f"EF={cell}: expected a"):
+        read(EF=cell)

@@ -138,6 +138,15 @@ def _replace(root, glob, old, new):
         (root / name).write_text(text.replace(old, new), encoding="utf-8", newline="")
 
 
+def _respell(root, glob, pattern, new):
+    """Put ``new``, which may hold the groups of ``pattern``, in place of what fits in each line."""
+    for name in _match(root, glob):
+        text = (root / name).read_text(encoding="utf-8")
+        changed = re.sub(pattern, new, text, flags=re.MULTILINE)
+        assert changed != text, f"nothing in {name} fits {pattern}"
+        (root / name).write_text(changed, encoding="utf-8", newline="")
+
+
 def _capitals(root, glob):
     for name in _match(root, glob):
         path = root / name
@@ -181,6 +190,7 @@ _VERBS = {
     "csv": _csv,
     "text": _text,
     "replace": _replace,
+    "respell": _respell,
     "capitals": _capitals,
     "litter": _litter,
     "double": _double,
