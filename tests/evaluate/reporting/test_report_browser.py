@@ -93,7 +93,13 @@ def pages(tmp_path_factory, row, write_release):
     runs = []
     for name, skill in (("test/able", 70), ("test/poor", 20), ("test/" + "long-name-" * 9, 45)):
         runs.append(folder / name.rpartition("/")[2][:12])
-        run_evaluation(benchmark, Dice(name, items, skill), runs[-1], conditions=OF_ONE_EDITION)
+        run_evaluation(
+            benchmark,
+            Dice(name, items, skill),
+            runs[-1],
+            conditions=OF_ONE_EDITION,
+            may_send=["ALPHA"],
+        )
     few = load_benchmark(write_release(folder / "few", [row(0)]))
     run_evaluation(few, Dice("t/one", {i.name: i for i in few.items}, 100), folder / "perfect")
     made = SimpleNamespace(
