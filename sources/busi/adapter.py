@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError
+import numpy as np
+
+from medrcube.errors import ReadError, RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
@@ -16,6 +18,9 @@ _NAME = re.compile(r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask
 _CLASSES = ("benign", "malignant", "normal")
 _RESAVED = {(256, 256), (416, 416)}
 """Sizes of editions on the web; the release lies between 190 x 310 and 1048 x 719."""
+
+_MOST_OF_BORDER = 0.5
+"""A lesion that is cut off touches one side or two."""
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -42,13 +47,18 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         seen.add(path.stem)
     for key, path in images.items():
         yield _case(key, path, masks.get(key, []))
+        if key not in masks and not key.startswith("normal"):
+            reason = f"{path.stem}_mask.png is not in this copy, so no place of a lesion is known"
+            yield Skip(key=f"{key}_mask", reason=reason, code="mask-missing")
 
 
 def frames(case: Case, volume: Any) -> list[int]:
     """The only one.
 
     Raises:
-        ReadError: code ``resized`` for a picture of an edition that squeezed all to squares.
+        ReadError: code ``resized`` for a picture of an edition that squeezed all to squares,
+            ``inverted-mask`` for a mask that marks most of the border.
+        RefusedError: code ``marked-normal`` for a normal picture whose mask marks something.
     """
     rows, columns = volume.slices.shape[1:3]
     if (rows, columns) in _RESAVED:
@@ -57,7 +67,30 @@ def frames(case: Case, volume: Any) -> list[int]:
             "pictures to squares; expected the sizes of the release: get it from its home page",
             code="resized",
         )
+    _check_masks(case, volume)
     return [0]
+
+
+def _check_masks(case: Case, volume: Any) -> None:
+    from medrcube.build.readers import read_mask  # noqa: PLC0415  # of an extra
+
+    for shape in (*case.guide, *(region.shape for region in case.regions)):
+        if not isinstance(shape, MaskFile):
+            continue
+        marked, name = read_mask(shape, volume)[0], shape.paths[0].name
+        if shape in case.guide and marked.any():
+            raise RefusedError(
+                f"{name}: marks {marked.sum()} pixels of a picture that is filed as normal; "
+                "expected none, so whether it shows a lesion is not known",
+                code="marked-normal",
+            )
+        border = np.concatenate([marked[0], marked[-1], marked[:, 0], marked[:, -1]])
+        if border.mean() > _MOST_OF_BORDER:
+            raise ReadError(
+                f"{name}: marks {border.mean():.0%} of the border of the picture; expected at most "
+                f"{_MOST_OF_BORDER:.0%}: is it inverted?",
+                code="inverted-mask",
+            )
 
 
 def _case(key: str, path: Path, masks: list[Path]) -> Case:
@@ -73,5 +106,10 @@ def _case(key: str, path: Path, masks: list[Path]) -> Case:
         for mask in masks:
             shape = MaskFile(paths=(mask,))
             regions.append(Region(field="lesion", value="lesion", shape=shape, evidence=mask.name))
-    image = ImageRef(paths=(path,))
-    return Case(key=key, images=(image,), labels=tuple(labels), regions=tuple(regions))
+    return Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        labels=tuple(labels),
+        regions=tuple(regions),
+        guide=tuple(MaskFile(paths=(mask,)) for mask in masks) if label == "normal" else (),
+    )

@@ -155,6 +155,11 @@ def _reason(row: Row, found: Mapping[int, Trace]) -> str:
         return f"{row['FrameWidth']} x {row['FrameHeight']} pixels; tracings belong to {SIDE}"
     if len(found) != 2:
         return f"{len(found)} frames are traced; expected two"
+    if len({len(trace) for trace in found.values()}) > 1:
+        counts = " and ".join(
+            f"{len(found[frame]) - 1} of frame {frame}" for frame in sorted(found)
+        )
+        return f"chords are {counts}; expected equal numbers: is VolumeTracings.csv cut short?"
     for frame, trace in sorted(found.items()):
         points = outline(trace)
         if len(trace) < 4 or not is_simple(trace):

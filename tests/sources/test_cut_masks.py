@@ -1,0 +1,64 @@
+"""Masks and tracings that contradict their picture, or stop short, cost the case its marks."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.build import readers
+from medrcube.errors import ReadError
+from medrcube.records import Case
+from medrcube.sources.registry import find_sources
+
+SOURCES = find_sources()
+
+
+def scan(source, layout, root):
+    return {found.key: found for found in SOURCES[source].scan(root, layout)}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "code"),
+    [
+        ("normal (2)", lambda marks: marks | 1, "marked-normal"),
+        ("benign (1)", lambda marks: 1 - marks, "inverted-mask"),
+        ("benign (1)", lambda marks: marks, ""),
+        ("normal (2)", lambda marks: marks, ""),
+    ],
+)
+def test_a_mask_that_contradicts_the_picture_of_busi_is_refused(tmp_path, name, change, code):
+    SOURCES["busi"].build_fixture(tmp_path, "original")
+    path = tmp_path / name.split()[0] / f"{name}_mask.png"
+    marks = (np.asarray(Image.open(path).convert("L")) > 0).astype(np.uint8)
+    Image.fromarray(change(marks) * 255).save(path)
+    case = scan("busi", "original", tmp_path)[name]
+    assert _refusal(case) == code
+
+
+def test_a_mask_that_busi_lacks_is_named_and_the_picture_kept(tmp_path):
+    SOURCES["busi"].build_fixture(tmp_path, "original")
+    (tmp_path / "malignant" / "malignant (1)_mask.png").unlink()
+    found = scan("busi", "original", tmp_path)
+    assert isinstance(found["malignant (1)"], Case)
+    assert found["malignant (1)_mask"].code == "mask-missing"
+    assert "malignant (1)_mask.png is not in this copy" in found["malignant (1)_mask"].reason
+
+
+def test_a_tracing_of_echonet_that_is_cut_short_is_set_aside(tmp_path):
+    source = SOURCES["echonet-dynamic"]
+    (layout,) = source.card.layouts
+    source.build_fixture(tmp_path, layout.name)
+    table = next(tmp_path.rglob("VolumeTracings.csv"))
+    lines = table.read_text().splitlines()
+    last = max(n for n, line in enumerate(lines) if line.startswith("0X1A.avi"))
+    table.write_text("\n".join(lines[: last - 7] + lines[last + 1 :]) + "\n")
+    found = scan("echonet-dynamic", layout.name, tmp_path)
+    assert "12 of frame" in found["0X1A"].reason
+    assert isinstance(found["0X2B-ED"], Case)
+
+
+def _refusal(case):
+    try:
+        SOURCES["busi"].hook("frames")(case, readers.read(case.images[0]))
+    except ReadError as error:
+        return error.code
+    return ""
