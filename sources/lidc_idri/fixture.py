@@ -30,18 +30,20 @@ BASES = {
     "classic": "LIDC-IDRI",
     "descriptive": "manifest-1600709154662/LIDC-IDRI",
     "idc": "lidc_idri",
+    "series": "tciaDownload",
 }
 FILES = {
     "classic": "{:06}.dcm",
     "descriptive": "1-{:03}.dcm",
     "idc": "0b1f{:04}-5a7e-4c2d-9b3f-1d2e3f4a5b6c.dcm",
+    "series": "1-{:03}.dcm",
 }
 NAMES = ("subtlety", "texture", "margin", "malignancy")
 
 
 def build(root: Path, layout: str) -> None:
     """Write scans, readings, a film with its reading, a superseded reading and the diagnoses."""
-    classic = layout == "classic"
+    classic, by_series = layout == "classic", layout == "series"
     base = root / BASES[layout]
     table: list[list[str | int | None]] = [
         [
@@ -54,16 +56,23 @@ def build(root: Path, layout: str) -> None:
         patient = f"LIDC-IDRI-{number:04}"
         masks = _masks(number, nodules)
         mass = np.any(masks, axis=0) if masks else None
-        series = Series(name=patient, patient=CANARY, volume=chest(seed=number, tumour=mass))
+        volume = chest(seed=number, tumour=mass)
+        # Without a folder of the patient the header names them, under the collection's own id.
+        told = patient if by_series else CANARY
+        series = Series(name=patient, patient=told, volume=volume)
         named = layout == "descriptive"
         study = "01-01-2000-30178" if named else "1.3.6.1.4.1.14519.5.2.1"
-        folder = base / patient / study / ("3000566.000000-03192" if named else series.uid)
-        write_series(folder, series, pattern=FILES[layout])
+        below = base / patient / study / ("3000566.000000-03192" if named else series.uid)
+        folder = base / series.uid if by_series else below
+        write_series(folder, series, pattern=FILES[layout], InstitutionName=CANARY)
         beside = folder if classic else root / "tcia-lidc-xml" / "157"
         reading = list(_reading(series, masks, ratings))
         write_lines(beside / f"{number:03}.xml", reading)
         if number == 1:
-            _film(base / patient / "study-of-film", root / "tcia-lidc-xml" / "185")
+            film = (
+                base / uid_of("film") if by_series else base / patient / "study-of-film" / "series"
+            )
+            _film(film, told, root / "tcia-lidc-xml" / "185")
             superseded = list(_reading(series, masks, {}))
             write_lines(root / "tcia-lidc-xml" / "186" / "161.xml", superseded)
             write_lines(root / "161-resubmitted-correction-3-9-12.xml", reading)
@@ -134,10 +143,11 @@ def _around(mask: Mask) -> list[tuple[int, int]]:
     ]
 
 
-def _film(folder: Path, readings: Path) -> None:
+def _film(folder: Path, patient: str, readings: Path) -> None:
     uid = uid_of("film")
     pixels = picture(64, 64, seed=9, maximum=4095)
-    write_dicom(folder / "series" / "000001.dcm", pixels, Modality="DX", SeriesInstanceUID=uid)
+    tags = {"Modality": "DX", "SeriesInstanceUID": uid, "PatientID": patient}
+    write_dicom(folder / "000001.dcm", pixels, **tags)
     lines = [
         '<IdriReadMessage xmlns="http://www.nih.gov/idri"><ResponseHeader>',
         f"<SeriesInstanceUID>{uid}</SeriesInstanceUID></ResponseHeader></IdriReadMessage>",

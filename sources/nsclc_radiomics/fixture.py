@@ -7,6 +7,7 @@ from pathlib import Path
 from medrcube.sources.phantom_ct import chest, organ, tumour
 from medrcube.sources.phantom_dicom import (
     Series,
+    uid_of,
     write_segmentation,
     write_series,
     write_structures,
@@ -25,10 +26,12 @@ ORGANS = {
     "Spinal-Cord": "spinal cord",
 }
 
+SERIES = ("1.000000-NA-61228", "4.000000-NA-45931", "300.000000-Segmentation-5.421")
 PATTERNS = {
     "descriptive": "1-{:03}.dcm",
     "classic": "{:06}.dcm",
     "idc": "0b1f{:04}-5a7e-4c2d-9b3f-1d2e3f4a5b6c.dcm",
+    "series": "1-{:03}.dcm",
 }
 
 
@@ -46,14 +49,16 @@ def build(root: Path, layout: str) -> None:
             total = masks.pop("Lung-Left") | masks.pop("Lung-Right")
             masks["Lungs-Total"] = total
         study = base / patient / "01-01-2014-StudyID-NA-85095"
+        homes = [study / name for name in SERIES]
+        if layout == "series":
+            homes = [root / f"{kind}_{uid_of(patient, kind)}" for kind in ("CT", "RTSTRUCT", "SEG")]
         pattern = PATTERNS[layout]
-        write_series(study / "1.000000-NA-61228", scan, pattern=pattern)
+        write_series(homes[0], scan, pattern=pattern)
         single = "1-1.dcm" if layout == "descriptive" else pattern.format(0)
         # A line cannot run round both lungs at once.
         lines = {name: mask for name, mask in masks.items() if "Total" not in name}
-        write_structures(study / "4.000000-NA-45931" / single, scan, lines)
+        write_structures(homes[1] / single, scan, lines)
         if not classic:
-            path = study / "300.000000-Segmentation-5.421" / single
-            write_segmentation(path, scan, masks)
+            write_segmentation(homes[2] / single, scan, masks)
         rows.append(f"{patient},78.75,2,3,0,IIIb,large cell,male,2165,NA")
     write_lines(root / "NSCLC Radiomics Lung1.clinical-version3-Oct 2019.csv", rows)
