@@ -16,6 +16,7 @@ from medrcube.build.stages import Stages
 from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, recall
 from medrcube.build.store.trees import State, look
+from medrcube.errors import SourceError
 from medrcube.files import sweep
 
 
@@ -24,7 +25,8 @@ class Gathered:
     """What all sources gave.
 
     Attributes:
-        parts: one for each source, in order of id.
+        parts: one for each source that could be scanned, in order of id.
+        refused: why the others could not, by id.
         fresh: ids of the sources that were gone through now.
         rendered: cases rendered now.
         reused: cases taken from earlier builds.
@@ -32,6 +34,7 @@ class Gathered:
     """
 
     parts: tuple[SourceBuild, ...]
+    refused: Mapping[str, str]
     fresh: frozenset[str]
     rendered: int
     reused: int
@@ -53,9 +56,10 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
     """Build every source.
 
     Raises:
-        MedrcubeError: a raw tree is not what its card says, or a picture cannot be written.
+        MedrcubeError: a picture cannot be written.
     """
     parts: dict[str, SourceBuild] = {}
+    refused: dict[str, str] = {}
     scans: list[tuple[Site, Scan]] = []
     with shop.stages.stage("scan", len(sites)) as advance:
         for site in sites:
@@ -63,8 +67,11 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
             if known is not None:
                 parts[site.id] = known
             else:
-                found = scan(site.source, site.raw.root, shop.secret, shop.cache, site.raw)
-                scans.append((site, found))
+                try:
+                    found = scan(site.source, site.raw.root, shop.secret, shop.cache, site.raw)
+                    scans.append((site, found))
+                except SourceError as error:
+                    refused[site.id] = refusal(site.id, error)
             advance()
     rendering = _Rendering(results={}, unread={}, intact={})
     jobs = [
@@ -77,12 +84,19 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
         results = rendering.results.pop(site.id, {})
         parts[site.id] = build_source(found, site.raw, results, rendering.unread.get(site.id, ()))
     return Gathered(
-        parts=tuple(parts[site.id] for site in sites),
+        parts=tuple(parts[site.id] for site in sites if site.id in parts),
+        refused=refused,
         fresh=frozenset(site.id for site, _ in scans),
         rendered=rendered + rendered_again,
         reused=reused - rendered_again,
         intact=rendering.intact,
     )
+
+
+def refusal(source: str, error: SourceError) -> str:
+    """Why a source cannot be built, beginning with its id."""
+    text = str(error)
+    return text if text.startswith(f"{source}: ") else f"{source}: {text}"
 
 
 def remember(sites: Sequence[Site], gathered: Gathered, shop: Workshop) -> tuple[str, ...] | None:

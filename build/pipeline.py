@@ -27,7 +27,7 @@ import pandas as pd
 from medrcube.build.audit.batch import audit
 from medrcube.build.editions import editions_used
 from medrcube.build.engine import Engine
-from medrcube.build.gathering import Workshop, gather, remember
+from medrcube.build.gathering import Workshop, gather, refusal, remember
 from medrcube.build.overlap import shared_images
 from medrcube.build.profile.report import ProfileReport, report_on
 from medrcube.build.profile.targets import OFF, Profile, ProfileError, load_profile, require_sources
@@ -45,7 +45,7 @@ from medrcube.build.stages import Stages
 from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, hash_of, recall
 from medrcube.build.store.trees import State, state_of
-from medrcube.errors import MedrcubeError
+from medrcube.errors import MedrcubeError, SourceError
 from medrcube.files import replacing, sweep, write_text
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.index import Index
@@ -125,8 +125,9 @@ def build(
     """Build samples and items of every source that the workspace names.
 
     Raises:
-        MedrcubeError: no source is named, the profile or a question template is wrong, or a raw
-            tree is not what its card says; nothing that an earlier build wrote is changed then.
+        MedrcubeError: no source is named, the profile or a question template is wrong, or no raw
+            tree is what its card says; nothing that an earlier build wrote is changed then. Where
+            one of several is not, the others are built, and it is one of the failures.
     """
     started = time.monotonic()
     if not workspace.sources:
@@ -151,12 +152,17 @@ def build(
             engine=engine,
             stages=stages,
         )
-        sites = _look(workspace, sources, shop)
-        earlier = _recall(workspace, outside, sites, shop)
+        sites, refused = _look(workspace, sources, shop)
+        earlier = None if refused else _recall(workspace, outside, sites, shop)
         if earlier is not None:
             return replace(earlier, seconds=time.monotonic() - started)
         gathered = gather(sites, shop)
-        keys = remember(sites, gathered, shop)
+        refused = {**refused, **gathered.refused}
+        sites = tuple(site for site in sites if site.id not in refused)
+        if not sites:
+            raise SourceError("; ".join(refused.values()))
+        kept = remember(sites, gathered, shop)
+        keys = None if refused else kept
         cards = [site.source.card for site in sites]
         samples = [sample for part in gathered.parts for sample in part.samples]
         problems = [it for part in gathered.parts for it in (*part.set_aside, *part.problems)]
@@ -169,7 +175,7 @@ def build(
         verdict = audit(samples, items, problems, absent)
         reports = _reports(sites, gathered.parts, items)
         gate = workspace.settings.quarantine_gate
-        failures = [*verdict["failures"], *_gate(reports, gathered.parts, gate)]
+        failures = [*refused.values(), *verdict["failures"], *_gate(reports, gathered.parts, gate)]
         shared = shared_images(cards, samples)
         aimed = None
         if profile is not None and composed.plan is not None:
@@ -237,14 +243,21 @@ class _Outcome:
     verdict: Mapping[str, Any]
 
 
-def _look(workspace: Workspace, sources: Mapping[str, Source], shop: Workshop) -> tuple[Site, ...]:
+def _look(
+    workspace: Workspace, sources: Mapping[str, Source], shop: Workshop
+) -> tuple[tuple[Site, ...], Mapping[str, str]]:
+    """The sources with what lies on disk of them, and why others cannot be built, by id."""
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
     sites: list[Site] = []
+    refused: dict[str, str] = {}
     with shop.stages.stage("look", len(named)) as advance:
         for source, root in named:
-            sites.append(site_of(source, root, shop.images, shop.secret))
+            try:
+                sites.append(site_of(source, root, shop.images, shop.secret))
+            except SourceError as error:
+                refused[source.id] = refusal(source.id, error)
             advance()
-    return tuple(sites)
+    return tuple(sites), refused
 
 
 def _recall(

@@ -11,13 +11,12 @@ from pathlib import Path, PurePosixPath
 from medrcube.build.contradictions import hear
 from medrcube.build.store.memory import Memory, dump, recall, scan_key
 from medrcube.build.store.trees import Tree, look
-from medrcube.errors import SourceError
 from medrcube.names import all_shown, is_odd, shown
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem, Skip
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source, missing_regions, quirk_of
-from medrcube.sources.layout import LayoutReport, check_root, compare
+from medrcube.sources.layout import LayoutReport, check_root, compare, require_fit
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.roots import find_root
 
@@ -148,10 +147,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     root, barred = tree.root, tree.barred
     seen = RawTree(root, [*tree.states, *barred])
     report = compare(source.card, seen)
-    if not report.fits:
-        raise SourceError(
-            f"{report.describe()}. See  medrcube sources show {source.id}  for the layouts"
-        )
+    require_fit(report)
     there = tree.states.keys() & set(seen.names)
     cases: list[Case] = []
     absent: dict[str, str] = {}

@@ -25,9 +25,12 @@ from medrcube.errors import MedrcubeError, MissingExtraError
 from medrcube.names import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from medrcube.build.engine import Engine
     from medrcube.build.pipeline import BuildReport
     from medrcube.console import Reporter
+    from medrcube.sources.contract import Source
 
 app = typer.Typer(
     name="medrcube",
@@ -147,7 +150,7 @@ def build(
     for name, root in roots.items():
         check_root(get_source(found, name).card, root)
     if roots and not (directory / CONFIG).exists():
-        init_workspace(directory, roots)
+        init_workspace(directory, _fitting(found, roots))
         reporter.note(f"made {directory / CONFIG}")
     remember_folders(directory, extra or ())
     workspace = open_workspace(directory).with_sources(roots)
@@ -229,6 +232,29 @@ def _extra_of(name: str, error: ModuleNotFoundError) -> str:
         return "get"
     evaluates = any(module.startswith("medrcube.evaluate") for module in modules)
     return "evaluate" if evaluates and EXTRA_OF[name] == "build" else EXTRA_OF[name]
+
+
+def _fitting(sources: Mapping[str, Source], roots: Mapping[str, Path]) -> dict[str, Path]:
+    """The raw roots that fit a layout of their source.
+
+    Raises:
+        SourceError: none of them does.
+    """
+    from medrcube.errors import SourceError
+    from medrcube.sources.layout import require_fit, verify
+    from medrcube.sources.registry import get_source
+
+    fitting: dict[str, Path] = {}
+    refused: list[str] = []
+    for name, root in roots.items():
+        try:
+            require_fit(verify(get_source(sources, name).card, root))
+            fitting[name] = root
+        except SourceError as error:
+            refused.append(str(error))
+    if not fitting:
+        raise SourceError("; ".join(refused))
+    return fitting
 
 
 def _engine(name: str, scheduler: str | None, workers: int) -> Engine:

@@ -108,6 +108,18 @@ def verify(card: Card, given: Path) -> LayoutReport:
     return compare(card, find_root(card, RawTree(given.resolve())))
 
 
+def require_fit(report: LayoutReport) -> None:
+    """Refuse a raw tree that fits no layout.
+
+    Raises:
+        SourceError: says what is missing.
+    """
+    if not report.fits:
+        raise SourceError(
+            f"{report.describe()}. See  medrcube sources show {report.source}  for the layouts"
+        )
+
+
 def compare(card: Card, tree: RawTree) -> LayoutReport:
     """The layout that fits a raw tree best, and what would mend the tree; opens no file."""
     started = time.monotonic()

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -214,3 +215,18 @@ def test_the_command_is_installed():
     command = Path(sys.executable).with_name("medrcube")
     result = subprocess.run([command, "--help"], capture_output=True, check=False, env=os.environ)
     assert result.returncode == 0
+
+
+def test_a_workspace_is_made_only_of_roots_that_fit(run, busi, tmp_path):
+    status, _, err = run("build", tmp_path / "w", "--source", f"bus-bra={busi}", "--workers", 1)
+    assert (status, "fits no layout" in err) == (2, True)
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_source_that_fits_no_layout_fails_alone(run, busi, tmp_path):
+    pairs = ("--source", f"busi={busi}", "--source", f"acdc={busi}")
+    status, out, _ = run("build", tmp_path / "w", *pairs, "--workers", 1)
+    assert (status, "FAILED acdc: " in out) == (1, True)
+    assert set(pd.read_parquet(tmp_path / "w" / "items.parquet")["source"]) == {"busi"}
+    assert "acdc" not in (tmp_path / "w" / "medrcube.toml").read_text().split("[sources]")[1]
+    assert run("build", tmp_path / "w", "--workers", 1)[0] == 0

@@ -43,7 +43,7 @@ def read(image: ImageRef) -> Any:
     return replace(volume, slices=stored.astype(np.uint8)) if whole else volume
 
 
-def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case]:
+def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case | Skip]:
     info = read_key_values(file, keys=("ED", "ES"))
     known = info.facts(sex="Sex", age="Age", quality="ImageQuality")
     facts = tuple(fact for fact in known if fact[1].lower() != "nan")
