@@ -106,6 +106,7 @@ class BuildReport:
         seconds: wall time.
         llm: what a language model cost and gave, where the workspace names one.
         profile: how far the items are from a profile, where the workspace names one.
+        damaged: where a build cache that could not be read has gone, or empty.
     """
 
     sources: tuple[SourceReport, ...]
@@ -117,6 +118,7 @@ class BuildReport:
     seconds: float
     llm: LlmReport | None = None
     profile: ProfileReport | None = None
+    damaged: str = ""
 
 
 def build(
@@ -215,7 +217,7 @@ def build(
             unread = tuple(it for part in gathered.parts for it in part.unread)
             key = hash_of(outside, keys, tables)
             cache.remember(_NAME, key, dump(_Earlier(report=report, unread=unread)))
-    return report
+    return replace(report, damaged=str(cache.damaged or ""))
 
 
 _NAME = "outcome"
@@ -409,7 +411,8 @@ def _gate(
         if len(bad) > gate * (part.cases + len(bad)):
             yield (
                 f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
-                f"cannot be used, more than the gate of {gate:.0%}; the first: {bad[0]}"
+                f"cannot be used, more than quarantine_gate = {gate:g} in medrcube.toml allows; "
+                f"the first: {bad[0]}"
             )
         if not part.samples:
             codes = Counter(it.code for it in (*part.set_aside, *part.problems))
@@ -418,7 +421,8 @@ def _gate(
             yield f"{part.source}: no picture was made ({why or 'no case was found'})"
     yield from (
         f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, more "
-        f"than the gate of {gate:.0%}; see quarantine.parquet"
+        f'than quarantine_gate = {gate:g} in medrcube.toml allows; the reasons:  python -c "import '
+        "pandas; print(pandas.read_parquet('quarantine.parquet').to_string())\""
         for report in reports
         if report.cases and report.failed / report.cases > gate
     )

@@ -163,6 +163,8 @@ def build(
     )
     workspace = replace(workspace, settings=settings)
     report = run_build(workspace, sources_of(workspace), where, reporter)
+    if report.damaged:
+        reporter.note(f"the build cache was no database; it was renamed to {report.damaged}")
     _show_build(report, workspace.root, reporter)
     reporter.data(asdict(report))
     raise typer.Exit(1 if report.failures else 0)

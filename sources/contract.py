@@ -29,10 +29,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from medrcube.errors import CardError, RowError, SourceError
+from medrcube.errors import CardError, MedrcubeError, RowError, SourceError
 from medrcube.own_tables import digest_of
 from medrcube.records import Case, Label, Region, Skip
 from medrcube.shapes import drawn_elsewhere
@@ -66,7 +67,7 @@ class Source:
                 aside, and so are cases that share a key and do not say the same.
         """
         tree = RawTree(root) if isinstance(root, Path) else root
-        whole = one_a_key(it.moved(tree.resolve) for it in self.hook("cases")(tree, layout))
+        whole = one_a_key(it.moved(tree.resolve) for it in self._cases(tree, layout))
         doubtful = {name for it in whole if isinstance(it, Skip) for name in it.opens}
         for found in whole:
             if isinstance(found, Skip):
@@ -77,6 +78,20 @@ class Source:
             yield from unless_bad(
                 functools.partial(_known, self.card, case), key=case.key, paths=case.files()
             )
+
+    def _cases(self, tree: RawTree, layout: str) -> Iterator[Case | Skip]:
+        """What the adapter yields; a fault of its code is told with its place."""
+        try:
+            yield from self.hook("cases")(tree, layout)
+        except (MedrcubeError, ModuleNotFoundError, MemoryError):
+            raise
+        except Exception as error:
+            frame = extract_tb(error.__traceback__)[-1]
+            raise SourceError(
+                f"{self.id}: layout {layout!r}: the adapter raised {type(error).__name__}: {error} "
+                f"({Path(frame.filename).name}:{frame.lineno}, in {frame.name}); mend adapter.py, "
+                "or report this copy"
+            ) from error
 
     def build_fixture(self, root: Path, layout: str) -> None:
         """Write the synthetic raw tree of one layout into ``root``."""

@@ -43,11 +43,17 @@ DROP TABLE IF EXISTS scan;
 """The tables that are dropped are those of the first development version."""
 
 
+_MAGIC = b"SQLite format 3\0"
+
+
 class BuildCache:
     """The cache of one workspace; use as a context manager.
 
     It also is the lock of the workspace: SQLite gives it to one process at a time and takes it
     back from a process that is killed.
+
+    Attributes:
+        damaged: where a file that was no cache has gone; the build then starts anew.
 
     Raises:
         WorkspaceError: another build holds the workspace, or the file is no cache.
@@ -57,6 +63,7 @@ class BuildCache:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            self.damaged = _aside(path)
             self._database = _locked(path)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
@@ -214,6 +221,20 @@ class BuildCache:
                 f"{self._path}: the build cache cannot be used ({error}); is the folder writable "
                 "and the disk not full?"
             ) from error
+
+
+def _aside(path: Path) -> Path | None:
+    """Rename a file that is no database, as a full disk or a copy leaves it; its new name."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return None
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) == _MAGIC:
+            return None
+    place = path.with_name(f"{path.name}.damaged")
+    path.replace(place)
+    for left in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{left}").unlink(missing_ok=True)
+    return place
 
 
 def _locked(path: Path) -> sqlite3.Connection:

@@ -57,6 +57,7 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
         ("adapter.py", "key=path.stem", 'key="CANARY" + path.stem', "the identifier 'CANARY'"),
         ("adapter.py", '"CANARY-" + path.stem', '"P0"', "calls a patient 'P0', which other text"),
         ("adapter.py", '"CANARY-" + path.stem', "None", "cases of its fixture has a patient"),
+        ("adapter.py", "letter = path.name[0]", "letter = path[0]", "raised TypeError: "),
         ("adapter.py", "letter = path.name[0]", "letter = 'q'", "'q' of field 'tumour'"),
     ],
 )

@@ -211,7 +211,7 @@ def test_more_unmapped_labels_than_the_gate_fail_the_build_and_show_the_first(
     write_case(raw, "q (1)")
     (failure,) = run(workspace).failures
     assert failure.startswith(
-        "toy: 1 of 7 cases have a row that cannot be used, more than the gate"
+        "toy: 1 of 7 cases have a row that cannot be used, more than quarantine_gate = 0.05"
     )
     assert "value 'q' of field 'tumour' is not in the card" in failure
 
@@ -257,10 +257,14 @@ def test_an_output_that_cannot_be_written_is_an_error(run, workspace):
         run(workspace)
 
 
-def test_a_broken_cache_is_an_error_that_names_it(run, workspace):
-    workspace.cache.write_text("this is no database, whatever its name says" * 9)
-    with pytest.raises(WorkspaceError, match=r"build\.sqlite3: the build cache cannot be opened"):
-        run(workspace)
+def test_a_cache_that_is_no_database_is_renamed_and_said(run, workspace):
+    workspace.cache.parent.mkdir(parents=True, exist_ok=True)
+    workspace.cache.write_bytes(b"no database")
+    report = run(workspace)
+    assert report.damaged
+    assert workspace.cache.with_name("build.sqlite3.damaged").read_bytes() == b"no database"
+    assert report.rendered == 6
+    assert run(workspace).damaged == ""
 
 
 def test_what_a_dead_worker_left_half_written_is_removed(run, workspace):
