@@ -132,8 +132,17 @@ def _nodules(scan: _Scan) -> Iterator[Case | Skip]:
         else:
             others = [other for other in nodules if other is not nodule]
             yield _case(scan, key, nodule, others, (uid, slices[uid]))
+            yield from _unrated(key, nodule)
             continue
         yield Skip(key=key, reason=reason)
+
+
+def _unrated(key: str, nodule: Nodule) -> Iterator[Skip]:
+    for name in RATINGS:
+        rated = sum(name in mark.ratings for mark in nodule)
+        if rated < len(nodule):
+            reason = f"{name} is rated by {rated} of {len(nodule)} readers, so it is not asked"
+            yield Skip(key=f"{key}-{name}", reason=reason)
 
 
 def _rest(scan: _Scan, found: Sequence[Case | Skip]) -> Skip:

@@ -25,6 +25,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label table."""
     tables = root.glob(_TABLES.get(layout, _TABLE))
     table = max(tables, key=lambda path: path.name)  # the last name in order is the newest
+    for other in sorted(set(tables) - {table}):
+        reason = f"labels are read from {table.name} alone, the newest of {len(tables)} tables"
+        yield Skip(key=other.name, reason=reason, code="other-table")
     found = root.stems(_FILMS)
     boxes, skips = _boxes(root)
     yield from skips

@@ -1,5 +1,7 @@
 """Masks and tracings that contradict their picture, or stop short, cost the case its marks."""
 
+import re
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -54,6 +56,28 @@ def test_a_tracing_of_echonet_that_is_cut_short_is_set_aside(tmp_path):
     found = scan("echonet-dynamic", layout.name, tmp_path)
     assert "12 of frame" in found["0X1A"].reason
     assert isinstance(found["0X2B-ED"], Case)
+
+
+def test_the_table_of_nih_that_is_not_read_is_named(tmp_path):
+    SOURCES["nih-chestxray14"].build_fixture(tmp_path, "official")
+    newest = tmp_path / "Data_Entry_2017_v2020.csv"
+    (tmp_path / "Data_Entry_2017.csv").write_bytes(newest.read_bytes())
+    other = scan("nih-chestxray14", "official", tmp_path)["Data_Entry_2017.csv"]
+    assert other.reason.startswith("labels are read from Data_Entry_2017_v2020.csv alone")
+
+
+def test_a_rating_of_lidc_that_readers_left_blank_is_named(tmp_path):
+    source = SOURCES["lidc-idri"]
+    layout = source.card.layouts[0].name
+    source.build_fixture(tmp_path, layout)
+    before = scan("lidc-idri", layout, tmp_path)
+    for path in tmp_path.rglob("*.xml"):
+        text = path.read_text()
+        blank = re.sub(r"<malignancy>\d</malignancy>", "<malignancy></malignancy>", text)
+        path.write_text(blank)
+    new = scan("lidc-idri", layout, tmp_path).keys() - before.keys()
+    assert new
+    assert all(key.endswith("-malignancy") for key in new)
 
 
 def _refusal(case):
