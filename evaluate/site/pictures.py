@@ -14,7 +14,7 @@ from medrcube.files import write_again
 
 FOLDER = "pictures"
 
-MOST_BYTES = 40_000_000
+MOST_BYTES = 30_000_000
 """Bytes of all pictures together."""
 
 _STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70))

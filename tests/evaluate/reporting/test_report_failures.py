@@ -48,7 +48,9 @@ def scored(load, tmp_path):
         folders = []
         for number, replies in enumerate(scripts):
             folders.append(tmp_path / f"run{number}")
-            run_evaluation(benchmark, Scripted(f"test/{number}", replies), folders[-1])
+            run_evaluation(
+                benchmark, Scripted(f"test/{number}", replies), folders[-1], may_send=["ALPHA"]
+            )
         return load_runs(folders), benchmark
 
     return make
