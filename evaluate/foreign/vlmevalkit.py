@@ -53,8 +53,11 @@ def _text_rows(path: Path) -> Iterable[Mapping[str, Any]]:
         text = path.read_bytes().decode()
         if path.suffix == ".json":
             return _records(json.loads(text))
-        csv.field_size_limit(_LARGEST_CELL)
-        return list(csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"))
+        usual = csv.field_size_limit(_LARGEST_CELL)  # of the whole process
+        try:
+            return list(csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"))
+        finally:
+            csv.field_size_limit(usual)
     except (OSError, ValueError, csv.Error) as error:
         raise WorkspaceError(f"{path}: cannot be read: {error}") from error
 
