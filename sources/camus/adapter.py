@@ -13,7 +13,15 @@ import numpy as np
 from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
 from medrcube.sources.ejection import contradicted, ejection
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import label_map, natural, parts_of, read_key_values, read_text
+from medrcube.sources.rows import unless_bad
+from medrcube.sources.tables import (
+    Row,
+    label_map,
+    natural,
+    parts_of,
+    read_key_values,
+    read_text,
+)
 
 SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 
@@ -74,23 +82,32 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
             split=split,
             facts=facts,
         )
-    fraction = next((key for key in ("EF", "LVef") if info.get(key)), None)
-    stated = []
-    if view == "4CH" and fraction:
+    key = f"{person}-{view}-ED-ES"
+
+    def pair() -> Iterator[Case | Skip]:
+        stated = list(_fraction(info)) if view == "4CH" else []
+        for label in stated:
+            yield from contradicted(label, key)
+        yield Case(
+            key=key,
+            images=tuple(frames),
+            patient=person,
+            labels=(*labels, *stated),
+            panels=tuple(phases),
+            regions=tuple(cavities),
+            split=split,
+            shows=Scope.PATIENT,
+            facts=facts,
+        )
+
+    yield from unless_bad(pair, key=key)
+
+
+def _fraction(info: Row) -> Iterator[Label]:
+    column = next((key for key in ("EF", "LVef") if info.get(key)), None)
+    if column:
         volumes = {"diastole": "LVedv", "systole": "LVesv"}
-        stated = [ejection(info, fraction, **volumes, field="ejection_fraction")]
-        yield from contradicted(stated[0], f"{person}-{view}-ED-ES")
-    yield Case(
-        key=f"{person}-{view}-ED-ES",
-        images=tuple(frames),
-        patient=person,
-        labels=(*labels, *stated),
-        panels=tuple(phases),
-        regions=tuple(cavities),
-        split=split,
-        shows=Scope.PATIENT,
-        facts=facts,
-    )
+        yield ejection(info, column, **volumes, field="ejection_fraction")
 
 
 def _splits(root: RawTree) -> Mapping[str, str]:

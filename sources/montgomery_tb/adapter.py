@@ -10,7 +10,8 @@ from typing import Any
 from medrcube.errors import ReadError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import find_table, index_names, read_csv, read_text
+from medrcube.sources.rows import by_name
+from medrcube.sources.tables import Row, find_table, index_names, read_csv, read_text
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
@@ -33,7 +34,9 @@ _COLUMNS = ("study_id", "gender", "age", "findings")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
     films = [path for path in root.glob("**/MCUCXR_*.png") if _is_film(path)]
-    texts = _table(root) if layout == "raddar" else _texts(root, films)
+    rows, nameless = _rows(root) if layout == "raddar" else ({}, [])
+    yield from nameless
+    texts = {stem: _as_reading(row) for stem, row in rows.items()} or _texts(root, films)
     readings = {stem: _READING.fullmatch(text) for stem, text in texts.items()}
     people = _people(readings)
     for path in films:
@@ -45,7 +48,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         }
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
             found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "none"
-            reason = f"reading of {path.stem}: {found}; expected sex, age in years and a reading"
+            row = rows.get(path.stem)
+            place = f"{row.cite('gender')} {row.cite('age')}" if row else f"reading of {path.stem}"
+            reason = f"{place}: {found}; expected sex, age in years and a reading"
             yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
             continue
         for key, folder in _STRAY:
@@ -109,16 +114,18 @@ def _texts(root: RawTree, films: Sequence[Path]) -> dict[str, str]:
     }
 
 
-def _table(root: RawTree) -> dict[str, str]:
-    """The rows of one table, in the form of the files."""
-    rows = read_csv(find_table(root, "montgomery_metadata"), columns=_COLUMNS)
-    return {
-        row["study_id"].partition(".")[0]: (
-            f"Patient's Sex: {row['gender'][:1].upper()} "
-            f"Patient's Age: {row['age'].rstrip('Yy')}Y {row['findings']}"
-        )
-        for row in rows
-    }
+def _rows(root: RawTree) -> tuple[dict[str, Row], list[Skip]]:
+    """The row of each film in one table, and what is said of rows without a name."""
+    table = read_csv(find_table(root, "montgomery_metadata"), columns=_COLUMNS)
+    named, nameless = by_name(table, "study_id")
+    once = {name: rows for name, rows in named.items() if len({*map(_as_reading, rows)}) == 1}
+    return {name.partition(".")[0]: rows[0] for name, rows in once.items()}, nameless
+
+
+def _as_reading(row: Row) -> str:
+    """A row in the form of the files."""
+    sex, age = row["gender"][:1].upper(), row["age"].rstrip("Yy")
+    return f"Patient's Sex: {sex} Patient's Age: {age}Y {row['findings']}"
 
 
 def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:

@@ -198,7 +198,7 @@ def _table(stored, picture):
 
 
 @pytest.mark.parametrize("angle", [0.0, 17.0, 45.0])
-def test_a_mask_on_an_oblique_grid_lands_on_what_it_marks(tmp_path, angle):
+def test_a_mask_that_is_carried_from_an_oblique_grid_lands_on_what_it_marks(tmp_path, angle):
     turn, centre = np.radians(angle), np.array([14.0, -9.0, 6.0])
 
     def ball(name, shape, spacing, rotation):
@@ -212,9 +212,11 @@ def test_a_mask_on_an_oblique_grid_lands_on_what_it_marks(tmp_path, angle):
     cosine, sine = np.cos(turn), np.sin(turn)
     oblique = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]]) @ np.diag([-1, 1, 1])
     ball("image.nii.gz", (60, 50, 30), (1.0, 1.2, 2.0), np.eye(3))
-    ball("mask.nii.gz", (90, 90, 70), (0.9, 0.8, 1.1), oblique)
+    for name in ("mask.nii.gz", "drawn_on.nii.gz"):
+        ball(name, (90, 90, 70), (0.9, 0.8, 1.1), oblique)
     volume = read(ImageRef(paths=(tmp_path / "image.nii.gz",)))
-    found = stack(read_mask(MaskFile(paths=(tmp_path / "mask.nii.gz",)), volume))
+    mask = MaskFile(paths=(tmp_path / "mask.nii.gz",), drawn_on=tmp_path / "drawn_on.nii.gz")
+    found = stack(read_mask(mask, volume))
     true = np.asarray(volume.slices) > 0
     assert 2 * (found & true).sum() / (found.sum() + true.sum()) > 0.95
 

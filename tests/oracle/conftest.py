@@ -144,7 +144,7 @@ citation = "@misc{{told, title={{Told}}}}"
 mode = "open"
 licence = "CC-BY-4.0"
 redistribute = true
-basis = { says = "CC BY 4.0", place = "https://example.org/toy" }
+basis = {{ says = "CC BY 4.0", place = "https://example.org/toy" }}
 steps = ["Download it."]
 
 [[layout]]

@@ -152,7 +152,7 @@ def test_a_missing_fixture_file_is_named(toy_source, raw):
 def test_an_adapter_that_cannot_be_imported_is_not_half_remembered(toy_source, raw):
     source = load_source(toy_source(adapter="raise RuntimeError('no')\n"))
     for _ in range(2):
-        with pytest.raises(RuntimeError):
+        with pytest.raises(SourceError, match="RuntimeError: no"):
             list(source.scan(raw, "flat"))
 
 

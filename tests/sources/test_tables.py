@@ -117,7 +117,7 @@ def test_a_table_is_found_at_any_depth_packed_or_not(tmp_path):
 
 
 def test_a_table_that_is_nowhere_is_a_source_error(tmp_path):
-    with pytest.raises(SourceError, match=r"holds no labels.csv or labels.csv.gz"):
+    with pytest.raises(SourceError, match=r"holds no labels\.csv, plain or packed"):
         find_table(RawTree(tmp_path), "labels")
 
 
