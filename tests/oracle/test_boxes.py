@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.untraced]
 VARIANTS = ("demo", "hard", "easy", "whole")
 BOUND = 3
 """Standard errors above chance that luck is allowed."""
+LEARNERS = 5
 
 
 def boxed(built):
@@ -53,7 +54,9 @@ def test_no_trick_finds_the_right_box_without_the_picture(puzzles, variant):
 def test_no_learner_finds_the_right_box_without_the_picture(puzzles, variant):
     mine = puzzles[variant]
     assert len(mine) > 50
-    assert abs(score(mine, learnt(mine)).gain) < BOUND
+    # Pseudonyms of patients are new in every build, and so are the folds: one fit is half luck.
+    gains = [score(mine, learnt(mine, seed)).gain for seed in range(LEARNERS)]
+    assert abs(np.median(gains)) < BOUND, gains
 
 
 def test_every_number_of_every_picture_has_one_reading(demo):
