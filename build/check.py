@@ -22,6 +22,7 @@ from medrcube.build.privacy import (
     leaks,
     named_in,
     secret_identifiers,
+    unnamed_identifiers,
     unsearchable,
 )
 from medrcube.build.vocabulary_check import missing_words
@@ -30,7 +31,7 @@ from medrcube.errors import MedrcubeError
 from medrcube.records import BAD_ROW, Case, Grade
 from medrcube.sources.card import Card
 from medrcube.sources.claims import admitted, too_wide
-from medrcube.sources.contract import Source
+from medrcube.sources.contract import Source, opened_beside
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import CANARY
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
@@ -141,8 +142,19 @@ def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
             yield f"layout {name!r}: {row.case}: {row.message}"
 
 
+def _opens_what_the_card_names(trial: _Trial) -> Iterator[str]:
+    card = trial.source.card
+    for name, copied in trial.copies.items():
+        for file in opened_beside(trial.source, copied.root, name):
+            yield (
+                f"layout {name!r}: the adapter opens {file}, which no glob of the layout fits; add "
+                f"its glob to the layout under  expect  or  optional  of the card of {card.id}"
+            )
+
+
 def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
-    identifiers = secret_identifiers(trial.copies.values())
+    copies = trial.copies.values()
+    identifiers = secret_identifiers(copies) | unnamed_identifiers(copies)
     for name, workspace in trial.workspaces.items():
         for file, identifier in leaks(workspace.root, identifiers):
             yield (
@@ -187,6 +199,7 @@ _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "what a picture does not show is not asked": _unseen_is_not_asked,
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,
+    "no file is opened that the card does not name": _opens_what_the_card_names,
     "every file is a picture or has a reason": _files_are_accounted_for,
     "its fixture holds identifiers that can be searched for": _identifiers_are_told,
     "no identifier reaches an output": _identifiers_stay_out,

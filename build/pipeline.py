@@ -46,7 +46,7 @@ from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, hash_of, recall
 from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.files import replacing, sweep, write_text
+from medrcube.files import PRIVATE, SHARED, replacing, sweep, write_text
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.index import Index
 from medrcube.ontologies.indexed import Indexed
@@ -55,6 +55,7 @@ from medrcube.ontologies.safety import Rules
 from medrcube.records import BAD_ROW, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
+from medrcube.sources.gate import USUAL_SHARE
 from medrcube.sources.registry import get_source
 from medrcube.templates import Wordings
 from medrcube.workspace import Wanted, Workspace, patient_key
@@ -176,8 +177,8 @@ def build(
         absent = {part.source: part.absent for part in gathered.parts}
         verdict = audit(samples, items, problems, absent)
         reports = _reports(sites, gathered.parts, items)
-        gate = workspace.settings.quarantine_gate
-        failures = [*refused.values(), *verdict["failures"], *_gate(reports, gathered.parts, gate)]
+        gates = {it.source.id: _gate_of(workspace, it.source.card) for it in sites}
+        failures = [*refused.values(), *verdict["failures"], *_gate(reports, gathered.parts, gates)]
         shared = shared_images(cards, samples)
         aimed = None
         if profile is not None and composed.plan is not None:
@@ -252,13 +253,12 @@ def _look(
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
     sites: list[Site] = []
     refused: dict[str, str] = {}
-    with shop.stages.stage("look", len(named)) as advance:
+    with shop.stages.stage("files", None) as advance:
         for source, root in named:
             try:
-                sites.append(site_of(source, root, shop.images, shop.secret))
+                sites.append(site_of(source, root, shop.images, shop.secret, advance))
             except SourceError as error:
                 refused[source.id] = refusal(source.id, error)
-            advance()
     return tuple(sites), refused
 
 
@@ -402,41 +402,64 @@ def _first_absent(part: SourceBuild) -> tuple[str, ...]:
     return tuple(row[-1] for row in csv.reader(lines) if row)
 
 
+def _gate_of(workspace: Workspace, card: Card) -> tuple[float, str]:
+    """The share of cases that may be lost, and where it is stated."""
+    own = workspace.settings.quarantine_gate
+    if own is not None:
+        return own, f"quarantine_gate = {own:g} in medrcube.toml"
+    if card.gate is not None:
+        return card.gate.share, (
+            f"[gate] share = {card.gate.share:g} of its card ({card.gate.reason}; quarantine_gate "
+            "in medrcube.toml goes before it)"
+        )
+    return USUAL_SHARE, f"quarantine_gate = {USUAL_SHARE:g} (the default of medrcube.toml)"
+
+
 def _gate(
-    reports: Sequence[SourceReport], parts: Sequence[SourceBuild], gate: float
+    reports: Sequence[SourceReport],
+    parts: Sequence[SourceBuild],
+    gates: Mapping[str, tuple[float, str]],
 ) -> Iterator[str]:
-    """Which sources gave nothing, or lost more of their cases than the gate allows."""
+    """Which sources gave nothing, or lost more of their cases than their gate allows."""
     for part in parts:
+        share, stated = gates[part.source]
         bad = [it.message for it in part.set_aside if it.code == BAD_ROW]
-        if len(bad) > gate * (part.cases + len(bad)):
+        if len(bad) > share * (part.cases + len(bad)):
             yield (
                 f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
-                f"cannot be used, more than quarantine_gate = {gate:g} in medrcube.toml allows; "
-                f"the first: {bad[0]}"
+                f"cannot be used, more than {stated} allows; the first: {bad[0]}"
             )
         if not part.samples:
             codes = Counter(it.code for it in (*part.set_aside, *part.problems))
             codes["absent"] = part.absent
             why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
             yield f"{part.source}: no picture was made ({why or 'no case was found'})"
-    yield from (
-        f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, more "
-        f'than quarantine_gate = {gate:g} in medrcube.toml allows; the reasons:  python -c "import '
-        "pandas; print(pandas.read_parquet('quarantine.parquet').to_string())\""
-        for report in reports
-        if report.cases and report.failed / report.cases > gate
-    )
+    for report in reports:
+        share, stated = gates[report.source]
+        if report.cases and report.failed / report.cases > share:
+            yield (
+                f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, "
+                f'more than {stated} allows; the reasons:  python -c "import pandas; '
+                "print(pandas.read_parquet('quarantine.parquet').to_string())\""
+            )
 
 
 def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None, ...]:
-    """Write all tables; returns the state in which each was left."""
+    """Write all tables; returns the state in which each was left.
+
+    Keys and the keyed hashes of patients are for the owner of the workspace alone.
+    """
     columns = list(Problem.__dataclass_fields__)
     rows = [asdict(problem) for problem in outcome.problems]
     quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
     verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
     write: dict[Path, Callable[[Path], None]] = {
-        workspace.samples: lambda path: write_parquet(path, samples_to_frame(outcome.samples)),
-        workspace.items: lambda path: write_parquet(path, items_to_frame(outcome.items)),
+        workspace.samples: lambda path: write_parquet(
+            path, samples_to_frame(outcome.samples), mode=PRIVATE
+        ),
+        workspace.items: lambda path: write_parquet(
+            path, items_to_frame(outcome.items), mode=PRIVATE
+        ),
         workspace.quarantine: lambda path: write_parquet(path, quarantine),
         workspace.absent: lambda path: write_text(path, f"source,case,file\n{outcome.absent}"),
         workspace.recipes: lambda path: write_text(path, outcome.recipes),
@@ -450,7 +473,7 @@ def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None
     return tuple(states)
 
 
-def write_parquet(path: Path, frame: pd.DataFrame) -> None:
+def write_parquet(path: Path, frame: pd.DataFrame, *, mode: int = SHARED) -> None:
     """Write a table atomically."""
-    with replacing(path) as temporary:
+    with replacing(path, mode=mode) as temporary:
         frame.to_parquet(temporary, index=False)

@@ -2,12 +2,15 @@
 
 What the publisher's own file names hold is public: recipes name files, so that others find them in
 their copies. Every other identifier that an adapter gives as ``Case.patient`` must reach no byte
-of the output, in any spelling: upper or lower case, with or without separators.
+of the output, in any spelling: upper or lower case, with or without separators, backwards, as
+hexadecimal or base64 text, or as a digest without a key.
 """
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import json
 import re
 import sqlite3
@@ -27,6 +30,10 @@ LEAST_LENGTH = 6
 LEAST_KINDS = 4
 """Shorter identifiers, and those of fewer different characters, stand in any file by chance."""
 
+_WORDS = re.compile(r"[^\W_](?:[\w^.-]*[^\W_])?")
+_DIGEST = 12
+"""Hexadecimal digits of a digest that are enough to know it by."""
+_DIGESTS = ("md5", "sha1", "sha256")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -48,6 +55,27 @@ def secret_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
                 names = _plain("/".join(_relative(it, copied.root) for it in case.files()))
                 (public if _plain(case.patient) in names else secret).add(case.patient)
     return frozenset(secret - public)
+
+
+def unnamed_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
+    """Words of copies that look like identifiers of patients, which some of their cases keep back.
+
+    Where an adapter gives no ``Case.patient``, what it could have given stands in tables and
+    headers beside what it gives elsewhere, and is written alike: letters as long, and digits.
+    """
+    copies = tuple(copies)
+    given = {case.patient for copied in copies for case in copied.cases if case.patient}
+    shapes = {_shape(it) for it in given}
+    found: set[str] = set()
+    for copied in copies:
+        if all(case.patient for case in copied.cases):
+            continue
+        files = [path for path in sorted(copied.root.rglob("*")) if path.is_file()]
+        names = _plain("/".join(_relative(path, copied.root) for path in files))
+        words = {word for path in files for text in _texts(path) for word in _WORDS.findall(text)}
+        alike = {word for word in words - given if _shape(word) in shapes}
+        found |= {word for word in alike if _plain(word) not in names}
+    return frozenset(found - set(unsearchable(found)))
 
 
 def unsearchable(identifiers: Iterable[str]) -> Iterator[str]:
@@ -100,9 +128,21 @@ def _plain(text: str) -> str:
 
 
 def _spellings(identifier: str) -> set[str]:
-    """As it stands in text, and with the escapes of JSON."""
+    """As it stands in text, with the escapes of JSON, backwards, and coded without a key."""
     cases = (identifier, identifier.upper(), identifier.lower())
-    return {_plain(identifier), *(_plain(json.dumps(it)) for it in cases)}
+    data = [it.encode() for it in cases]
+    plain = _plain(identifier)
+    return {
+        *(plain, plain[::-1]),
+        *(_plain(json.dumps(it)) for it in cases),
+        *(it.hex() for it in data),
+        *(_plain(base64.b64encode(it).decode()) for it in data),
+        *(hashlib.new(name, it).hexdigest()[:_DIGEST] for name in _DIGESTS for it in data),
+    }
+
+
+def _shape(identifier: str) -> str:
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", identifier))
 
 
 def _texts(path: Path) -> Iterator[str]:

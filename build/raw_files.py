@@ -16,7 +16,6 @@ from medrcube.build.scan import Scan, holds_pixels
 from medrcube.build.store.trees import Tree
 from medrcube.files import sha256_of
 from medrcube.names import name_of, text_of
-from medrcube.sources.raw_tree import RawTree
 
 PICTURE, FACTS, LAYOUT = "picture", "facts", "layout"
 USES = (PICTURE, FACTS, LAYOUT)
@@ -63,9 +62,11 @@ def raw_files(found: Scan, tree: Tree, pictures: Iterable[Picture]) -> Iterator[
         files = picture.recipe["files"]
         digests.update({name_of(text): digest for text, digest in files.items()})
     sizes = {name: state.size for name, state in tree.states.items()}
-    seen = RawTree(tree.root, sizes)
     layout = found.source.card.layout(found.layout.layout)
-    matched = {glob: list(seen.match(glob)) for glob in (*layout.expect, *layout.optional)}
+    matched = {
+        glob: [name for name in tree.seen.match(glob) if name in sizes]
+        for glob in (*layout.expect, *layout.optional)
+    }
     facts = {name for names in matched.values() for name in names if not holds_pixels(name)}
     least = {
         min(matched[glob], key=lambda name: (sizes[name], name))

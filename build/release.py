@@ -18,13 +18,14 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from medrcube.build.pipeline import write_parquet
+from medrcube.build.publish.changes import Changes, find_changes, write_changes
 from medrcube.build.publish.contract_record import write_contracts
 from medrcube.build.publish.facts import day_of, gather_facts
 from medrcube.build.publish.licences import write_licences
@@ -33,7 +34,15 @@ from medrcube.build.publish.needed import write_raw_files
 from medrcube.build.publish.release_audit import write_audit
 from medrcube.build.publish.standards import write_standards
 from medrcube.build.questions.items import Item, items_from_frame, items_to_frame
-from medrcube.build.reviewed import LET_THROUGH, Chosen, Reviewed, choose, load_reviewed
+from medrcube.build.reviewed import (
+    LET_THROUGH,
+    Chosen,
+    NotAgreed,
+    Reviewed,
+    choose,
+    load_reviewed,
+    not_agreed,
+)
 from medrcube.build.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_facts import ItemFacts, write_item_facts
@@ -57,6 +66,8 @@ class ReleaseReport:
         held: number of items left out because a clinician has spoken against them.
         changed: number of items that were built anew after they were judged, so that the
             judgement does not hold.
+        not_agreed: strata in it that do not pass the agreement gate; empty without reviews.
+        since: what changed since an earlier release, where one was named.
     """
 
     out: Path
@@ -66,6 +77,8 @@ class ReleaseReport:
     unreviewed: int
     held: int
     changed: int
+    not_agreed: tuple[NotAgreed, ...] = ()
+    since: Changes | None = None
 
 
 def release(
@@ -76,6 +89,8 @@ def release(
     name: str,
     allow_unreviewed: bool = False,
     private: bool = False,
+    require_agreement: bool = False,
+    since: Path | None = None,
 ) -> ReleaseReport:
     """Write a release folder; it appears whole or not at all.
 
@@ -87,10 +102,14 @@ def release(
         allow_unreviewed: take items that no clinician has accepted, and say so in the card;
             those that one has spoken against are left out all the same.
         private: keep pictures that may not be passed on, and mark the tree.
+        require_agreement: refuse a release in which a stratum does not pass the agreement gate of
+            the review project, or cannot be judged by it.
+        since: an earlier release; ``CHANGES.md`` and ``changes.json`` say what changed.
 
     Raises:
         ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
-            no items, none may be released, or a picture is missing.
+            no items, none may be released, a picture is missing, or readers do not agree where
+            that is required.
         WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
             ``out`` cannot be written.
     """
@@ -111,6 +130,9 @@ def release(
     chosen = taken.items
     if not chosen:
         raise ReleaseError(_why_none(taken, len(items), allow_unreviewed=allow_unreviewed))
+    failing = not_agreed(chosen, reviewed)
+    if require_agreement and failing:
+        raise ReleaseError(_why_not_agreed(failing, len(chosen)))
     used = {item.sample for item in chosen}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     kept = {sample.id for sample in pictures.values() if sample.redistribute or private}
@@ -122,6 +144,7 @@ def release(
         unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
         held=taken.held,
         changed=taken.changed,
+        not_agreed=failing if reviewed else (),
     )
     audit = {**audit, "release": name, "review": _review(reviewed, report)}
     try:
@@ -139,6 +162,10 @@ def release(
             day = day_of(name, workspace.items)
             facts = gather_facts(sources, chosen, places, audit, name=name, day=day)
             write_standards(tree, facts, report)
+            if since is not None:
+                changes = find_changes(since, tree)
+                write_changes(tree, changes)
+                report = replace(report, since=changes)
             restricted = _restricted(workspace, pictures)
             if private and restricted:
                 mark_private(tree)
@@ -180,6 +207,16 @@ def _why_none(taken: Chosen, items: int, *, allow_unreviewed: bool) -> str:
     return (
         f"none of {items} items has been accepted by clinicians{hint}; review them "
         "(medrcube review), or pass --allow-unreviewed, which the card of the release will say"
+    )
+
+
+def _why_not_agreed(failing: Sequence[NotAgreed], items: int) -> str:
+    told = "\n".join(f"  {stratum}" for stratum in failing)
+    held = sum(stratum.items for stratum in failing)
+    return (
+        f"readers do not agree well enough in {len(failing)} strata, which hold {held} of {items} "
+        f"items:\n{told}\nreview more of them, change the rules (medrcube review policy), or leave "
+        "--require-agreement away"
     )
 
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from medrcube.build.pixels.burnt_in import MADE_FOR, graphics_of
 from medrcube.build.pixels.encode import ENCODER, encode_png
 from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.pixels.look import look_of
 from medrcube.build.pixels.marks import Drawn, draw, draw_numbers
 from medrcube.build.pixels.overlay import bounding_box
 from medrcube.build.pixels.sizes import doubt_of
@@ -32,10 +31,11 @@ from medrcube.build.plan import Artefact, Job
 from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.files import sha256_of, write_again
+from medrcube.look import look_of
 from medrcube.names import shown, text_of
 from medrcube.records import ImageRef, Problem
 
-EPOCH = 3
+EPOCH = 4
 """Grows whenever the same inputs give other pixels; every cached picture is then made again."""
 
 
@@ -48,7 +48,7 @@ class Picture:
         path: relative to the folder of pictures.
         bytes: size of the file.
         pixel_sha256: identity of the picture.
-        look: what a clean picture looks like (``pixels.look``); empty for a marked one.
+        look: what a clean picture looks like (``medrcube.look``); empty for a marked one.
         graphics: marks burnt into it (``pixels.burnt_in``); empty where none was looked for.
         grey: mean grey of the clean picture, 0 to 255, to a tenth.
         colour: whether any pixel of the clean picture has a colour.
@@ -170,6 +170,9 @@ def _render(
         message = f"{reason}; the picture is kept, and no place is asked of it"
         problems.append(_problem(job, code, message, stage="compose"))
     choices = choose(job, tiles)
+    for code, reason in {it.instead for it in choices if it.instead}:
+        message = f"{reason}; another slice is shown, of which the case states no less"
+        problems.append(_problem(job, code, message, stage="compose"))
     origin = _origin(job, digests)
     for choice in choices:
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""

@@ -9,6 +9,7 @@ package of it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -90,6 +91,36 @@ class Chosen:
     readers: Mapping[str, int] = field(default_factory=dict)
     held: int = 0
     changed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotAgreed:
+    """A stratum whose readers do not agree well enough, or of whom that cannot be told.
+
+    Attributes:
+        stratum: modality, task and strategy.
+        items: how many items of it are wanted in the release.
+        reasons: the conditions that it does not meet, in words.
+    """
+
+    stratum: str
+    items: int
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.stratum}: {' '.join(self.reasons)}"
+
+
+def not_agreed(items: Iterable[Item], reviewed: Reviewed | None) -> tuple[NotAgreed, ...]:
+    """Strata of these items that do not pass the agreement gate of the review project."""
+    told = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
+    verdicts = {str(row["stratum"]): row for row in told}
+    strata = Counter(f"{item.modality} | {item.task} | {item.strategy}" for item in items)
+    return tuple(
+        NotAgreed(stratum=name, items=strata[name], reasons=_not_met(verdicts.get(name)))
+        for name in sorted(strata)
+        if name not in verdicts or verdicts[name]["may_be_released"] is not True
+    )
 
 
 def fingerprint(item: Item, sample: Sample) -> str:
@@ -179,6 +210,13 @@ def choose(
     return Chosen(
         items=tuple(taken), versions=versions, readers=readers, held=held, changed=changed
     )
+
+
+def _not_met(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
+    if verdict is None:
+        return ("No review of it counts yet.",)
+    conditions = verdict["conditions"]
+    return tuple(str(row["words"]) for row in conditions if row["passed"] is not True)
 
 
 def _worded(item: Item, verdict: Verdict) -> Item:

@@ -34,7 +34,7 @@ class Sample:
         regions: how many separate regions of that concept were marked.
         image: path relative to the workspace.
         pixel_sha256: identity of the picture.
-        look: what a clean picture looks like (``pixels.look``); empty for a marked one.
+        look: what a clean picture looks like (``medrcube.look``); empty for a marked one.
         graphics: marks burnt into the picture and where they lie (``pixels.burnt_in``), such as
             ``caliper:on text:apart``; empty where none was found or the card asks for no search.
         width: in pixels.

@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from medrcube.build.contradictions import hear
+from medrcube.build.stages import Stages
 from medrcube.build.store.memory import Memory, dump, recall, scan_key
-from medrcube.build.store.trees import Tree, look
+from medrcube.build.store.trees import Tell, Tree, look, look_around, tell_nobody
 from medrcube.names import all_shown, is_odd, shown
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import Case, Problem, Skip
+from medrcube.shapes import files_of
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source, missing_regions, quirk_of
 from medrcube.sources.layout import LayoutReport, check_root, compare, require_fit
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.registry import get_source
 from medrcube.sources.roots import find_root
 
 PICTURE_SUFFIXES = frozenset(
@@ -105,21 +108,46 @@ def scan(
     return _scan(source, tree, found)
 
 
-def visit(source: Source, root: Path) -> Tree:
-    """Look at the raw tree of a source.
+def visit(source: Source, root: Path, tell: Tell = tell_nobody) -> Tree:
+    """Look at the raw tree of a source; each directory is read once, however many roots are tried.
 
     Args:
         source: what to look for.
         root: its raw root, or a folder near it; see ``roots.find_root``.
+        tell: told the number of files of each folder that is read.
 
     Raises:
         SourceError: there is no folder, or several copies lie in it.
     """
     root = root.resolve()
     check_root(source.card, root)
-    tree = look(root)
-    found = find_root(source.card, RawTree(tree.root, [*tree.states, *tree.barred]))
-    return tree if found.path == tree.root else look(found.path)
+    trees = [look(root, tell)]
+
+    def see(folder: Path, _inner: RawTree, most: int) -> RawTree | None:
+        wider = look_around(trees[-1], folder, most, tell)
+        if wider is None:
+            return None
+        trees.append(wider)
+        return wider.seen
+
+    found = find_root(source.card, trees[0].seen, see)
+    known = next((tree for tree in trees if tree.root == found.path), None)
+    return known or trees[0].inside(found.path.relative_to(trees[0].root).as_posix())
+
+
+def visit_all(
+    sources: Mapping[str, Source], roots: Mapping[str, Path], stages: Stages
+) -> dict[str, Tree]:
+    """Look at the raw trees of several sources, by id.
+
+    Raises:
+        SourceError: as ``visit``.
+        MedrcubeError: a source does not exist.
+    """
+    with stages.stage("files", None) as advance:
+        return {
+            name: visit(get_source(sources, name), root, advance) for name, root in roots.items()
+        }
 
 
 def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
@@ -144,8 +172,7 @@ def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
 
 
 def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
-    root, barred = tree.root, tree.barred
-    seen = RawTree(root, [*tree.states, *barred])
+    root, barred, seen = tree.root, tree.barred, tree.seen
     report = compare(source.card, seen)
     require_fit(report)
     there = tree.states.keys() & set(seen.names)
@@ -169,6 +196,13 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             continue
         files = _relative(found.files(), root)
         claimed.update(files)
+        if found.unguided and (lost := sorted(_guides(found, root) - there)):
+            message = (
+                f"{lost[0]} is not in this copy, so another slice is shown than the mask chose"
+            )
+            remarks.append(_problem(source, found.key, "guide-missing", message))
+            found = replace(found, guide=())
+            files = _relative(found.files(), root)
         problem = _bar(source, found.key, files, barred) or _reject(
             source, found, set(files) - there, root
         )
@@ -211,6 +245,11 @@ def _bar(
         if name in barred:
             return _problem(source, key, "outside-root", barred[name])
     return None
+
+
+def _guides(case: Case, root: Path) -> set[str]:
+    """Files that choose the slice of a case."""
+    return set(_relative((path for it in case.guide for path in files_of(it)), root))
 
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:

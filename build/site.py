@@ -8,7 +8,7 @@ from pathlib import Path
 from medrcube.build.pixels.encode import ENCODER
 from medrcube.build.scan import visit
 from medrcube.build.store.memory import hash_of, scan_key
-from medrcube.build.store.trees import Tree, look
+from medrcube.build.store.trees import Tell, Tree, look, tell_nobody
 from medrcube.sources.contract import Source
 from medrcube.sources.roots import describe_root
 
@@ -46,7 +46,9 @@ class Site:
         return hash_of(self.scan, ENCODER, pictures.digest)
 
 
-def site_of(source: Source, root: Path, images: Path, secret: bytes) -> Site:
+def site_of(
+    source: Source, root: Path, images: Path, secret: bytes, tell: Tell = tell_nobody
+) -> Site:
     """Look at the raw tree and the pictures of a source.
 
     Args:
@@ -54,11 +56,12 @@ def site_of(source: Source, root: Path, images: Path, secret: bytes) -> Site:
         root: its raw tree.
         images: folder of all pictures.
         secret: key of the workspace for patients' hashes.
+        tell: told the number of files of each folder of the raw tree.
 
     Raises:
         SourceError: the raw root is no folder.
     """
-    raw = visit(source, root)
+    raw = visit(source, root, tell)
     return Site(
         source=source,
         raw=raw,

@@ -24,7 +24,7 @@ from medrcube.build.render import Picture, Rendered, recipe_id
 from medrcube.build.samples import Sample
 from medrcube.build.scan import Scan
 from medrcube.build.store.trees import Tree
-from medrcube.names import shown
+from medrcube.names import harmless, shown
 from medrcube.records import Case, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
@@ -125,7 +125,7 @@ def _absent_images(found: Scan) -> str:
     text = io.StringIO()
     rows = zip(found.absent, found.absent_files, strict=True)
     csv.writer(text, lineterminator="\n").writerows(
-        (found.source.id, shown(key), shown(file)) for key, file in rows
+        (found.source.id, harmless(key), harmless(file)) for key, file in rows
     )
     return text.getvalue()
 

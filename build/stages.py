@@ -10,7 +10,7 @@ from typing import Any, Protocol
 class Stages(Protocol):
     """Shows progress; ``medrcube.console.Reporter`` is one."""
 
-    def stage(self, name: str, total: int) -> AbstractContextManager[Any]:
+    def stage(self, name: str, total: int | None) -> AbstractContextManager[Any]:
         """A context whose value is called with the number of units done."""
         ...
 

@@ -20,9 +20,12 @@ from medrcube.errors import CardError
 from medrcube.records import Scope
 from medrcube.sources.access import Access, access
 from medrcube.sources.adoption import Adoption, adoption
+from medrcube.sources.card_layout import Layout, parse_layout
 from medrcube.sources.counts import Count, count
+from medrcube.sources.drawn_in import DrawnIn, parse_drawn_in
 from medrcube.sources.fields import Field, Reason, gaps, parse_field, parse_reason
 from medrcube.sources.free_text import FreeText, free_text
+from medrcube.sources.gate import Gate, parse_gate
 from medrcube.sources.homes.facts import HomeFacts, parse_home
 from medrcube.sources.self_checks import Enclosed, Side, parse_enclosed, parse_side
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
@@ -32,35 +35,6 @@ ROI = (0.005, 0.5)
 """Below half a per cent a region is a few pixels at the size that models see; above a half it is
 found by naming the middle."""
 PLANES = ("axial", "coronal", "sagittal")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """One shape in which copies of the data exist on disk.
-
-    Attributes:
-        name: reaches the adapter.
-        expect: glob relative to the root -> number of files in a complete copy; each glob
-            must match at least one file, but for those of ``one_of`` and ``optional``.
-        one_of: globs of ``expect`` that a copy may lack as long as it has one of them.
-        optional: globs of files that may be missing; those of ``expect`` are counted all the same.
-        ignore: glob -> why files there become no case.
-    """
-
-    name: str
-    expect: Mapping[str, int]
-    one_of: tuple[str, ...]
-    optional: tuple[str, ...]
-    ignore: Mapping[str, str]
-
-    def missing(self, found: Collection[str]) -> tuple[str, ...]:
-        """What a copy lacks before cases can be made of it.
-
-        Args:
-            found: the globs of ``expect`` that fit a file.
-        """
-        lacks = tuple(it for it in self.expect if it not in (*found, *self.one_of, *self.optional))
-        return lacks if set(self.one_of) & set(found) else (*lacks, *self.one_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +129,9 @@ class Card:
     its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
     is known. ``carried`` says why masks that were drawn on one image are true of another one of the
     same person, on a grid of its own; without it no mask leaves the grid that it was drawn on.
-    ``enclosed`` and ``side`` say what the marks of every case must show.
+    ``enclosed`` and ``side`` say what the marks of every case must show. ``drawn_in`` is the size
+    of the pictures that boxes were drawn in, where it is one for all; ``gate`` the share of cases
+    that may be lost before the source fails, where it is not the usual one.
     """
 
     id: str
@@ -185,6 +161,8 @@ class Card:
     carried: Reason | None
     enclosed: Enclosed | None
     side: Side | None
+    drawn_in: DrawnIn | None
+    gate: Gate | None
     fingerprint: str
 
     @property
@@ -193,6 +171,11 @@ class Card:
         cells = [(self.anatomy, self.modality, self.tasks)]
         cells += [(cell.anatomy, cell.modality, cell.tasks) for cell in self.also]
         return frozenset(Voxel(a, m, task) for a, m, tasks in cells for task in tasks)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Names of the parts that a copy in any of the layouts may have."""
+        return frozenset(name for layout in self.layouts for name in layout.parts)
 
     def layout(self, name: str) -> Layout:
         """The layout of that name."""
@@ -256,7 +239,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         citation=table.text("citation"),
         access=access(table.table("access")),
         home=parse_home(table.table("home")) if table.has("home") else None,
-        layouts=tuple(_layout(entry) for entry in table.tables("layout", least=1)),
+        layouts=tuple(parse_layout(entry) for entry in table.tables("layout", least=1)),
         unfit=table.mapping("unfit", default={}),
         anatomy=case.choice("anatomy", Anatomy),
         modality=case.choice("modality", Modality),
@@ -274,6 +257,8 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
         enclosed=_enclosed(table, concepts),
         side=parse_side(table.table("side")) if table.has("side") else None,
+        drawn_in=parse_drawn_in(table.table("drawn_in")) if table.has("drawn_in") else None,
+        gate=parse_gate(table.table("gate")) if table.has("gate") else None,
         carried=parse_reason(table.table("carried")) if table.has("carried") else None,
         fingerprint=fingerprint,
     )
@@ -302,20 +287,6 @@ def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:
             table.fail(
                 "field", "larger.part is a concept of a field of the card", entry.larger.part
             )
-
-
-def _layout(table: TomlTable) -> Layout:
-    expect, one_of = table.counts("expect"), table.texts("one_of", default=())
-    for glob in one_of:
-        if glob not in expect:
-            table.fail("one_of", f"globs of expect ({', '.join(expect)})", glob)
-    return Layout(
-        name=table.text("name"),
-        expect=expect,
-        one_of=one_of,
-        optional=table.texts("optional", default=()),
-        ignore=table.mapping("ignore", default={}),
-    )
 
 
 def _cell(table: TomlTable) -> Cell:

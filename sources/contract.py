@@ -4,7 +4,8 @@
 
     def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]: ...
 
-It finds files through ``root`` alone, which shows no litter (see ``raw_tree``); opens no pixel
+It finds files through ``root`` alone, by the names of the parts that the card gives them, or among
+all that fits a glob of the layout (see ``raw_tree``); opens no pixel
 file and writes nothing; yields in an order that does not depend on the order of directory
 listings; gives unique keys and only paths under ``root``. A ``Case`` may name
 images that are absent from this copy: the build counts them. A ``Skip`` sets something aside
@@ -35,13 +36,15 @@ from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError, RowError, SourceError
 from medrcube.own_tables import digest_of
-from medrcube.records import Case, Label, Region, Skip
+from medrcube.records import BAD_ROW, Case, Label, Region, Skip
 from medrcube.shapes import drawn_elsewhere
 from medrcube.sources.card import Card, Quirk, load_card
+from medrcube.sources.drawn_in import framed
 from medrcube.sources.fields import Field
+from medrcube.sources.opened import files_opened
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
-from medrcube.sources.settled import one_a_key, opened
+from medrcube.sources.settled import doubts_of, one_a_key, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +65,26 @@ class Source:
         Paths are those of the files in this copy; see ``RawTree.resolve``.
 
         Raises:
-            SourceError: a path lies outside ``root``, a field is not in the card, or a table is
-                not what the adapter expects. A case whose raw value the card does not know is set
-                aside, and so are cases that share a key and do not say the same.
+            SourceError: a field is not in the card, or a table is not what the adapter expects. A
+                case whose raw value the card does not know is set aside; so are cases that share a
+                key and do not say the same, and those that name a file which is none of the
+                dataset: tables hold such names.
         """
-        tree = RawTree(root) if isinstance(root, Path) else root
+        copy = RawTree(root) if isinstance(root, Path) else root
+        tree = copy.of_layout(self.card.layout(layout), self.card.parts)
         whole = one_a_key(it.moved(tree.resolve) for it in self._cases(tree, layout))
-        doubtful = {name for it in whole if isinstance(it, Skip) for name in it.opens}
+        doubts = doubts_of(whole)
         for found in whole:
             if isinstance(found, Skip):
                 yield found
                 continue
-            _check_case(self.card, found, tree.path)
-            case = opened(self.card, found, doubtful) if doubtful else found
+            _check_case(self.card, found)
+            if strange := _strange(found, copy, tree, layout):
+                inside = tuple(it for it in found.files() if tree.name_of(it))
+                yield Skip(key=found.key, reason=strange, paths=inside, code=BAD_ROW)
+                continue
+            case = framed(self.card.drawn_in, found) if self.card.drawn_in else found
+            case = opened(self.card, case, doubts) if doubts else case
             yield from unless_bad(
                 functools.partial(_known, self.card, case), key=case.key, paths=case.files()
             )
@@ -134,6 +144,18 @@ def load_source(folder: Path) -> Source:
     return Source(folder, card)
 
 
+def opened_beside(source: Source, root: Path, layout: str) -> list[str]:
+    """Files of a raw tree that the adapter opens although no glob of the layout fits them."""
+    real = root.resolve()
+    copy = RawTree(real)
+    declared = copy.of_layout(source.card.layout(layout)).known
+    with files_opened() as opened:
+        for _ in source.scan(copy, layout):
+            pass
+    names = {it.relative_to(real).as_posix() for it in opened if it.is_relative_to(real)}
+    return sorted(names - declared)
+
+
 def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
     """The first quirk of that action whose globs name the case."""
     for quirk in card.quirks:
@@ -183,7 +205,7 @@ def concept_of(card: Card, statement: Label | Region) -> str | None:
         ) from None
 
 
-def _check_case(card: Card, case: Case, root: Path) -> None:
+def _check_case(card: Card, case: Case) -> None:
     if not case.images or not all(image.paths for image in case.images):
         raise SourceError(f"{card.id}: case {case.key!r} names no image file")
     if case.redistribute and card.access.passed_on == "no":
@@ -191,9 +213,6 @@ def _check_case(card: Card, case: Case, root: Path) -> None:
             f"{card.id}: case {case.key!r} may be passed on by its row, and not by the card; name "
             "under access.rows what decides, or leave Case.redistribute out"
         )
-    for path in case.files():
-        if not path.is_relative_to(root):
-            raise SourceError(f"{card.id}: case {case.key!r}: {path} lies outside {root}")
     if card.carried is None and any(drawn_elsewhere(shape) for shape in case.shapes()):
         raise SourceError(
             f"{card.id}: case {case.key!r} has a mask that was drawn on another image; expected "
@@ -209,6 +228,21 @@ def _check_case(card: Card, case: Case, root: Path) -> None:
             f"{len(case.panels)} panel(s); expected two to four images and one label for each, all "
             "of one field"
         )
+
+
+def _strange(case: Case, copy: RawTree, tree: RawTree, layout: str) -> str:
+    """Why a file of a case is none of the dataset, or nothing: most names come from its tables."""
+    for path in case.files():
+        if not path.is_relative_to(tree.path):
+            return f"names {path}, which lies outside the raw root; expected a file below it"
+        name = tree.name_of(path)
+        if name not in tree.known and name in copy.known:
+            return (
+                f"names {name}, which is not a file name of this dataset: it is there, and no "
+                f"glob of layout {layout!r} fits it; correct the name in the table and of the "
+                "file, or, where the source is your own, add the glob to its card"
+            )
+    return ""
 
 
 def _known(card: Card, case: Case) -> tuple[Case]:

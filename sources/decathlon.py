@@ -11,7 +11,7 @@ from medrcube.sources.tables import read_text
 
 
 def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
-    """Check the meaning of label values against the only ``dataset.json`` below ``root``.
+    """Check the meaning of label values against ``dataset.json``, the part ``classes`` of a copy.
 
     The Decathlon writes ``{"1": "cancer"}``, nnU-Net version 2 ``{"cancer": 1}``.
 
@@ -23,7 +23,7 @@ def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
         SourceError: there is no such file or more than one, it is no JSON, or it names other
             classes.
     """
-    files = root.glob("**/dataset.json")
+    files = root.part("classes")
     if len(files) != 1:
         raise SourceError(
             f"{root}: {len(files)} files named dataset.json; expected one: choose the folder of "

@@ -86,6 +86,8 @@ IDENTIFIERS = frozenset(
 
 _DIRECTORY = "1.2.840.10008.1.3.10"
 _PREAMBLE = 132
+_LAST = 1 << 40
+"""Stands for a number that is not stated: such a file goes behind those of its place."""
 
 
 def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
@@ -155,19 +157,22 @@ def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
             path,
             ("ImagePositionPatient", "ImageOrientationPatient", "InstanceNumber", "SOPInstanceUID"),
         )
-        position = _numbers(header.get("ImagePositionPatient", ""))
-        orientation = _numbers(header.get("ImageOrientationPatient", ""))
+        try:
+            position = _numbers(header.get("ImagePositionPatient", ""))
+            orientation = _numbers(header.get("ImageOrientationPatient", ""))
+            number = int(header.get("InstanceNumber") or _LAST)
+        except ValueError:
+            position, orientation, number = [], [], _LAST
         if len(position) != 3 or len(orientation) != 6:
             raise ReadError(
                 f"{path.name}: does not say where its slice lies; expected "
                 "ImagePositionPatient and ImageOrientationPatient",
                 code="no-position",
             )
-        number = header.get("InstanceNumber", "")
         placed.append(
             (
                 round(distance_along_normal(position, orientation), 3),
-                int(number) if number else float("inf"),
+                number,
                 header.get("SOPInstanceUID", ""),
                 path,
             )

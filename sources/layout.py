@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from medrcube.errors import SourceError
-from medrcube.sources.card import Card, Layout
+from medrcube.sources.card import Card
+from medrcube.sources.card_layout import Layout
 from medrcube.sources.raw_tree import RawTree, compile_glob, extension
 from medrcube.sources.roots import find_root, folders_below
 
@@ -33,6 +34,7 @@ class LayoutReport:
         expected: glob -> number of files in a complete copy.
         missing: globs without any file that cases cannot be made without; none when it fits.
         litter: number of files that an operating system or a download left; nobody reads them.
+        lacks: what it does without, since files that may be missing are missing, as sentences.
         hints: what else was seen that helps to mend the copy, as sentences.
         seconds: time that the check took.
     """
@@ -44,6 +46,7 @@ class LayoutReport:
     expected: Mapping[str, int]
     missing: tuple[str, ...]
     litter: int
+    lacks: tuple[str, ...]
     hints: tuple[str, ...]
     seconds: float
 
@@ -59,7 +62,8 @@ class LayoutReport:
 
     def describe(self) -> str:
         """What was found, in one line for people."""
-        return "; ".join((f"{self.source}: {self._verdict()}", *self.hints))
+        lacks = self.lacks if self.fits else ()
+        return "; ".join((f"{self.source}: {self._verdict()}", *lacks, *self.hints))
 
     def _verdict(self) -> str:
         if not any(self.found.values()):
@@ -156,7 +160,7 @@ def _best(card: Card, tree: RawTree) -> LayoutReport:
 
 def _named(report: LayoutReport, tree: RawTree) -> int:
     """How many globs fit files under the very extension that they name."""
-    return sum(extension(next(tree.match(it), "")) == extension(it) for it in report.expected)
+    return sum(extension(next(iter(tree.match(it)), "")) == extension(it) for it in report.expected)
 
 
 def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
@@ -169,6 +173,11 @@ def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
         expected=layout.expect,
         missing=layout.missing([glob for glob, count in found.items() if count]),
         litter=tree.litter,
+        lacks=tuple(
+            f"{glob} is optional and absent: {told}"
+            for glob, told in layout.optional.items()
+            if told and not tree.holds(glob)
+        ),
         hints=(),
         seconds=0.0,
     )
@@ -199,7 +208,7 @@ def _command(file: Path) -> str:
 def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
     """What the card says of copies in a form that cannot be used."""
     for glob, reason in card.unfit.items():
-        first = next(tree.match(glob), None)
+        first = next(iter(tree.match(glob)), None)
         if first is not None:
             yield f"it holds {first}: {reason}"
 

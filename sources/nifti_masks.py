@@ -21,6 +21,7 @@ from medrcube.errors import ReadError, RefusedError
 _NORMALS = {"axial": (2, False), "coronal": (1, True), "sagittal": (0, True)}
 # Slices: a place within the first or last one, as thick as the distance between them.
 _BESIDE = 0.5 + 1e-6
+_NAMED = 20  # a probability map holds thousands of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,10 +31,12 @@ class Marked:
     Attributes:
         voxels: ``(right, anterior, superior)``.
         affine: 4 x 4, index to RAS+ mm.
+        instead: where nothing is marked, what the file holds in place of the values looked for.
     """
 
     voxels: NDArray[np.bool_]
     affine: NDArray[np.float64]
+    instead: str = ""
 
     def areas(self, plane: str) -> NDArray[np.int64]:
         """Number of marked voxels on every slice of a plane, in display order."""
@@ -59,7 +62,7 @@ class Marked:
         if areas[best] < least:
             raise RefusedError(
                 f"the largest {plane} slice of the mask has {areas[best]} marked voxels; expected "
-                f"at least {least}, fewer cannot be seen",
+                f"at least {least}, fewer cannot be seen{self.instead}",
                 code="no-slice",
             )
         return best
@@ -72,7 +75,7 @@ class Marked:
         """
         places = np.argwhere(self.voxels)
         if not len(places):
-            raise ReadError("the mask marks no voxel", code="empty-mask")
+            raise ReadError(f"the mask marks no voxel{self.instead}", code="empty-mask")
         return np.asarray(self.affine[:3, :3] @ places.mean(axis=0) + self.affine[:3, 3])
 
     def centre_of_slice(self, plane: str, index: int) -> NDArray[np.float64]:
@@ -99,7 +102,12 @@ class Labels:
         """Voxels of some values; without any, every voxel above one half."""
         whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
         voxels = np.isin(whole, values) if values else self.values > 0.5
-        return Marked(voxels=voxels, affine=self.affine)
+        instead = "" if not values or voxels.any() else self._instead(values)
+        return Marked(voxels=voxels, affine=self.affine, instead=instead)
+
+    def _instead(self, values: tuple[int, ...]) -> str:
+        found = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
+        return f": it holds {found}; expected {' or '.join(map(str, values))}"
 
     def strays(self, *values: int) -> Marked:
         """Voxels of some values that are not joined, face to face, to the most of them."""

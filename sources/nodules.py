@@ -7,6 +7,8 @@ one nodule, and a smaller distance is tried while a nodule has more marks than r
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.errors import SourceError
-
 CT_ROOT, XRAY_ROOT = "LidcReadMessage", "IdriReadMessage"
+_SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"
+_SERIES_IN_TEXT = re.compile(rb"<SeriesInstanceUid>\s*([\d.]+)\s*</SeriesInstanceUid>")
 
 _SHRINK, _LEAST = 0.9, 0.1
 """Factor between two tolerances that are tried, and the last of them in mm (pylidc's values)."""
@@ -83,32 +85,50 @@ class Reading:
     marks: tuple[Mark, ...]
 
 
-def read_reading(path: Path) -> Reading | None:
-    """Read one XML file; ``None`` for a reading of a chest X-ray.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A file whose reading cannot be used.
 
-    Raises:
-        SourceError: the file is no XML, has another root, or lacks a part that is needed.
+    Attributes:
+        series: UID of the series that it reads; empty where the file does not tell.
+        reason: what is wrong with it, for people.
     """
+
+    series: str
+    reason: str
+
+
+def read_reading(path: Path) -> Reading | Unreadable | None:
+    """Read one XML file; ``None`` for a reading of a chest X-ray."""
+    name = f"{path.parent.name}/{path.name}"
     try:
         root = ET.parse(path).getroot()  # noqa: S314  # expat limits the growth of entities
-    except ET.ParseError as error:
-        raise SourceError(f"{path}: is no XML ({error}); get the file again") from error
+    except (ET.ParseError, ValueError, LookupError) as error:  # of syntax, and of encodings
+        reason = f"{name}: is no XML ({error}); get the file again"
+        return Unreadable(series=_series_in_text(path), reason=reason)
     kind = root.tag.rpartition("}")[2]
     if kind == XRAY_ROOT:
         return None
     if kind != CT_ROOT:
-        raise SourceError(
-            f"{path}: its root is {kind!r}; expected {CT_ROOT} or {XRAY_ROOT}: is it a reading?"
+        reason = (
+            f"{name}: its root is {kind!r}; expected {CT_ROOT} or {XRAY_ROOT}: is it a reading?"
         )
+        return Unreadable(series="", reason=reason)
+    series = (root.findtext(_SERIES) or "").strip()
     try:
         sessions = root.findall("{*}readingSession")
         marks = [mark for number, it in enumerate(sessions) for mark in _marks(number, it)]
-        series = _text(root, "{*}ResponseHeader/{*}SeriesInstanceUid")
+        _text(root, _SERIES)
     except (ValueError, TypeError) as error:
-        raise SourceError(
-            f"{path}: a part is missing or no number ({error}); is this another edition?"
-        ) from error
+        reason = f"{name}: a part is missing or no number ({error}); is this another edition?"
+        return Unreadable(series=series, reason=reason)
     return Reading(series=series, readers=len(sessions), marks=tuple(marks))
+
+
+def _series_in_text(path: Path) -> str:
+    """The series that a damaged file names; its header stands before the readings."""
+    found = _SERIES_IN_TEXT.search(path.read_bytes())
+    return found[1].decode() if found else ""
 
 
 def match(
@@ -175,12 +195,12 @@ def _contour(roi: ET.Element) -> Contour:
     if inclusion not in {"TRUE", "FALSE"}:
         raise ValueError(f"inclusion is {inclusion!r}, expected TRUE or FALSE")
     points = [
-        (float(_text(edge, "{*}xCoord")), float(_text(edge, "{*}yCoord")))
+        (_number(edge, "{*}xCoord"), _number(edge, "{*}yCoord"))
         for edge in roi.findall("{*}edgeMap")
     ]
     return Contour(
         slice=_text(roi, "{*}imageSOP_UID"),
-        z=float(_text(roi, "{*}imageZposition")),
+        z=_number(roi, "{*}imageZposition"),
         points=tuple(points),
         hole=inclusion == "FALSE",
     )
@@ -200,6 +220,13 @@ def _text(element: ET.Element, path: str) -> str:
     if text is None or not text.strip():
         raise ValueError(f"{path.replace('{*}', '')} of {element.tag.rpartition('}')[2]} is empty")
     return text.strip()
+
+
+def _number(element: ET.Element, path: str) -> float:
+    number = float(_text(element, path))
+    if not math.isfinite(number):
+        raise ValueError(f"{path.replace('{*}', '')} is {number}, expected a finite number")
+    return number
 
 
 def _areas(nodule: Sequence[Mark], name: str) -> list[float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError
 
 Points = tuple[tuple[float, float], ...]
 
@@ -36,22 +36,22 @@ def read_marks(path: Path) -> tuple[Mark, ...]:
     ``Point_px`` is one.
 
     Raises:
-        SourceError: the file is missing or no property list, or holds no mark.
+        RowError: the file is missing or no property list, or holds no mark.
     """
     try:
         content = plistlib.loads(path.read_bytes())
         marks = tuple(_mark(roi, path) for roi in _rois(content))
     except FileNotFoundError:
-        raise SourceError(f"{path}: is missing; expected a property list of OsiriX") from None
+        raise RowError(f"{path.name}: is missing; expected a property list of OsiriX") from None
     except (ValueError, TypeError, AttributeError, ExpatError) as error:
-        raise SourceError(
-            f"{path}: is no readable property list of OsiriX ({type(error).__name__}); get the "
-            "file again"
+        raise RowError(
+            f"{path.name}: is no readable property list of OsiriX ({type(error).__name__}); get "
+            "the file again"
         ) from error
     if not marks:
-        raise SourceError(
-            f"{path}: holds no mark; expected Point_px, which every known shape of these files "
-            "has: is this another export?"
+        raise RowError(
+            f"{path.name}: holds no mark; expected Point_px, which every known shape of these "
+            "files has: is this another export?"
         )
     return marks
 

@@ -13,11 +13,14 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import TypeVar
 
+from medrcube.errors import SourceError
+from medrcube.sources.card_layout import Layout
 from medrcube.sources.litter import is_litter
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -30,13 +33,15 @@ _RESAVED = {".png": ".jpg", ".jpg": ".png", ".xlsx": ".csv"}
 the first, since ``0.jpg`` beside ``0.png`` may be another picture."""
 
 
+Item = TypeVar("Item")
+
+
 class RawTree:
     """The files below a raw root.
 
     Attributes:
         path: the raw root.
         names: files that are no litter: paths relative to the root, with forward slashes.
-        litter: number of files that are; see ``litter.is_litter``.
     """
 
     def __init__(self, path: Path, names: Iterable[str] | None = None) -> None:
@@ -46,10 +51,13 @@ class RawTree:
             path: the raw root.
             names: what ``walk(path)`` gives, where it is known already.
         """
-        found = list(walk(path) if names is None else names)
         self.path = path
-        self.names = tuple(name for name in found if not is_litter(name))
-        self.litter = len(found) - len(self.names)
+        self.names: tuple[str, ...] = ()
+        self._litter: tuple[str, ...] = ()
+        self._matched: dict[str, _Lazily[str]] = {}
+        self._inner: dict[str, RawTree] = {}
+        self._parts: dict[str, tuple[str, ...]] = {}
+        self._see(walk(path) if names is None else names)
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -66,8 +74,108 @@ class RawTree:
         """All files, in the order of ``names``."""
         return [self.path / name for name in self.names]
 
-    def match(self, glob: str) -> Iterator[str]:
-        """Names that a glob of a card fits, in the order of ``names``."""
+    @property
+    def litter(self) -> int:
+        """Number of files that are litter; see ``litter.is_litter``."""
+        return len(self._litter)
+
+    def match(self, glob: str) -> Iterable[str]:
+        """Names that a glob of a card fits, in the order of ``names``; sought once, as needed."""
+        if glob not in self._matched:
+            self._matched[glob] = _Lazily(self._match(glob))
+        return self._matched[glob]
+
+    def holds(self, glob: str) -> bool:
+        """Whether a glob fits any file."""
+        return next(iter(self.match(glob)), None) is not None
+
+    def of_layout(self, layout: Layout, parts: Collection[str] = ()) -> RawTree:
+        """The files that a glob of the layout fits: all that an adapter may ask for.
+
+        Args:
+            layout: of a card.
+            parts: names of parts that other layouts of the card have; here they are empty.
+        """
+        fitting = {name for glob in layout.globs for name in self.match(glob)}
+        own = RawTree(self.path, ())
+        own.names = tuple(name for name in self.names if name in fitting)
+        own._litter = self._litter
+        own._matched = {glob: self._matched[glob] for glob in layout.globs}
+        own._parts = {**dict.fromkeys(parts, ()), **layout.parts}
+        return own
+
+    def inside(self, folder: str) -> RawTree:
+        """The same tree as seen from one of its folders."""
+        if folder not in self._inner:
+            inner = RawTree(self.path / folder, ())
+            inner.names, inner._litter = (
+                tuple(name[len(folder) + 1 :] for name in names if name.startswith(f"{folder}/"))
+                for names in (self.names, self._litter)
+            )
+            self._inner[folder] = inner
+        return self._inner[folder]
+
+    def glob(self, glob: str) -> list[Path]:
+        """Files that a glob of a card fits, in order of path."""
+        return sorted(self.path / name for name in self.match(glob))
+
+    def part(self, name: str) -> list[Path]:
+        """Files of a part that the card names, in order of path; none where the copy lacks it.
+
+        Raises:
+            SourceError: no layout of the card has such a part.
+        """
+        if name not in self._parts:
+            raise SourceError(
+                f"the card names no part {name!r} (parts: {', '.join(sorted(self._parts))}); "
+                f"write its glob under  expect.{name}  or  optional.{name}  of the layout"
+            )
+        names = {it for glob in self._parts[name] for it in self.match(glob)}
+        return sorted(self.path / it for it in names)
+
+    def stems(self, part: str) -> dict[str, Path]:
+        """Files of a part by name without extension; the first of a name counts."""
+        found: dict[str, Path] = {}
+        for path in self.part(part):
+            found.setdefault(_EXTENSION.sub("", path.name), path)
+        return found
+
+    def index(self, part: str) -> NameIndex:
+        """Files of a part by bare name, for tables that name files without their folder."""
+        return NameIndex(self.part(part))
+
+    def plain(self, path: Path) -> str:
+        """Where a file lies below the root, without doubled folders."""
+        return _undouble(path.relative_to(self.path).as_posix())
+
+    def below(self, folder: Path) -> list[Path]:
+        """Files in a folder and its folders, in order of path."""
+        prefix = f"{folder.relative_to(self.path).as_posix()}/"
+        start, end = (bisect_left(self._sorted, it) for it in (prefix, f"{prefix[:-1]}0"))
+        return [self.path / name for name in self._sorted[start:end]]  # "0" comes after "/"
+
+    def name_of(self, path: Path) -> str:
+        """A path relative to the root, with forward slashes; empty where it lies outside."""
+        prefix, text = f"{self.path}{os.sep}", str(path)
+        return text[len(prefix) :].replace(os.sep, "/") if text.startswith(prefix) else ""
+
+    def resolve(self, path: Path) -> Path:
+        """The file that carries a name in this copy, or the path itself where there is none."""
+        name = self.name_of(path)
+        if not name or name in self.known:
+            return path
+        plain = _plain(name)
+        found = self._find(plain) or self._resaved(plain)
+        return path if found is None else self.path / found
+
+    def _see(self, names: Iterable[str]) -> None:
+        kept: list[str] = []
+        litter: list[str] = []
+        for name in names:
+            (litter if is_litter(name) else kept).append(name)
+        self.names, self._litter = tuple(kept), tuple(litter)
+
+    def _match(self, glob: str) -> Iterator[str]:
         for one in (glob, *resaved(glob)):
             found = self._fitting(one)
             first = next(found, None)
@@ -76,66 +184,29 @@ class RawTree:
                 yield from found
                 return
 
-    def holds(self, glob: str) -> bool:
-        """Whether a glob fits any file."""
-        return next(self.match(glob), None) is not None
-
-    def inside(self, folder: str) -> RawTree:
-        """The same tree as seen from one of its folders."""
-        start = len(folder) + 1
-        names = (name[start:] for name in self.names if name.startswith(f"{folder}/"))
-        return RawTree(self.path / folder, names)
-
-    def glob(self, glob: str) -> list[Path]:
-        """Files that a glob of a card fits, in order of path."""
-        return sorted(self.path / name for name in self.match(glob))
-
-    def stems(self, glob: str) -> dict[str, Path]:
-        """Files that a glob fits, by name without extension; the first of a name counts."""
-        found: dict[str, Path] = {}
-        for path in self.glob(glob):
-            found.setdefault(_EXTENSION.sub("", path.name), path)
-        return found
-
-    def folders(self, glob: str) -> list[Path]:
-        """Folders with files at any depth that a glob fits, in order of path."""
-        pattern = compile_glob(glob)
-        homes = {PurePosixPath(name).parent for name in self.names}
-        found = {it.as_posix() for home in homes for it in (home, *home.parents)}
-        return sorted(self.path / folder for folder in found if pattern.fullmatch(folder))
-
-    def below(self, folder: Path) -> list[Path]:
-        """Files in a folder and its folders, in order of path."""
-        prefix = f"{folder.relative_to(self.path).as_posix()}/"
-        start, end = (bisect_left(self._sorted, it) for it in (prefix, f"{prefix[:-1]}0"))
-        return [self.path / name for name in self._sorted[start:end]]  # "0" comes after "/"
-
-    def resolve(self, path: Path) -> Path:
-        """The file that carries a name in this copy, or the path itself where there is none."""
-        prefix = f"{self.path}{os.sep}"
-        text = str(path)
-        if not text.startswith(prefix):
-            return path
-        name = text[len(prefix) :].replace(os.sep, "/")
-        if name in self._known:
-            return path
-        plain = _plain(name)
-        found = self._find(plain) or self._resaved(plain)
-        return path if found is None else self.path / found
-
     def _fitting(self, glob: str) -> Iterator[str]:
         pattern, own = compile_glob(glob), extension(glob)
         several = own in _SAME or own in _SAME.values()
-        for name in self.names:
+        for name in self._likely(glob):
             short = self._short.get(name)
             fits = pattern.fullmatch(name) or (short is not None and pattern.fullmatch(short))
             if fits and not (several and self._is_twin(name, own)):
                 yield name
 
+    def _likely(self, glob: str) -> Iterable[str]:
+        """Names that hold the longest plain text of a glob: the only ones that it can fit."""
+        texts = [_longest_text(one) for one in alternatives(glob)]
+        if not all(texts):
+            return self.names
+        if len(texts) == 1:
+            text = texts[0]
+            return (name for name in self.names if text in name)
+        return (name for name in self.names if any(text in name for text in texts))
+
     def _is_twin(self, name: str, own: str) -> bool:
         """Whether the same file lies beside it under the extension that is asked for."""
         other = extension(name)
-        return other != own and f"{name.removesuffix(other)}{own}" in self._known
+        return other != own and f"{name.removesuffix(other)}{own}" in self.known
 
     def _resaved(self, plain: str) -> str | None:
         """The file that holds what ``plain`` held, in a folder where no file has its extension."""
@@ -145,7 +216,7 @@ class RawTree:
         return next((it for other in others if (it := self._find(other))), None)
 
     def _find(self, plain: str) -> str | None:
-        return plain if plain in self._known else self._plain.get(plain)
+        return plain if plain in self.known else self._plain.get(plain)
 
     @cached_property
     def _kinds(self) -> frozenset[tuple[str, str]]:
@@ -162,7 +233,8 @@ class RawTree:
         return sorted(self.names)
 
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def known(self) -> frozenset[str]:
+        """The names, for looking them up."""
         return frozenset(self.names)
 
     @cached_property
@@ -183,9 +255,27 @@ class RawTree:
             for name in names:
                 file = name.rpartition("/")[2]
                 plain = short if file == last else f"{short}/{file}"
-                if (file == last or short != folder) and plain not in self._known:
+                if (file == last or short != folder) and plain not in self.known:
                     found[name] = plain
         return found
+
+
+class _Lazily(Iterable[Item]):
+    """What an iterator yields, taken from it when it is asked for, and kept."""
+
+    def __init__(self, source: Iterator[Item]) -> None:
+        self._source, self._taken = source, list[Item]()
+
+    def __iter__(self) -> Iterator[Item]:
+        place = 0
+        while True:
+            if place == len(self._taken):
+                try:
+                    self._taken.append(next(self._source))
+                except StopIteration:
+                    return
+            yield self._taken[place]
+            place += 1
 
 
 class NameIndex(Mapping[str, Path]):
@@ -241,6 +331,7 @@ def walk(root: Path) -> Iterator[str]:
             yield name if prefix == "." else f"{prefix}/{name}"
 
 
+@cache
 def compile_glob(glob: str) -> re.Pattern[str]:
     """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
 
@@ -271,6 +362,12 @@ def extension(name: str) -> str:
     """What a name or glob ends in, in small letters: ``.png``, ``.nii.gz``; or nothing."""
     found = _EXTENSION.search(name)
     return "" if found is None else found[0].lower()
+
+
+def _longest_text(glob: str) -> str:
+    """The longest plain text in one part of a glob; an extension may be another one."""
+    stem = glob[: len(glob) - len(extension(glob))]
+    return max(re.split(r"[/*?]", stem), key=len)
 
 
 def _pattern(glob: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the raw root of a copy lies: in the folder given, or up to two levels below or above it.
+"""Where the raw root of a copy lies: in the folder given, or a few levels below or above it.
 
 Archives and downloads of repositories unpack into a folder of their own, and people name the
 folder of the pictures where the root was meant. A folder above is taken only where a layout names
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -18,19 +18,34 @@ from medrcube.errors import SourceError
 from medrcube.sources.card import Card
 from medrcube.sources.raw_tree import RawTree, alternatives, compile_glob, resaved, walk
 
-LEVELS = 2
-"""How far the root may lie from the folder given."""
+LEVELS = 3
+"""How far below the folder given the root may lie: the folder of a download, of an archive in it,
+and the one that the archive was unpacked into."""
+_ABOVE = 2
+"""How far above it."""
 
 _MOST_ABOVE = 500_000
 """A folder above with more files than this beside the one given holds more than one dataset."""
 
 
-def find_root(card: Card, tree: RawTree) -> RawTree:
+Around = Callable[[Path, RawTree, int], RawTree | None]
+"""Sees a folder above a tree: the folder, the tree, and the most files that may lie beside it."""
+
+
+def see_around(folder: Path, tree: RawTree, most: int) -> RawTree | None:
+    """See a folder above a tree; ``None`` where more files lie beside the tree than ``most``."""
+    most += len(tree.names) + tree.litter
+    names = list(islice(walk(folder), most + 1))
+    return RawTree(folder, names) if len(names) <= most else None
+
+
+def find_root(card: Card, tree: RawTree, around: Around = see_around) -> RawTree:
     """The part of a tree, or the tree around it, that a layout of the card fits.
 
     Args:
         card: card of the source.
         tree: the folder given.
+        around: how a folder above is seen; one that knows what the tree holds saves a listing.
 
     Returns:
         The tree below the root; the one given where no root is found.
@@ -49,7 +64,7 @@ def find_root(card: Card, tree: RawTree) -> RawTree:
         )
     if outer:
         return tree.inside(outer[0])
-    return next(_above(card, tree), tree)
+    return next(_above(card, tree, around), tree)
 
 
 def fits(card: Card, tree: RawTree) -> bool:
@@ -84,18 +99,16 @@ def describe_root(given: Path, root: Path) -> str:
     return f"read from {root}, {where} the folder given ({given})"
 
 
-def _above(card: Card, tree: RawTree) -> Iterator[RawTree]:
-    for parent in tree.path.parents[:LEVELS]:
+def _above(card: Card, tree: RawTree, around: Around) -> Iterator[RawTree]:
+    for parent in tree.path.parents[:_ABOVE]:
         if parent in (Path(parent.anchor), Path.home()):
             return
-        prefix = f"{tree.path.relative_to(parent).as_posix()}/"
-        if not _holds_rest(card, tree, parent) and not _names_folder(card, tree, prefix):
+        prefix = tree.path.relative_to(parent).parts
+        if not _names_folder(card, tree, prefix) and not _holds_rest(card, tree, parent):
             continue
-        most = len(tree.names) + tree.litter + _MOST_ABOVE
-        names = list(islice(walk(parent), most + 1))
-        around = RawTree(parent, names)
-        if len(names) <= most and fits(card, around):
-            yield around
+        outer = around(parent, tree, _MOST_ABOVE)
+        if outer is not None and fits(card, outer):
+            yield outer
 
 
 def _holds_rest(card: Card, tree: RawTree, parent: Path) -> bool:
@@ -118,16 +131,38 @@ def _is_named(glob: str) -> bool:
     return not glob.rpartition("/")[2].startswith("*.")
 
 
-def _names_folder(card: Card, tree: RawTree, prefix: str) -> bool:
-    """Whether a glob fits files of the tree only with the name of its folder."""
-    globs = {glob for layout in card.layouts for glob in layout.expect}
-    for shape in (
-        one for glob in globs for it in (glob, *resaved(glob)) for one in alternatives(it)
-    ):
-        pattern = compile_glob(shape)
-        if any(
-            pattern.fullmatch(f"{prefix}{name}") and not pattern.fullmatch(name)
-            for name in tree.names
-        ):
-            return True
+def _names_folder(card: Card, tree: RawTree, prefix: Sequence[str]) -> bool:
+    """Whether a glob fits files of the tree only with the names of the folders above them."""
+    globs = {it for layout in card.layouts for glob in layout.expect for it in alternatives(glob)}
+    for glob in sorted(globs):
+        for rest in sorted(_rests(glob, prefix)):
+            alone = set(tree.match(glob))
+            if any(name not in alone for name in tree.match(rest)):
+                return True
     return False
+
+
+def _rests(glob: str, folders: Sequence[str]) -> set[str]:
+    """What is left of a glob once its first parts have fitted some folders.
+
+    ``**/Videos/*.avi`` leaves ``*.avi`` below ``Videos``.
+    """
+    parts = glob.split("/")
+    places = _or_after(parts, {0})
+    for folder in folders:
+        fitted = {
+            place if parts[place] == "**" else place + 1
+            for place in places
+            if parts[place] == "**" or compile_glob(parts[place]).fullmatch(folder)
+        }
+        places = _or_after(parts, fitted)
+    return {"/".join(parts[place:]) for place in places} - {glob}
+
+
+def _or_after(parts: Sequence[str], places: set[int]) -> set[int]:
+    """Places in a glob, and those after each ``**``, which may stand for no folder at all."""
+    found = set(places)
+    for place, part in enumerate(parts[:-1]):
+        if part == "**" and place in found:
+            found.add(place + 1)
+    return {place for place in found if place < len(parts)}

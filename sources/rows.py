@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from medrcube.errors import RowError
+from medrcube.errors import RowError, SourceError
 from medrcube.records import BAD_ROW, Case, Skip
 from medrcube.sources.tables import Row
 
@@ -25,13 +25,19 @@ def unless_bad(
         yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
 
 
-def nameless(row: Row, column: str) -> Skip:
+def nameless(row: Row, column: str, what: str = "picture") -> Skip:
     """What is said of a row that names no picture; its files are nobody's."""
     return Skip(
         key=row.place,
-        reason=f"{row.cite(column)}: is blank; expected the name of a picture",
+        reason=f"{row.cite(column)}: is blank; expected the name of a {what}",
         code=BAD_ROW,
     )
+
+
+def unread(path: Path, error: SourceError) -> Skip:
+    """What is said of a table that cannot be read, where a copy could do without it as well."""
+    reason = str(error).replace(str(path), path.name)
+    return Skip(key=path.name, reason=reason, paths=(path,), code=BAD_ROW)
 
 
 def check_no_finding(place: str, named: Collection[str]) -> None:
@@ -52,7 +58,7 @@ def check_no_finding(place: str, named: Collection[str]) -> None:
 
 
 def by_name(
-    rows: Iterable[Row], column: str, *, opens: tuple[str, ...] = ()
+    rows: Iterable[Row], column: str, *, opens: tuple[str, ...] = (), about: str = ""
 ) -> tuple[dict[str, list[Row]], list[Skip]]:
     """Rows of a table in which several speak of one picture, by the name of the picture.
 
@@ -61,6 +67,7 @@ def by_name(
         column: the one with the name.
         opens: fields in which a picture is called absent because no row says otherwise; where a
             row has no name, it may be that very row.
+        about: column with the value of those fields that a row is about, where it is one alone.
 
     Returns:
         The rows of each name, in order of their first, and a ``Skip`` for each without a name.
@@ -68,11 +75,30 @@ def by_name(
     named: dict[str, list[Row]] = {}
     skips: list[Skip] = []
     for row in rows:
-        if row[column]:
+        skip = _no_name(row, column)
+        if skip is None:
             named.setdefault(row[column], []).append(row)
         else:
-            skip = nameless(row, column)
-            doubt = f"; it may speak of any, so no absence in {' and '.join(opens)} is certain"
+            whole = " and ".join(opens)
+            value = _about(row, about)
+            part = f"{whole} {value!r}" if value else whole
+            doubt = f"; it may speak of any, so no absence in {part} is certain"
             reason = skip.reason + (doubt if opens else "")
-            skips.append(replace(skip, reason=reason, opens=opens))
+            skips.append(replace(skip, reason=reason, opens=opens, opens_value=value))
     return named, skips
+
+
+def _no_name(row: Row, column: str) -> Skip | None:
+    """What is said of a row whose name is blank or no text, or ``None``."""
+    try:
+        return None if row[column] else nameless(row, column)
+    except RowError as error:
+        return Skip(key=row.place, reason=str(error), code=BAD_ROW)
+
+
+def _about(row: Row, about: str) -> str:
+    """The value that a row is about; empty where it may be any."""
+    try:
+        return row[about] if about else ""
+    except RowError:
+        return ""

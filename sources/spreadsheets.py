@@ -7,6 +7,7 @@ store every number as a fraction, a date is written as ISO 8601, an empty cell i
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time
@@ -96,7 +97,10 @@ def _xls(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
 
     try:
         book: Any = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
-    except (xlrd.XLRDError, xlrd.compdoc.CompDocError, AssertionError, IndexError) as error:
+    except (
+        *(xlrd.XLRDError, xlrd.compdoc.CompDocError, AssertionError, IndexError),
+        *(BadZipFile, KeyError, struct.error),
+    ) as error:
         raise SourceError(f"{path}: is no readable .xls file ({error}); fetch it again") from error
     page = book.sheet_by_name(_choose(path, sheet, book.sheet_names()))
     for number in range(page.nrows):

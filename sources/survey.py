@@ -123,12 +123,14 @@ class Survey:
 def survey(root: Path) -> Survey:
     """Look at a raw tree: names of all files, tables, and the headers of a few pictures.
 
+    What a link leads to outside the tree is not there: neither named, counted nor opened.
+
     Raises:
         SourceError: the root is no folder, or holds no picture that medrcube reads.
     """
     if not root.is_dir():
         raise SourceError(f"{root}: is no folder; expected the unpacked raw data")
-    names = [name for name in RawTree(root).names if not _hidden(name)]
+    names = [name for name in RawTree(root).names if not _hidden(name) and _within(root, name)]
     pixels = [name for name in names if suffix_of(name) in (*RASTERS, *VOLUMES, *DICOMS, *VIDEOS)]
     pixels += _bare_dicoms(root, names)
     masks = [name for name in pixels if is_mask(name)]
@@ -174,6 +176,12 @@ def is_mask(name: str) -> bool:
 
 def _hidden(name: str) -> bool:
     return any(part.startswith(".") for part in name.split("/"))
+
+
+def _within(root: Path, name: str) -> bool:
+    """Whether a file lies below the root with all links resolved; others are nobody's to read."""
+    file = (root / name).resolve()
+    return file.is_file() and file.is_relative_to(root.resolve())
 
 
 def _bare_dicoms(root: Path, names: Iterable[str]) -> list[str]:

@@ -15,17 +15,24 @@ import math
 import re
 import zipfile
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from medrcube.errors import RowError, SourceError
+from medrcube.names import harmless, is_odd
 from medrcube.records import Label, MaskFile, Region, State, Words
 from medrcube.sources.fields import unsaved
-from medrcube.sources.raw_tree import NameIndex, RawTree
+from medrcube.sources.raw_tree import RawTree
 
 _DELIMITERS = ",;\t|"
+_MARKS = {
+    BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose mark it begins with
+    BOM_UTF32_BE: "UTF-32",
+    BOM_UTF16_LE: "UTF-16",
+    BOM_UTF16_BE: "UTF-16",
+}
 _HEADER = 1 << 16
 """Characters at the start of a table that hold its header."""
 
@@ -58,7 +65,18 @@ class Row(Mapping[str, str]):
         self.line = line
 
     def __getitem__(self, column: str) -> str:
-        return _as_published(self._values[column])
+        """The cell of a column.
+
+        Raises:
+            RowError: it holds a byte that is no text: what stood there is unknown.
+        """
+        cell = self._values[column]
+        if is_odd(cell):
+            raise RowError(
+                f"{self.cite(column)}: holds a byte that is not text in the encoding of the table; "
+                "get the table again, or save it as UTF-8"
+            )
+        return _as_published(cell)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -74,7 +92,7 @@ class Row(Mapping[str, str]):
     def cite(self, column: str) -> str:
         """Evidence for a label, such as ``train.csv:123 Edema=-1``."""
         line = self._lines.get(column, self.line)
-        return f"{self.table}:{line} {column}={self._values[column]}"
+        return f"{self.table}:{line} {column}={harmless(self._values[column])}"
 
     def name(self, column: str) -> str:
         """What a column names: a picture, a patient, a series.
@@ -198,7 +216,7 @@ def iter_csv(
     Raises:
         SourceError: as ``read_csv``, with the first row that is asked for.
     """
-    text = read_text(path, encoding)
+    text = read_text(path, encoding, errors="surrogateescape")
     skipped = 0
     while comment and text.startswith(comment):
         text = text.partition("\n")[2]
@@ -245,8 +263,13 @@ def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:
     return [tuple(cells) for cells in reader]
 
 
-def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
+def read_text(path: Path, encoding: str = "utf-8-sig", errors: str = "strict") -> str:
     """Text of a file, plain or packed; a byte order mark of UTF-8 counts in no encoding.
+
+    Args:
+        path: the file.
+        encoding: of its text.
+        errors: what becomes of a byte that is none, as in ``bytes.decode``.
 
     Raises:
         SourceError: the file is missing or damaged, or holds no such text.
@@ -262,48 +285,66 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
     except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
         kind = "zip" if path.suffix == ".zip" else "gzip"
         raise SourceError(f"{path}: is damaged {kind} ({error}); get the file again") from None
+    for mark, found in _MARKS.items():
+        if data.startswith(mark):
+            raise SourceError(
+                f"{path}: begins with the byte order mark of {found}; expected {encoding} text; "
+                f"convert it:  iconv -f {found} -t UTF-8 {path.name} > converted"
+            )
     try:
-        return data.removeprefix(BOM_UTF8).decode(encoding)
+        return data.removeprefix(BOM_UTF8).decode(encoding, errors)
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: is not {encoding} text ({error.reason})") from None
 
 
-def find_table(root: RawTree, name: str) -> Path:
-    """A table at any depth, as ``NAME.csv`` or packed (``.csv.gz``, ``.csv.zip``); the first found.
+def find_table(root: RawTree, part: str) -> Path:
+    """The table that is a part of a copy; of several the first.
 
     Raises:
         SourceError: there is none.
     """
-    found = seek_table(root, name)
+    found = seek_table(root, part)
     if found is None:
-        raise SourceError(
-            f"{root}: holds no {name}.csv, plain or packed (.csv.gz, .csv.zip); the card expects "
-            "it there"
-        )
+        raise SourceError(f"{root}: holds no table of the part {part!r}; the card expects it there")
     return found
 
 
-def seek_table(root: RawTree, name: str) -> Path | None:
+def seek_table(root: RawTree, part: str) -> Path | None:
     """A table as ``find_table`` finds it, which a copy may lack."""
-    names = (f"{name}.csv", f"{name}.csv.gz", f"{name}.csv.zip")
-    return next((path for one in names for path in root.glob(f"**/{one}")), None)
+    return next(iter(root.part(part)), None)
 
 
 def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-sig") -> Row:
     """Read a file of ``Key: value`` lines without sections.
 
     Raises:
-        SourceError: the file is missing, cannot be decoded, or lacks a key.
+        RowError: the file, which is one of many, is missing, cannot be decoded, lacks a key, or
+            gives one two values.
     """
+    place = f"{path.parent.name}/{path.name}"
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for number, line in enumerate(read_text(path, encoding).splitlines(), 1):
-        name, colon, value = line.partition(":")
-        if colon and name.strip() not in values:
-            values[name.strip()] = value.strip()
-            lines[name.strip()] = number
-    require_columns(path, list(values), keys)
-    return Row(values, f"{path.parent.name}/{path.name}", 1, lines)
+    try:
+        text = read_text(path, encoding)
+    except SourceError as error:
+        raise RowError(str(error).replace(str(path), place)) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon:
+            continue
+        if values.setdefault(name, value) != value:
+            raise RowError(
+                f"{place}:{number} {name}={value}: line {lines[name]} says {values[name]!r}; "
+                "expected one value for each key"
+            )
+        lines.setdefault(name, number)
+    missing = [key for key in keys if key not in values]
+    if missing:
+        raise RowError(
+            f"{place}: {' and '.join(map(repr, missing))} is missing (keys: {', '.join(values)}); "
+            "get the file again"
+        )
+    return Row(values, place, 1, lines)
 
 
 def name_cells(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
@@ -330,18 +371,10 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
             near = difflib.get_close_matches(column, header, n=1)
             hint = f"; nearest is {near[0]!r}" if near else ""
             raise SourceError(
-                f"{path}: column {column!r} is missing{hint} (columns: {', '.join(header)}); "
+                f"{path}: column {column!r} is missing{hint} "
+                f"(columns: {harmless(', '.join(header))}); "
                 "is this another edition of the table?"
             )
-
-
-def index_names(root: RawTree, suffix: str = "") -> NameIndex:
-    """Every file below ``root`` whose name ends in ``suffix``, by its bare name.
-
-    For tables that name files without their folder. Of two files with one name the first in
-    path order is kept, whatever the order of the directory listing.
-    """
-    return NameIndex(root.path / name for name in root.match(f"**/*{suffix}"))
 
 
 def parts_of(file: Path) -> tuple[Path, ...]:

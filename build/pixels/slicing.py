@@ -16,10 +16,14 @@ from medrcube.errors import ReadError
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A slice, by its index in display order, and why it was chosen."""
+    """A slice, by its index in display order, and why it was chosen.
+
+    ``instead`` tells the code and reason of a guide that could not be used.
+    """
 
     index: int
     reason: str
+    instead: tuple[str, str] | None = None
 
 
 def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[Choice, ...]:

@@ -28,6 +28,7 @@ from medrcube.build.readers.checks import MOST_PIXELS
 from medrcube.build.readers.masks import labels_in
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import ImageRef, MaskFile, Rectangle, Region, Shape
+from medrcube.shapes import files_of
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
@@ -53,8 +54,9 @@ class Tile:
         guide: masks that choose the slice in place of those of the regions.
         needs: number of a region -> masks of which each must mark a slice for its name to be true.
         frame: ``(width, height)`` of the image that its boxes were drawn in, where they are scaled.
-        unplaced: why a box has no place on it, as code and reason; then no region has a mask,
+        unplaced: why a box or mask has no place on it, as code and reason; then no region has one,
             because a place that is not known may lie anywhere.
+        misled: why the guide of a case that may do without one cannot be used, likewise.
     """
 
     volume: Volume
@@ -65,6 +67,7 @@ class Tile:
     needs: Mapping[int, tuple[Mask, ...]] = field(default_factory=dict)
     frame: tuple[int, int] | None = None
     unplaced: tuple[str, str] | None = None
+    misled: tuple[str, str] | None = None
 
     def picture(self, index: int) -> NDArray[np.uint8]:
         """One slice as an 8-bit picture with square pixels."""
@@ -157,6 +160,9 @@ def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
     volume = tiles[0].volume
     if job.frames and max(job.frames) < volume.slices.shape[0]:
         return tuple(Choice(index, "named by the job") for index in job.frames)
+    if job.case.unguided and (tiles[0].misled is not None or not job.case.guide):
+        choices = choose_slices(job.case.unguided, volume, ())
+        return tuple(replace(it, instead=tiles[0].misled) for it in choices)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
         return tuple(Choice(index, "the adapter's own rule") for index in hook(job.case, volume))
@@ -199,57 +205,110 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     _check_tilt(volume, image, job.policy)
     if job.policy.orient == "stored":
         _check_axes(job, number, stored)
-    masks: dict[int, Mask] = {}
-    needs: dict[int, tuple[Mask, ...]] = {}
-    unplaced = _unplaced(job, number, stored)
-    for index, region in enumerate(job.case.regions):
-        if region.image == number and job.concepts[index] is not None and unplaced is None:
-            mask = _mask(region, stored)
-            for rival in region.rivals:
-                drawings = ((region.shape, mask), (rival, rasterise(rival, stored)))
-                check_agreement(region.value, drawings, stored.affine)
-            if not mask.any():
-                if region.optional:
-                    continue
-                raise ReadError(
-                    f"the region {region.value!r} ({region.evidence}) marks no pixel"
-                    f"{_instead(region)}",
-                    code="empty-mask",
-                )
-            masks[index] = mask.turned(orientation.axes, orientation.flips)
-            needs[index] = tuple(
-                rasterise(shape, stored).turned(orientation.axes, orientation.flips)
-                for shape in _needed(region.shape)
-            )
+    masks, needs, unplaced = _marked(job, number, stored)
+    masks = {n: mask.turned(orientation.axes, orientation.flips) for n, mask in masks.items()}
     _check_marks(job, masks, volume)
     greys = None if volume.colour else grey_scale(volume, job.policy.window)
-    guide = tuple(
-        rasterise(shape, stored).turned(orientation.axes, orientation.flips)
-        for shape in _guides(job, number, stored)
-    )
+    guide: tuple[Mask, ...] = ()
+    misled: tuple[str, str] | None = None
+    try:
+        guide = tuple(
+            rasterise(shape, stored).turned(orientation.axes, orientation.flips)
+            for shape in _guides(job, number, stored)
+        )
+    except ReadError as error:
+        if not job.case.unguided:
+            raise
+        misled = error.code, str(error)
     return Tile(
         volume=volume,
         greys=greys,
         policy=job.policy,
         masks=masks,
         guide=guide,
-        needs=needs,
+        needs={
+            n: tuple(part.turned(orientation.axes, orientation.flips) for part in parts)
+            for n, parts in needs.items()
+        },
         frame=_frame(job, masks, stored),
         unplaced=unplaced,
+        misled=misled,
     )
 
 
-def _unplaced(job: Job, number: int, stored: Volume) -> tuple[str, str] | None:
-    """Why a box of a single picture has no place there; in a volume boxes also choose the slice."""
+def _marked(
+    job: Job, number: int, stored: Volume
+) -> tuple[dict[int, Mask], dict[int, tuple[Mask, ...]], tuple[str, str] | None]:
+    """Where the regions of one image lie, as stored, and what their names need.
+
+    A single picture is worth showing where a box or mask of it has no place, as in a copy of
+    another size: then none has one, and the code and reason are given. In a volume regions also
+    choose the slice.
+
+    Raises:
+        ReadError: a region cannot be read, or marks no pixel.
+    """
+    masks: dict[int, Mask] = {}
+    needs: dict[int, tuple[Mask, ...]] = {}
+    empty: list[Region] = []
     for index, region in enumerate(job.case.regions):
         if region.image != number or job.concepts[index] is None:
             continue
-        if isinstance(region.shape, Rectangle) and stored.slices.shape[0] == 1:
-            try:
-                _mask(region, stored)
-            except ReadError as error:
-                return error.code, str(error)
-    return None
+        try:
+            mask = _mask(region, stored)
+        except ReadError as error:
+            lost = isinstance(region.shape, Rectangle) or error.code == "mask-size"
+            if stored.slices.shape[0] > 1 or not lost:
+                raise
+            return {}, {}, (error.code, str(error))
+        for rival in region.rivals:
+            drawings = ((region.shape, mask), (rival, rasterise(rival, stored)))
+            check_agreement(region.value, drawings, stored.affine)
+        if not mask.any():
+            empty.append(region)
+            continue
+        _check_whole(region, mask, stored)
+        masks[index] = mask
+        needs[index] = tuple(rasterise(shape, stored) for shape in _needed(region.shape))
+    filled = {path for index in masks for path in files_of(job.case.regions[index].shape)}
+    for region in empty:
+        _check_empty(region, filled)
+    return masks, needs, None
+
+
+def _check_whole(region: Region, mask: Mask, stored: Volume) -> None:
+    """Refuse a marked region in which voxels have no value: there they are no background."""
+    gaps = stored.greys.gaps
+    if gaps is None:
+        return
+    lost = sum(int((mask[k] & gaps[k]).sum()) for k in range(mask.shape[0]) if gaps.marks(k))
+    if lost:
+        raise ReadError(
+            f"{lost} of {int(mask.areas().sum())} voxels of the region {region.value!r} "
+            f"({region.evidence}) are NaN or infinite in the image; expected values wherever "
+            "something is marked: get the file again",
+            code="not-finite",
+        )
+
+
+def _check_empty(region: Region, filled: set[Path]) -> None:
+    """Refuse a region that marks nothing, unless its source says that it may be missing.
+
+    A file of which no region finds its values holds others than are expected: nothing follows of
+    what it marks.
+
+    Args:
+        region: without a marked pixel.
+        filled: mask files in which another region of the image is marked.
+    """
+    held = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
+    if region.optional and not any(held):
+        return
+    raise ReadError(
+        f"the region {region.value!r} ({region.evidence}) marks no pixel"
+        f"{_instead(region.shape, held or _values_in(region.shape))}",
+        code="empty-mask",
+    )
 
 
 def _frame(job: Job, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
@@ -292,12 +351,16 @@ def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:
     return ()
 
 
-def _instead(region: Region) -> str:
+def _values_in(shape: Shape) -> tuple[float, ...]:
+    """What a mask of labels holds; none where it names no values."""
+    return labels_in(shape) if isinstance(shape, MaskFile) and shape.values else ()
+
+
+def _instead(shape: Shape, held: Sequence[float]) -> str:
     """What a mask of labels holds in place of the values that were looked for."""
-    shape = region.shape
-    if not isinstance(shape, MaskFile) or not shape.values:
+    if not held or not isinstance(shape, MaskFile):
         return ""
-    found = ", ".join(f"{value:g}" for value in labels_in(shape))
+    found = ", ".join(f"{value:g}" for value in held)
     return f": the mask holds {found}; expected {' or '.join(map(str, shape.values))}"
 
 

@@ -16,6 +16,8 @@ import deflate
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.pixels.mask import Mask
+
 Array = NDArray[Any]
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)
 
@@ -75,6 +77,7 @@ class Greys:
         median_of: number of slices whose own windows differ, and whose median ``windows`` is; 0
             where all have the same.
         filled: number of voxels without a value (NaN, infinite) that were made background.
+        gaps: where those lie, as stored.
     """
 
     slope: float = 1.0
@@ -89,6 +92,7 @@ class Greys:
     repair: str = ""
     median_of: int = 0
     filled: int = 0
+    gaps: Mask | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

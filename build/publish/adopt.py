@@ -19,14 +19,13 @@ from medrcube.build.publish.outcomes import Outcome, Reconstruction, SourceOutco
 from medrcube.build.publish.placing import check_place, held, put
 from medrcube.build.publish.recipes import RECIPES
 from medrcube.build.render import Rendered
-from medrcube.build.scan import Scan, scan, visit
+from medrcube.build.scan import Scan, scan, visit_all
 from medrcube.build.stages import Stages
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark import Item, load_benchmark
 from medrcube.release_tree import state_of
 from medrcube.sources.adoption import Adoption
 from medrcube.sources.contract import Source
-from medrcube.sources.registry import get_source
 
 _CLEAN = Artefact(kind="clean")
 
@@ -63,7 +62,7 @@ def adopt(
             "--adopt"
         )
     scans: dict[str, Scan] = {}
-    raw = {name: visit(get_source(sources, name), root) for name, root in roots.items()}
+    raw = visit_all(sources, roots, stages)
     folders = _folders(load_benchmark(tree).items)
     rules = {
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt

@@ -27,11 +27,12 @@ def check_edition(
     *,
     facts: Mapping[tuple[str, str], ItemFacts],
     most: int,
+    private: bool,
 ) -> None:
     """Hold every row of the Parquet files against its item, and its picture against the file.
 
-    No row of a restricted item may hold a picture, in a private tree neither: the files are the
-    same in both editions. No file is read that has more than ``most`` rows.
+    A row of a restricted item may hold a picture in a ``private`` tree only. No file is read that
+    has more than ``most`` rows.
     """
     left = {placed.row.id: placed for placed in rows}
     names = sorted(it for it in files if it.startswith(f"{DATA}/") and it.endswith(".parquet"))
@@ -42,7 +43,7 @@ def check_edition(
             for batch in read_batches(root, name, most=most, schema=SCHEMA):
                 for row in batch.to_pylist():
                     placed = left.pop(str(row["id"]), None)
-                    _check(name, row, placed, seen, findings)
+                    _check(name, row, placed, seen, findings, private=private)
                     if placed is not None:
                         told = facts.get((placed.folder, placed.row.id))
                         _check_told(name, row, told, findings)
@@ -58,6 +59,8 @@ def _check(
     placed: Placed | None,
     seen: Mapping[str, Seen],
     findings: Findings,
+    *,
+    private: bool,
 ) -> None:
     if placed is None:
         findings.add("edition-differs", f"{name}: {shown(row['id'])} is no item, or stands twice")
@@ -67,9 +70,10 @@ def _check(
             findings.add("edition-differs", f"{name}: {shown(row['id'])} has another {field}")
     picture = None if row["image"] is None else row["image"]["bytes"]
     if placed.row.restricted:
-        if row["image"] is not None:
+        if picture is not None and not private:
             findings.add("restricted-picture", f"{name}: {shown(row['id'])}")
-        return
+        if picture is None or not private:
+            return
     known = seen.get(placed.image or "")
     if picture is None or known is None or hashlib.sha256(picture).hexdigest() != known.sha256:
         findings.add("edition-differs", f"{name}: {shown(row['id'])} has another picture")

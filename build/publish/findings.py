@@ -158,6 +158,10 @@ CHECKS: dict[str, Check] = {
     "folder": Check(
         title="dataset is not the name of the folder", advice="rename one", foreign=_WARN
     ),
+    "errata": Check(
+        title="errata.csv does not withdraw items of this release in the form that is read",
+        advice="mend the row, or write it with  medrcube errata add",
+    ),
     # Pictures
     "picture-missing": Check(title="the picture of an unrestricted item is missing", advice=_AGAIN),
     "picture-damaged": Check(title="a picture cannot be decoded", advice=_AGAIN),

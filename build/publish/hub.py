@@ -2,8 +2,8 @@
 
 ``data/<source>/test-00000.parquet`` holds the rows of ``test.json`` as they are, the licence, what
 ``items.csv`` tells of the item, and the picture's bytes, or nothing where it may not be passed on:
-also in a private tree, so that both editions have the same file and none of these files can ever
-leak a picture.
+also in a private tree, so that both editions have the same file. ``hub_private`` makes the edition
+whose files hold all of them.
 """
 
 from __future__ import annotations

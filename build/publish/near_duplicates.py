@@ -19,16 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.audit.batch import duplicate_pictures
-from medrcube.build.pixels.look import SIDE, Small
 from medrcube.build.publish.hamming import Pairs, pairs_within
 from medrcube.build.publish.perceptual import (
-    DISTANCE,
     LIKENESS,
     in_processes,
     likeness,
     shrink,
 )
 from medrcube.build.samples import Sample
+from medrcube.look import DISTANCE, SIDE, Small
 
 Relation = Literal["other source", "other patient", "patient not known", "same patient"]
 

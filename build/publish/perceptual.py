@@ -1,7 +1,7 @@
-"""Whether two pictures are one: how far their hashes (``pixels.look``) may differ, and a measure.
+"""Whether two pictures are one: how far their hashes (``medrcube.look``) may differ, and a measure.
 
-``DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve published data sets (CT,
-MRI, ultrasound, X-ray) that are not part of this project:
+``look.DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve published data sets
+(CT, MRI, ultrasound, X-ray) that are not part of this project:
 
 - JPEG at quality 20, half the size, noise, brightness or gamma changed: at most 6 bits. All edges
   cropped by 1 %: at most 10 bits and 99.6 % within 8; by 2 %: 92 % within 8; by 3 %: 53 %.
@@ -28,11 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medrcube.build.pixels.look import SIDE, Small, shrunk
 from medrcube.errors import ReleaseError
+from medrcube.look import SIDE, Small, shrunk
 
-DISTANCE = 8
-"""Most bits in which the hashes of one picture, encoded twice, may differ."""
 LIKENESS = 0.98
 """Least likeness of one picture encoded twice."""
 

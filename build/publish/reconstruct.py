@@ -28,7 +28,7 @@ from medrcube.build.publish.outcomes import (
 from medrcube.build.publish.placing import check_place, held, put, stored_hash
 from medrcube.build.publish.recipes import Recipe, read_recipes
 from medrcube.build.render import Picture, Rendered
-from medrcube.build.scan import Scan, scan, visit
+from medrcube.build.scan import Scan, scan, visit_all
 from medrcube.build.source_build import origin_of
 from medrcube.build.stages import Stages
 from medrcube.build.store.trees import Tree
@@ -36,7 +36,6 @@ from medrcube.errors import SourceError
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.names import name_of
 from medrcube.sources.contract import Source
-from medrcube.sources.registry import get_source
 
 _NO_KEY = b""
 """Key for patients' hashes; none of them gets further than the scan."""
@@ -68,7 +67,7 @@ def reconstruct(
         WorkspaceError: the tree cannot be written, or another process is at work in it.
     """
     tree = release.resolve()
-    raw = {name: visit(get_source(sources, name), root) for name, root in roots.items()}
+    raw = visit_all(sources, roots, stages)
     images, recipes = asked_of(tree)
     known = [recipes[image] for image in images if image in recipes]
     with held(tree):

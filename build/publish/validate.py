@@ -45,6 +45,7 @@ from medrcube.build.publish.recipes import RECIPES, Recipe, read_recipes
 from medrcube.build.publish.units_check import check_units
 from medrcube.build.publish.views import item_view, record_view
 from medrcube.build.stages import Stages
+from medrcube.errata import read_errata
 from medrcube.errors import ReleaseError
 from medrcube.release_rows import BadRowError, departures, read_row
 from medrcube.release_tree import TABLE, opened, shown, tables_of
@@ -78,6 +79,7 @@ class Validation:
         pictures: number of pictures in the tree.
         restricted: number of items whose picture may not be passed on.
         without_picture: number of items whose picture is not in the tree.
+        withdrawn: number of items that the errata withdraw.
         findings: what is wrong, errors first.
         unchecked: what could not be checked, and why.
         contracts: the record of the contracts, ready for JSON.
@@ -91,6 +93,7 @@ class Validation:
     pictures: int
     restricted: int
     without_picture: int
+    withdrawn: int
     findings: tuple[Finding, ...]
     unchecked: tuple[str, ...]
     contracts: Mapping[str, Any]
@@ -112,6 +115,7 @@ class Validation:
             "pictures": self.pictures,
             "restricted": self.restricted,
             "without_picture": self.without_picture,
+            "withdrawn": self.withdrawn,
             "findings": [asdict(finding) for finding in self.findings],
             "unchecked": list(self.unchecked),
             "contracts": dict(self.contracts),
@@ -152,13 +156,14 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     _check_pictures(rows, recipes, seen, findings, private=private)
     if not foreign:
         facts = check_units(root, rows, recipes or {}, findings)
-        check_edition(root, files, rows, seen, findings, facts=facts, most=most)
+        check_edition(root, files, rows, seen, findings, facts=facts, most=most, private=private)
     audit, verdicts, views = _check_proofs(
         root, files, rows, recipes, findings, foreign=foreign, most=most
     )
     if with_gx:
         _second_opinion(verdicts, views, findings)
     _note_contracts(verdicts, findings)
+    withdrawn = _check_errata(root, rows, findings)
     return Validation(
         root=root,
         name=read_audit_name(audit),
@@ -168,6 +173,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         pictures=len(pictures),
         restricted=sum(placed.row.restricted for placed in rows),
         without_picture=sum(placed.image not in files for placed in rows),
+        withdrawn=withdrawn,
         findings=findings.sorted(),
         unchecked=_unchecked(files, foreign=foreign),
         contracts=record(verdicts),
@@ -219,6 +225,20 @@ def _recipes(root: Path, files: frozenset[str], findings: Findings) -> Mapping[s
     except ReleaseError as error:
         findings.add("recipes", str(error))
         return None
+
+
+def _check_errata(root: Path, rows: Iterable[Placed], findings: Findings) -> int:
+    """How many items of the release its errata withdraw."""
+    known = {(placed.row.dataset, placed.row.id) for placed in rows}
+    try:
+        errata = read_errata(root)
+    except ReleaseError as error:
+        findings.add("errata", str(error))
+        return 0
+    for erratum in errata:
+        if (erratum.dataset, erratum.id) not in known:
+            findings.add("errata", f"{erratum.name} is no sound item of this release")
+    return sum((erratum.dataset, erratum.id) in known for erratum in errata)
 
 
 def _pictures(files: frozenset[str], rows: Iterable[Placed]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,10 @@ _DARK = 16
 """Greys up to this are background where the border is uneven."""
 _MARGIN = (1, 6)
 """Percent of the region by which a right box is wider on each side, as a reader would draw it."""
-_TURNS = 8
-"""Lots for the place of the right box; the first that leaves a wrong one is taken."""
+_ROUNDS = 8
+"""Rounds of layouts; the first that leaves a wrong box is taken."""
 _LAYOUTS = 12
-"""Layouts that are tried for one lot; one with most boxes is taken."""
+"""Layouts by lot that are tried in a round; one with most boxes is taken."""
 
 Mask = NDArray[np.bool_]
 
@@ -72,27 +73,42 @@ def candidate_boxes(
     if ground is None:
         ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
     lot = Lot(seed)
-    for _ in range(_TURNS):
-        turn = (lot.draw(0, 99), lot.draw(0, 99))
-        found = [_numbered(lot, _kept(lot, region, barred, ground, turn)) for _ in range(_LAYOUTS)]
+    for _ in range(_ROUNDS):
+        found = [_numbered(lot, _kept(lot, region, barred, ground)) for _ in range(_LAYOUTS)]
         most = max((it for it in found if it), key=lambda it: len(it.boxes), default=None)
         if most:
             return most
     return None
 
 
-def _kept(
-    lot: Lot, region: Mask, barred: Mask, ground: Mask, turn: tuple[int, int]
-) -> Layout | None:
-    """The true box and all others, or one of them, where they are surely wrong and plausible."""
+def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask) -> Layout | None:
+    """The true box and as many others, by lot, as are wrong and plausible.
+
+    Whether they are is asked for every place that the true box might have had among these boxes.
+    Asked for its own alone, wrong boxes would crowd where the tissue is, and the true one would
+    stand out as the one farther from the middle. Its place is drawn anew with each layout: were it
+    kept, a layout that few others compete with would have it more often at one of its places.
+    """
     right = _around(lot, bounding_box(region), region.shape)
+    turn = (lot.draw(0, 99), lot.draw(0, 99))
     layout = exchangeable(lot, right, region.shape, turn)
     if layout is None:
         return None
     enough = _share(ground, right) / 2
-    others = layout.boxes[1:]
-    kept = [box for box in others if not _part(barred, box).any() and _share(ground, box) >= enough]
-    return replace(layout, boxes=(right, *(kept if len(kept) == len(others) else kept[:1])))
+
+    def stands(boxes: tuple[Box, ...]) -> bool:
+        places = {_moved(right, one, other) for one, other in permutations(boxes, 2)}
+        return all(not _part(barred, box).any() and _share(ground, box) >= enough for box in places)
+
+    kept = [layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)]  # others are by lot
+    most = max(filter(stands, kept), key=len, default=None)
+    return replace(layout, boxes=most) if most else None
+
+
+def _moved(box: Box, start: Box, end: Box) -> Box:
+    """The box, moved as one that goes from a start to an end."""
+    x, y = end[0] - start[0], end[1] - start[1]
+    return box[0] + x, box[1] + y, box[2] + x, box[3] + y
 
 
 def _numbered(lot: Lot, layout: Layout | None) -> Candidates | None:

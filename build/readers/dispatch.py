@@ -60,7 +60,7 @@ def read(image: ImageRef, *, forward: bool = False) -> Volume:
     Raises:
         ReadError: code ``series-unsupported`` (several files that are no DICOM),
             ``missing-file``, ``unsupported-format``, ``truncated``, ``unreadable``,
-            ``missing-frame`` and those of the single readers.
+            ``missing-frame``, ``frame-count`` and those of the single readers.
     """
     path = image.paths[0]
     if image.raw is not None:
@@ -71,6 +71,8 @@ def read(image: ImageRef, *, forward: bool = False) -> Volume:
     content = content_of(path)
     if forward and content == "nifti" and image.frame is None:
         return module_of(content).read_forward(path)  # type: ignore[no-any-return]
+    if image.count is not None and content == "video":
+        module_of(content).check_count(path, image.count)
     reader: Reader = module_of(content).read
     return reader(path, image.frame, image.member)
 

@@ -1,7 +1,8 @@
 """Voxels without a value: NaN and infinity, which resampling and skull stripping leave behind.
 
 They lie beside the body and are shown as what lies there: as the darkest value of the volume. They
-are counted, and the recipe of a picture names their number.
+are counted, and the recipe of a picture names their number. Where they lie is kept, since within a
+marked region they are no background.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Array, Greys
 from medrcube.errors import ReadError
 
@@ -44,6 +46,7 @@ def filled(path: Path, stored: Array, greys: Greys) -> tuple[Array, Greys]:
     darkest = np.min if greys.slope >= 0 else np.max
     ends = [darkest(part[np.isfinite(part)]) for part in stored if np.isfinite(part).any()]
     whole = np.array(stored)
+    places = Mask.of(stored.shape, ((k, ~np.isfinite(part)) for k, part in enumerate(whole)))
     for part in whole:
         part[~np.isfinite(part)] = darkest(ends)
-    return whole, replace(greys, filled=missing)
+    return whole, replace(greys, filled=missing, gaps=places)

@@ -28,6 +28,7 @@ from medrcube.records import ImageRef, MaskFile
 
 # A JPEG smears a mask of 0 and 255; halfway is the edge that was drawn.
 _HALF = 127
+_DRAWN = ("SEG", "RTSTRUCT")
 
 
 def read_mask(mask: MaskFile, volume: Volume) -> Mask:
@@ -62,18 +63,22 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
 
 
 def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
-    if content_of(path) == "dicom":
-        kind = module_of("dicom").modality_of(path)
-        if kind == "SEG":
-            return module_of("segmentation").read(path, mask.values, volume)  # type: ignore[no-any-return]
-        if kind == "RTSTRUCT":
-            return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
+    kind = _kind_of(path)
+    if kind == "SEG":
+        return module_of("segmentation").read(path, mask.values, volume)  # type: ignore[no-any-return]
+    if kind == "RTSTRUCT":
+        return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
     stored = _stored(path, mask.member, labels=bool(mask.values))
     marked = _marked(path, stored, mask.values)
     walk = _check_grid(path, stored, mask.drawn_on, volume)
     if mask.drawn_on is not None:
         return _carried(path, marked, stored, volume)
     return marked if walk == Orientation() else marked.turned(walk.axes, walk.flips)
+
+
+def _kind_of(path: Path) -> str:
+    """Modality of a DICOM file; empty for others."""
+    return module_of("dicom").modality_of(path) if content_of(path) == "dicom" else ""
 
 
 def labels_in(mask: MaskFile) -> tuple[float, ...]:
@@ -84,6 +89,8 @@ def labels_in(mask: MaskFile) -> tuple[float, ...]:
     """
     found: set[float] = set()
     for path in mask.paths if mask.values else ():
+        if _kind_of(path) in _DRAWN:  # segment numbers and names, no stored values
+            continue
         stored = _stored(path, mask.member, labels=True)
         for k in range(stored.slices.shape[0]):
             found.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())

@@ -33,6 +33,10 @@ from medrcube.errors import ReadError
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
 # What some writers leave behind the pixels.
+_SMALL = 64 << 20
+_MOST_PACKED = 200
+"""Times that an image may be smaller as gzip. The format allows 1,032, which constants reach
+(https://www.zlib.net/zlib_tech.html); a volume of which 95 % is one value stays below 60."""
 _SLACK = 1 << 20
 _STEP = 1 << 20
 _BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
@@ -141,7 +145,14 @@ def _gunzip(path: Path) -> Array:
     A step at a time: the packed bytes of a long CT are as large as half of what a worker may take
     beside its volume.
     """
-    return _unpacked(path, _needed(path, _unpacked(path, _LONGEST_HEADER).tobytes()), _SLACK)
+    needed, packed = _needed(path, _unpacked(path, _LONGEST_HEADER).tobytes()), path.stat().st_size
+    if needed > _SMALL and needed > _MOST_PACKED * packed:
+        raise ReadError(
+            f"{path.name}: packs {needed} bytes of pixels in {packed}; expected at most "
+            f"{_MOST_PACKED} in one: it is blank, or made to exhaust the memory",
+            code="too-large",
+        )
+    return _unpacked(path, needed, _SLACK)
 
 
 def _unpacked(path: Path, most: int, behind: int = 0) -> Array:

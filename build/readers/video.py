@@ -27,6 +27,7 @@ from medrcube.build.readers.checks import (
 )
 from medrcube.build.readers.plain_name import plainly_named
 from medrcube.build.readers.video_length import is_whole
+from medrcube.errors import ReadError
 
 _SLANT = 1.0
 """Degrees; a matrix of whole numbers states a quarter turn exactly."""
@@ -62,6 +63,27 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         raise truncated(path, "has no frame that can be decoded")
     stack = (count, *shape[:2]) if grey else (count, *shape)
     return Volume(slices=ForwardSlices(lambda: _frames(path), stack), spacing=_spacing(path))
+
+
+def check_count(path: Path, count: int) -> None:
+    """Refuse a video that has another number of frames than its source states.
+
+    Packets are counted, which are frames in a video without audio, and nothing is decoded.
+
+    Raises:
+        ReadError: code ``frame-count``, ``unreadable``.
+    """
+    try:
+        with plainly_named(path) as link, av.open(link, metadata_errors="replace") as container:
+            found = sum(1 for packet in container.demux(video=0) if packet.size)
+    except (av.error.FFmpegError, ValueError, IndexError) as error:
+        raise unreadable(path, f"cannot be read as video ({error.__class__.__name__})") from error
+    if found != count:
+        raise ReadError(
+            f"{path.name}: holds {found} frames; expected {count}, as its source states: is it a "
+            "copy with other frames? get it from the release",
+            code="frame-count",
+        )
 
 
 def _single(path: Path, frame: int) -> Volume:

@@ -62,7 +62,7 @@ class BuildCache:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.damaged = _aside(path)
             self._database = _locked(path)
         except sqlite3.OperationalError as error:

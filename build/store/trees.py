@@ -14,11 +14,14 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from medrcube.sources.raw_tree import RawTree
 
 _TICK_NS = 20_000_000
 """File times of Linux follow the timer interrupt, at least 100 times a second; twice that."""
@@ -30,6 +33,9 @@ _OUTSIDE = (
 _NO_FILE = "is no file but a pipe or a device; expected a file"
 
 
+Kind = TypeVar("Kind")
+
+
 class State(NamedTuple):
     """What the file system says of a file; times in nanoseconds."""
 
@@ -39,7 +45,15 @@ class State(NamedTuple):
     inode: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Tell = Callable[[int], object]
+"""Told the number of files of each folder that is read."""
+
+
+def tell_nobody(_files: int, /) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tree:
     """The files below a folder.
 
@@ -47,7 +61,8 @@ class Tree:
         root: the folder, with all links resolved.
         states: path relative to the root, with forward slashes -> state; in a fixed order.
         barred: files that must not be read, and why.
-        digest: hash of all of it; equal digests mean that no file has changed.
+        linked: whether there is a link in it, so that what a part of it holds cannot be told
+            without another look.
         settled: whether every later change will show. False while somebody writes there, or
             where the clock of a file server is ahead of ours.
     """
@@ -55,8 +70,32 @@ class Tree:
     root: Path
     states: Mapping[str, State]
     barred: Mapping[str, str]
-    digest: str
+    linked: bool
     settled: bool
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all of it; equal digests mean that no file has changed."""
+        return _digest(self.states, self.barred)
+
+    @cached_property
+    def seen(self) -> RawTree:
+        """The tree as adapters see it."""
+        return RawTree(self.root, [*self.states, *self.barred])
+
+    def inside(self, folder: str) -> Tree:
+        """The tree of a folder in it; no directory is read again, but where there are links."""
+        if self.linked:
+            return look(self.root / folder)
+        inner = Tree(
+            root=self.root / folder,
+            states=_below(self.states, folder),
+            barred=_below(self.barred, folder),
+            linked=False,
+            settled=self.settled,
+        )
+        inner.__dict__["seen"] = self.seen.inside(folder)  # with what is known of its globs
+        return inner
 
     def state(self, path: Path) -> State | None:
         """State of a file below the root; ``None`` where the look found none."""
@@ -64,7 +103,7 @@ class Tree:
         return self.states.get(name.replace(os.sep, "/"))
 
 
-def look(root: Path) -> Tree:
+def look(root: Path, tell: Tell = tell_nobody) -> Tree:
     """Look at a tree without opening a file; a folder that is not there holds nothing.
 
     Linked folders are followed, each real folder once; links to nothing are not there. A file
@@ -72,22 +111,32 @@ def look(root: Path) -> Tree:
     the network can hold a link to any file of this machine, which would end up in a picture,
     and a pipe, which never ends.
     """
-    real = os.path.realpath(root)
-    started = time.time_ns()
-    states, barred = _look(real)
-    settled = _is_settled(states, started)
-    if not settled:
-        time.sleep(2 * _TICK_NS / 1e9)
-        started = time.time_ns()
-        states, barred = _look(real)
-        settled = _is_settled(states, started)
-    return Tree(
-        root=Path(real),
-        states=states,
-        barred=barred,
-        digest=_digest(states, barred),
-        settled=settled,
-    )
+    return _settled(Path(os.path.realpath(root)), partial(_look, tell=tell))
+
+
+def look_around(inner: Tree, folder: Path, most: int, tell: Tell = tell_nobody) -> Tree | None:
+    """Look at a folder above a tree; what lies in the tree is not read again.
+
+    Args:
+        inner: a tree below ``folder``.
+        folder: all its links are resolved.
+        most: number of files beside the tree.
+        tell: told what is read.
+
+    Returns:
+        The tree of ``folder``, or ``None`` where it has more files.
+    """
+    held = len(inner.states) + len(inner.barred)
+    for known in (None,) if inner.linked else (inner, None):
+        limit = most if known else most + held
+        try:
+            tree = _settled(folder, partial(_look, tell=tell, known=known, most=limit))
+        except _TooManyError:
+            return None
+        except _LinkedError:  # of a known part alone
+            continue
+        return replace(tree, settled=tree.settled and (known is None or known.settled))
+    return None
 
 
 def state_of(path: Path) -> State | None:
@@ -98,10 +147,65 @@ def state_of(path: Path) -> State | None:
         return None
 
 
-def _look(root: str) -> tuple[dict[str, State], dict[str, str]]:
+class _TooManyError(Exception):
+    """A folder holds more files than are looked at."""
+
+
+class _LinkedError(Exception):
+    """A link may lead into the part that is known."""
+
+
+class _Found(NamedTuple):
+    """Something that is no folder.
+
+    ``inside`` tells whether its folder lies below the root, ``by_link`` whether a link leads there.
+    """
+
+    name: str
+    entry: os.DirEntry[str]
+    inside: bool
+    by_link: bool
+
+
+class _Part(NamedTuple):
+    """What one look finds."""
+
+    states: dict[str, State]
+    barred: dict[str, str]
+    linked: bool
+
+
+def _settled(root: Path, looked: Callable[[str], _Part]) -> Tree:
+    """A tree as ``looked`` finds it, once more where its youngest file is too young."""
+    for wait in (True, False):
+        started = time.time_ns()
+        states, barred, linked = looked(os.fspath(root))
+        settled = _is_settled(states, started)
+        if settled or not wait:
+            break
+        time.sleep(2 * _TICK_NS / 1e9)
+    return Tree(root=root, states=states, barred=barred, linked=linked, settled=settled)
+
+
+def _look(root: str, tell: Tell, known: Tree | None = None, most: int | None = None) -> _Part:
     states: dict[str, State] = {}
     barred: dict[str, str] = {}
-    for name, entry, inside in _entries(root):
+    linked = False
+    held: tuple[Mapping[str, State], Mapping[str, str]] = ({}, {})
+    if known is not None:
+        held = known.states, known.barred
+    for number, part in enumerate(_entries(root, tell, known)):
+        if isinstance(part, str):
+            states.update((f"{part}{it}", state) for it, state in held[0].items())
+            barred.update((f"{part}{it}", reason) for it, reason in held[1].items())
+            continue
+        name, entry, inside, by_link = part
+        is_link = entry.is_symlink()
+        linked = linked or by_link or is_link
+        if linked and known is not None:
+            raise _LinkedError
+        if most is not None and number > most:
+            raise _TooManyError
         try:
             found = entry.stat()
         except OSError as error:
@@ -109,21 +213,28 @@ def _look(root: str) -> tuple[dict[str, State], dict[str, str]]:
                 continue
             barred[name] = f"cannot be looked at ({error.strerror}); make it readable"
             continue
-        if not inside or (entry.is_symlink() and not _is_within(entry.path, root)):
+        if not inside or (is_link and not _is_within(entry.path, root)):
             barred[name] = _OUTSIDE
         elif not stat.S_ISREG(found.st_mode):
             barred[name] = _NO_FILE
         else:
             states[name] = _state(found)
-    return states, barred
+    return _Part(states, barred, linked)
 
 
-def _entries(root: str) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
-    """Everything that is no folder, in the order of ``layout.walk``; whether it lies inside."""
+def _entries(root: str, tell: Tell, known: Tree | None) -> Iterator[_Found | str]:
+    """Everything that is no folder, in the order of ``raw_tree.walk``.
+
+    In the place of all that lies in the known part comes its path, with a slash at the end.
+    """
+    place = "" if known is None else os.fspath(known.root)
     seen: set[tuple[int, int]] = set()
-    todo = [(root, "", True)]
+    todo = [(root, "", True, False)]
     while todo:
-        folder, prefix, inside = todo.pop()
+        folder, prefix, inside, by_link = todo.pop()
+        if folder == place:
+            yield prefix
+            continue
         try:
             identity = os.stat(folder)  # noqa: PTH116  # a path object costs as much as the call
             with os.scandir(folder) as found:
@@ -133,15 +244,15 @@ def _entries(root: str) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
         if (identity.st_dev, identity.st_ino) in seen:
             continue
         seen.add((identity.st_dev, identity.st_ino))
-        folders: list[tuple[str, str, bool]] = []
+        folders: list[tuple[str, str, bool, bool]] = []
         for entry in entries:
             if _is_folder(entry):
-                straight = inside and not entry.is_symlink()
-                folders.append(
-                    (entry.path, f"{prefix}{entry.name}/", straight or _is_within(entry.path, root))
-                )
+                is_link = entry.is_symlink()
+                within = (inside and not is_link) or _is_within(entry.path, root)
+                folders.append((entry.path, f"{prefix}{entry.name}/", within, by_link or is_link))
             else:
-                yield f"{prefix}{entry.name}", entry, inside
+                yield _Found(f"{prefix}{entry.name}", entry, inside, by_link)
+        tell(len(entries) - len(folders))
         todo.extend(reversed(folders))
 
 
@@ -164,6 +275,11 @@ def _state(found: os.stat_result) -> State:
 
 def _is_settled(states: Mapping[str, State], started: int) -> bool:
     return max((state.changed for state in states.values()), default=0) < started - _TICK_NS
+
+
+def _below(found: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
+    start = len(folder) + 1
+    return {name[start:]: it for name, it in found.items() if name.startswith(f"{folder}/")}
 
 
 def _digest(states: Mapping[str, State], barred: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Scope, Skip
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
@@ -18,7 +18,7 @@ PHASES = ("ED", "ES")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield two single-frame cases a patient, and both frames together."""
     del layout  # the names are the same; one has folders where the other has files
-    folders = sorted((info.parent for info in root.glob("**/patient*/Info.cfg")), key=natural)
+    folders = sorted((info.parent for info in root.part("info")), key=natural)
     seen: set[str] = set()
     # Older test sets come twice, without and with ground truth: the latter goes first.
     for folder in sorted(folders, key=lambda folder: not _has_truth(root, folder)):
@@ -75,8 +75,8 @@ def _volume(root: RawTree, path: Path) -> Path:
     if not inner:
         return root / path
     if len(inner) != 1 or ".nii" not in inner[0].suffixes:
-        raise SourceError(
-            f"{path}: is a folder with {len(inner)} files; expected one .nii, as in copies that "
-            "turn each .nii.gz into a folder; report this copy"
+        raise RowError(
+            f"{path.relative_to(root.path)}: is a folder with {len(inner)} files; expected one "
+            ".nii, as in copies that turn each .nii.gz into a folder; report this copy"
         )
     return inner[0]

@@ -30,7 +30,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the axial slice of each sequence, and two other planes of one of them in turn."""
     del layout
     seen: set[str] = set()
-    homes = {path.parent for path in root.glob("**/BraTS2021_?????/*.nii.gz")}
+    homes = {path.parent for part in ("masks", "sequences") for path in root.part(part)}
     for folder in sorted(homes, key=natural):
         name = _FOLDER.fullmatch(folder.name)
         if name is None:

@@ -12,7 +12,7 @@ from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, nameless, unless_bad
-from medrcube.sources.tables import Row, index_names, iter_csv
+from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
 
 _ZONES = "ABCDEF"
 _GLOBAL = ("Filename", "BrixiaScore", "BrixiaScoreGlobal", "ConsensusTestset", "Subject")
@@ -58,15 +58,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "public":
         yield from _public(root)
         return
-    tables, films = index_names(root, ".csv"), _films(root)
-    name = f"metadata_global_{layout}.csv"
+    films, read_by_all = _films(root), seek_table(root, "panel")
     panel: dict[str, Row] = {}
-    if "metadata_consensus_v1.csv" in tables:
-        rows = iter_csv(tables["metadata_consensus_v1.csv"], columns=_CONSENSUS)
+    if read_by_all is not None:
+        rows = iter_csv(read_by_all, columns=_CONSENSUS)
         named, skips = by_name(rows, "Filename", opens=("pattern",))
         panel = {_stem(film): own[0] for film, own in named.items()}
         yield from skips
-    for row in iter_csv(tables.get(name, root / name), columns=_GLOBAL):
+    for row in iter_csv(find_table(root, "scores"), columns=_GLOBAL):
         key = _stem(row["Filename"])
         if not key:
             yield nameless(row, "Filename")
@@ -96,7 +95,7 @@ def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Ski
 
 
 def _public(root: RawTree) -> Iterator[Case | Skip]:
-    table = min(root.glob("**/public-annotations.csv"))
+    table = find_table(root, "scores")
     rows = iter_csv(table, columns=("filename", *_PUBLIC))
     for row in sorted(rows, key=lambda row: row["filename"]):
         path = table.parent / "public-cohen-subset" / row["filename"]
@@ -166,7 +165,7 @@ def _facts(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def _films(root: RawTree) -> Mapping[str, Path]:
-    return {_stem(path.name): path for path in root.glob("**/dicom_clean/*")}
+    return {_stem(path.name): path for path in root.part("films")}
 
 
 def _stem(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, read_csv, seek_table
 
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
 STRAY = ("bus_0101-l", "bus_0185-r", "bus_1046-l")
@@ -19,13 +19,13 @@ STRAY = ("bus_0101-l", "bus_0185-r", "bus_1046-l")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row; BI-RADS stays open where the halves of a case differ."""
     del layout
-    files = index_names(root)
-    rows = read_csv(files.get("bus_data.csv", root / "bus_data.csv"), columns=COLUMNS)
+    pictures, masks = root.index("pictures"), root.index("masks")
+    rows = read_csv(find_table(root, "table"), columns=COLUMNS)
     folds = {}
-    if "5-fold-cv.csv" in files:
-        table = read_csv(files["5-fold-cv.csv"], columns=("ID", "kFold"))
+    if (listed := seek_table(root, "folds")) is not None:
+        table = read_csv(listed, columns=("ID", "kFold"))
         folds = {row["ID"]: f"fold {row['kFold']}" for row in table}
-    masked = any(name.startswith("mask_") for name in files)
+    masked = bool(masks)
     graded: dict[str, set[str]] = {}
     for row in rows:
         for case in (row["Case"], _screen(row)):
@@ -35,8 +35,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield nameless(row, "ID")
             continue
         key, mask = row["ID"], f"{row['ID'].replace('bus_', 'mask_', 1)}.png"
-        image = files.get(f"{key}.png", root / "Images" / f"{key}.png")
-        paths = (image, files.get(mask, root / "Masks" / mask))
+        image = pictures.get(f"{key}.png", root / "Images" / f"{key}.png")
+        paths = (image, masks.get(mask, root / "Masks" / mask))
         agreed = len(graded[row["Case"]] | graded[_screen(row)]) == 1
         outlined = masked and key not in STRAY
         make = partial(_case, row, *paths, agreed=agreed, outlined=outlined, split=folds.get(key))

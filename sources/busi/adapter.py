@@ -29,7 +29,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     images: dict[str, Path] = {}
     masks: dict[str, list[Path]] = {}
     seen: set[str] = set()
-    for path in sorted(root.glob("**/{benign,malignant,normal}/{,*/}*.png"), key=natural):
+    for path in sorted(root.files, key=natural):
         name = _NAME.fullmatch(path.stem)
         if name is None:
             continue

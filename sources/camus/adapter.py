@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,14 @@ SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield four frames a patient and both pairs; the four-chamber one carries the EF."""
     splits = _splits(root)
-    for file in sorted(root.glob("**/patient????/Info_?CH.cfg"), key=natural):
+    for file in sorted(root.part("info"), key=natural):
         person, split = file.parent.name, splits.get(file.parent.name)
         if layout == "mhd":  # test ids begin at patient0001 again and are other persons
             split = file.relative_to(root.path).parts[0]
             person = f"{split}-{person}"
-        yield from _view(file, layout, person, split)
-    strays = sorted(root.glob("**/patient???_*"), key=natural)
-    for name, files in groupby(strays, key=lambda file: file.name.partition("_")[0]):
-        reason = "a patient of TED, another dataset made from CAMUS patients"
-        yield Skip(key=f"TED-{name}", reason=reason, paths=tuple(files))
+        view = file.stem.removeprefix("Info_")
+        make = partial(_view, file, layout, person, split)
+        yield from unless_bad(make, key=f"{person}-{view}", paths=_files(file, layout))
 
 
 def read(image: ImageRef) -> Any:
@@ -103,6 +101,14 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     yield from unless_bad(pair, key=key)
 
 
+def _files(file: Path, layout: str) -> tuple[Path, ...]:
+    """Pictures and truths of a view."""
+    stem = f"{file.parent.name}_{file.stem.removeprefix('Info_')}"
+    names = (f"{phase}{end}" for phase in ("ED", "ES") for end in ("", "_gt"))
+    pictures = [file.with_name(f"{stem}_{name}{SUFFIXES[layout]}") for name in names]
+    return tuple(it for picture in pictures for it in (picture, *parts_of(picture)))
+
+
 def _fraction(info: Row) -> Iterator[Label]:
     column = next((key for key in ("EF", "LVef") if info.get(key)), None)
     if column:
@@ -113,6 +119,6 @@ def _fraction(info: Row) -> Iterator[Label]:
 def _splits(root: RawTree) -> Mapping[str, str]:
     return {
         patient: file.stem.removeprefix("subgroup_")
-        for file in root.glob("**/subgroup_*.txt")
+        for file in root.part("splits")
         for patient in read_text(file).split()
     }

@@ -12,7 +12,7 @@ from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, S
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import Row, index_names, natural, read_csv
+from medrcube.sources.tables import Row, find_table, natural, read_csv
 
 Size = tuple[int, int, int]
 """Bits of a pixel, rows and columns."""
@@ -56,7 +56,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     pictures: dict[str, list[Row]] = {}
     breasts: dict[tuple[str, ...], list[Row]] = {}
     splits: dict[str, str] = {}
-    tables = index_names(root, ".csv")
+    tables = root.index("tables")
     faults: dict[tuple[str, ...], str] = {}
     for table, split in TABLES:
         for row in read_csv(tables[table], columns=("patient_id",)) if table in tables else ():
@@ -213,16 +213,17 @@ def _values(row: Row, field: str) -> list[str]:
 
 def _tcia(root: RawTree) -> Files:
     files: dict[str, dict[Path, Row | None]] = {}
-    for name in sorted(root.names, key=lambda name: natural(Path(name))):
-        top = next((part for part in name.split("/") if _TOP.fullmatch(part)), None)
-        if top and name.lower().endswith(".dcm"):
-            files.setdefault(top, {})[root / name] = None
+    for path in sorted(root.part("films"), key=natural):
+        parts = path.relative_to(root.path).parts
+        top = next((part for part in parts if _TOP.fullmatch(part)), None)
+        if top:
+            files.setdefault(top, {})[path] = None
     return files
 
 
 def _kaggle(root: RawTree) -> Files:
     """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
-    table = index_names(root, "dicom_info.csv").get("dicom_info.csv", root / "csv/dicom_info.csv")
+    table = find_table(root, "elements")
     files: dict[str, dict[Path, Row | None]] = {}
     for row in read_csv(table, columns=("image_path", "PatientID", BITS, ROWS, COLUMNS)):
         path = root.resolve(table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/"))

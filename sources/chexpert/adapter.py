@@ -19,7 +19,7 @@ from medrcube.sources.chexpert_labels import (
     read_states,
 )
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import check_no_finding, unless_bad
+from medrcube.sources.rows import check_no_finding, unless_bad, unread
 from medrcube.sources.runs import coco_runs, connected
 from medrcube.sources.tables import Row, iter_csv, read_text
 
@@ -45,10 +45,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "small" and not any((root / f"{home}/{name}").exists() for name in names):
         home = "."  # a copy without the folder of the archive
     # Patients of the training part are spread over batches that no table names.
-    batches = {path.name: path for path in root.folders("CheXpert-v1.0 batch */patient*")}
+    batches = _batches(root) if layout == "batches" else {}
     for split, (table, folder) in splits.items():
         file = root / f"CheXlocalize/gt_segmentations_{folder}.json"
-        masks = _masks(file) if file.exists() else {}
+        masks: Mapping[str, Any] = {}
+        try:
+            masks = _masks(file) if file.exists() else {}
+        except SourceError as error:
+            yield unread(file, error)
         path_of_table = root / f"{home}/{table}"
         if not path_of_table.exists():
             continue  # a copy may hold one part alone
@@ -71,6 +75,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             drawn = partial(_regions, masks.get(picture, {}), f"{file.name} {picture}")
             make = partial(_film, row, path, key=key, side=side, split=split, drawn=drawn)
             yield from unless_bad(make, key=key, paths=(path,))
+
+
+def _batches(root: RawTree) -> Mapping[str, Path]:
+    """Folder of each patient."""
+    return {path.parents[1].name: path.parents[1] for path in root.part("films")}
 
 
 def _film(
@@ -98,11 +107,13 @@ def _view(row: Row, side: str) -> Iterator[Label]:
         yield row.label("AP/PA", field="view")
 
 
-def _masks(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _masks(path: Path) -> Mapping[str, Any]:
     try:
-        masks: Mapping[str, Mapping[str, Any]] = json.loads(read_text(path))
+        masks = json.loads(read_text(path))
     except ValueError as error:
         raise SourceError(f"{path}: is no JSON ({error}); get it again") from None
+    if not isinstance(masks, dict) or not all(isinstance(it, dict) for it in masks.values()):
+        raise SourceError(f"{path}: expected an object of masks for each film; get it again")
     return masks
 
 

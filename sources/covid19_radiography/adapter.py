@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from medrcube.errors import RowError
+from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
+from medrcube.sources.rows import unless_bad, unread
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural
 
 _NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+")
-_FILMS = "**/{COVID,Lung?Opacity,Normal,Viral?Pneumonia}/{images/,}*.png"
 _LABELS = {"lung opacity": "Lung_Opacity", "viral pneumonia": "Viral Pneumonia"}
 # A part of each collection's address, and the field whose classes it can tell apart.
 _COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pneumonia"}
@@ -25,12 +24,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film; only its collection tells what it may be asked."""
     del layout
     # The table of the class Normal writes its names in capitals.
-    rows = {
-        row["FILE NAME"].casefold(): row
-        for table in root.glob("**/*.metadata.xlsx")
-        for row in read_sheet(table, columns=("FILE NAME", "URL"))
-    }
-    for path in sorted(root.glob(_FILMS), key=natural):
+    rows: dict[str, Row] = {}
+    for table in root.part("collections"):
+        try:
+            stated = read_sheet(table, columns=("FILE NAME", "URL"))
+        except SourceError as error:
+            yield unread(table, error)
+            continue
+        rows |= {row["FILE NAME"].casefold(): row for row in stated}
+    for path in sorted(root.part("films"), key=natural):
         name = _NAME.fullmatch(path.stem)
         if name is None:
             continue

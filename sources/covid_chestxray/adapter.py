@@ -11,10 +11,9 @@ from pathlib import Path
 from medrcube.records import Case, ImageRef, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, nameless, unless_bad
-from medrcube.sources.tables import Row, may_redistribute, read_csv
+from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
 from medrcube.taxonomy import Anatomy, Modality
 
-SCORES = "annotations/covid-severity-scores.csv"
 WHO = ("patientid", "Patientid")
 FIELDS = {
     "Viral": "family",
@@ -31,11 +30,11 @@ MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in order of file name; the table's edition is told by its columns."""
-    rows = read_csv(root / "metadata.csv", columns=("finding", "view", "filename"))
+    rows = read_csv(find_table(root, "table"), columns=("finding", "view", "filename"))
     scores: dict[str, Row] = {}
     if layout == "scored":
         columns = ("filename", "geographic_mean")
-        table = read_csv(root / SCORES, columns=columns, comment="##")
+        table = read_csv(find_table(root, "scores"), columns=columns, comment="##")
         named, skips = by_name(table, "filename")
         scores = {name: own[0] for name, own in named.items()}
         yield from skips

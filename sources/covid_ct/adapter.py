@@ -10,7 +10,7 @@ from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.raw_tree import RawTree, lower_extension
 from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, natural, read_csv
+from medrcube.sources.tables import Row, find_table, natural, read_csv, seek_table
 
 LEAST_SIDE, MOST_ASPECT = 200, 2.5
 _FOLDERS = {"CT_COVID": "CT_COVID", "CT_NonCOVID": "CT_NonCOVID", "CT_nonCOVID": "CT_NonCOVID"}
@@ -19,12 +19,17 @@ _KINDS = {".png", ".jpg"}
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the pictures of both classes in order of name."""
-    rows = _covid_rows(root), _other_rows(root, needed=layout == "repository")
+    del layout  # a part that a copy lacks is empty
+    rows = _covid_rows(root), _other_rows(root)
     splits = _splits(root)
-    for folder in (*root.folders("**/CT_COVID"), *root.folders("**/CT_*onCOVID")):
+    folders: dict[Path, list[Path]] = {}
+    for path in root.part("pictures"):
+        if path.suffix.lower() in _KINDS and path.parent.name in _FOLDERS:
+            folders.setdefault(path.parent, []).append(path)
+    for folder in sorted(folders, key=lambda it: (_FOLDERS[it.name], it)):
         label = _FOLDERS[folder.name]
         table = rows[label == "CT_NonCOVID"]
-        files = sorted((it for it in root.below(folder) if _is_picture(it, folder)), key=natural)
+        files = sorted(folders[folder], key=natural)
         named = {path: lower_extension(path.name) for path in files}
         for path, name in named.items():
             key = f"{label}/{name}"
@@ -70,35 +75,29 @@ def _case(key: str, path: Path, row: Row | None, split: str | None) -> Case:
 
 
 def _covid_rows(root: RawTree) -> dict[str, Row]:
-    path = next(iter(root.glob("**/COVID-CT-MetaInfo.xlsx")), root / "COVID-CT-MetaInfo.xlsx")
-    rows = read_sheet(path, columns=("File name", "Patient ID", "Age", "Gender"))
+    columns = ("File name", "Patient ID", "Age", "Gender")
+    rows = read_sheet(find_table(root, "patients"), columns=columns)
     # The suffix is missing in a quarter of the rows; every COVID picture is a .png.
     return {_with_suffix(row["File name"]): row for row in rows}
-
-
-def _is_picture(path: Path, folder: Path) -> bool:
-    return path.parent == folder and path.suffix.lower() in _KINDS
 
 
 def _with_suffix(name: str) -> str:
     return name if name.endswith(".png") else f"{name}.png"
 
 
-def _other_rows(root: RawTree, *, needed: bool) -> dict[str, Row]:
-    paths = root.glob("**/NonCOVID-CT-MetaInfo.csv")
-    if not paths and not needed:
+def _other_rows(root: RawTree) -> dict[str, Row]:
+    path = seek_table(root, "others")
+    if path is None:
         return {}
-    path = paths[0] if paths else root / "NonCOVID-CT-MetaInfo.csv"
     return {row["image name"]: row for row in read_csv(path, columns=("image name", "patient id"))}
 
 
 def _splits(root: RawTree) -> dict[str, str]:
     found: dict[str, str] = {}
-    for label in ("CT_COVID", "CT_NonCOVID"):
-        for split in ("train", "val", "test"):
-            for path in root.glob(f"**/{split}{label}.txt"):
-                lines = path.read_text(encoding="utf-8-sig").splitlines()
-                found |= {f"{label}/{line.strip()}": split for line in lines if line.strip()}
+    for path in root.part("splits"):
+        split, _, label = path.stem.partition("CT_")
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        found |= {f"CT_{label}/{line.strip()}": split for line in lines if line.strip()}
     return found
 
 

@@ -12,11 +12,9 @@ from medrcube.records import BAD_ROW, Case, ImageRef, Label, Outline, Polygons, 
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, index_names
+from medrcube.sources.tables import Row, find_table, seek_table
 
 MAPPING = "Breast-Cancer-MRI-filepath_filename-mapping.xlsx"
-BOXES = "Annotation_Boxes.xlsx"
-CLINIC = "Clinical_and_Other_Features.xlsx"
 BOX = ("Start Row", "End Row", "Start Column", "End Column", "Start Slice", "End Slice")
 FOCI = ("Multicentric/Multifocal", "Contralateral Breast Involvement", "Bilateral Information")
 FACTS = ("Histologic type", "Nottingham grade", "Tumor Location", *FOCI)
@@ -44,19 +42,18 @@ class _Series:
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three series of every patient; later phases look like the first and are set aside."""
     del layout
-    sheets = index_names(root)
     boxes: dict[str, list[Row]] = {}
     clinic: dict[str, list[Row]] = {}
-    if BOXES in sheets:
-        rows = read_sheet(sheets[BOXES], columns=("Patient ID", *BOX))
+    if (sheet := seek_table(root, "boxes")) is not None:
+        rows = read_sheet(sheet, columns=("Patient ID", *BOX))
         boxes, nameless = by_name(rows, "Patient ID")
         yield from nameless
-    if CLINIC in sheets:
+    if (sheet := seek_table(root, "clinic")) is not None:
         columns = ("Patient ID", *FACTS)
-        rows = read_sheet(sheets[CLINIC], columns=columns, sheet="Data", header=2, data=4)
+        rows = read_sheet(sheet, columns=columns, sheet="Data", header=2, data=4)
         clinic, nameless = by_name(rows, "Patient ID")
         yield from nameless
-    mapping, lost = _mapping(root, sheets.get(MAPPING, root / MAPPING))
+    mapping, lost = _mapping(root, find_table(root, "mapping"))
     yield from lost
     for (patient, name), series in sorted(mapping.items()):
         key, paths = f"{patient}-{name}", tuple(series.paths[n] for n in sorted(series.paths))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,17 @@ from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, S
 from medrcube.sources.ejection import contradicted, ejection
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
-from medrcube.sources.tables import Row, read_csv
+from medrcube.sources.tables import Row, find_table, read_csv
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
 SPLITS = {"TRAIN": "train", "VAL": "val", "TEST": "test"}
 SIDE = 112
 SMALLEST = 200.0
 """Square pixels of a traced ventricle; smaller outlines are mistakes."""
+
+FARTHEST = 3.0
+"""Steps; chords follow each other from the apex to the mitral plane (echonet/dynamic, echo.py).
+That they do so evenly is not verified on the whole table."""
 
 Point = tuple[float, float]
 Trace = Sequence[tuple[Point, Point]]
@@ -29,10 +33,19 @@ Trace = Sequence[tuple[Point, Point]]
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield end-diastole, end-systole and both together for every row of FileList.csv."""
     del layout
-    table = min(root.glob("**/FileList.csv"))
-    columns = ("FileName", "EF", "ESV", "EDV", "FrameHeight", "FrameWidth", "Split")
-    traces, faults = _traces(min(root.glob("**/VolumeTracings.csv")))
-    videos = {path.stem: path for path in root.glob("**/Videos/0X*.avi")}
+    table = find_table(root, "table")
+    columns = (
+        "FileName",
+        "EF",
+        "ESV",
+        "EDV",
+        "FrameHeight",
+        "FrameWidth",
+        "NumberOfFrames",
+        "Split",
+    )
+    traces, faults = _traces(find_table(root, "tracings"))
+    videos = {path.stem: path for path in root.part("videos")}
     for row in read_csv(table, columns=columns):
         name = _stem(row["FileName"])
         if not name:
@@ -53,9 +66,12 @@ def _video(
 ) -> Iterator[Case | Skip]:
     if isinstance(found, RowError):
         raise found
-    reason = _reason(row, found)
+    reason, short = _reason(row, found), _short(found)
     if reason:
         yield Skip(key=name, reason=reason, paths=(video,))
+    elif short:
+        yield Skip(key=f"{name} outlines", reason=f"{short}; its frames are kept without outlines")
+        yield from _bare(row, name, video, found)
     else:
         yield from _frames(row, name, video, found)
 
@@ -92,7 +108,7 @@ def _frames(
     yield from contradicted(fraction, f"{patient}-ED-ES")
     phases: list[Label] = []
     marks: list[Region] = []
-    images = {"ED": ImageRef(paths=(video,), frame=ed), "ES": ImageRef(paths=(video,), frame=es)}
+    images = {"ED": _frame(row, video, ed), "ES": _frame(row, video, es)}
     for phase, frame in (("ED", ed), ("ES", es)):
         evidence = f"VolumeTracings.csv {video.name} Frame={frame}"
         phases.append(Label(field="phase", value=phase, evidence=evidence))
@@ -116,6 +132,21 @@ def _frames(
         split=split,
         shows=Scope.PATIENT,
     )
+
+
+def _bare(row: Row, patient: str, video: Path, frames: Iterable[int]) -> Iterator[Case]:
+    """The traced frames alone: without both outlines nothing tells their phase."""
+    for frame in sorted(frames):
+        yield Case(
+            key=f"{patient}-{frame}",
+            images=(_frame(row, video, frame),),
+            patient=patient,
+            split=row.meaning("Split", SPLITS),
+        )
+
+
+def _frame(row: Row, video: Path, frame: int) -> ImageRef:
+    return ImageRef(paths=(video,), frame=frame, count=row.integer("NumberOfFrames"))
 
 
 def _traces(
@@ -149,17 +180,46 @@ def _traces(
     return traces, faults
 
 
+def _short(found: Mapping[int, Trace]) -> str:
+    """Why an outline is not whole, or nothing: rows of a table that was cut are lost at its end."""
+    counts = {frame: len(trace) - 1 for frame, trace in sorted(found.items())}
+    if len(set(counts.values())) > 1:
+        told = " and ".join(f"{count} of frame {frame}" for frame, count in counts.items())
+        return f"chords are {told}; expected equal numbers: is VolumeTracings.csv cut short?"
+    for frame, trace in sorted(found.items()):
+        gap = _widest_end(trace) if len(trace) >= 4 else 0.0
+        if gap > FARTHEST:
+            return (
+                f"the chords of frame {frame} end {gap:.1f} steps before the long axis does; "
+                f"expected at most {FARTHEST:.0f}: is VolumeTracings.csv cut short?"
+            )
+    return ""
+
+
+def _widest_end(trace: Trace) -> float:
+    """From an end of the long axis to the next chord, in mean distances between chords."""
+    (x0, y0), (x1, y1) = trace[0]
+    along = (x1 - x0, y1 - y0)
+    length = along[0] ** 2 + along[1] ** 2
+    places = [
+        (along[0] * ((a + c) / 2 - x0) + along[1] * ((b + d) / 2 - y0)) / length if length else 0.0
+        for (a, b), (c, d) in trace[1:]
+    ]
+    step = (max(places) - min(places)) / (len(places) - 1)
+    return max(min(places), 1 - max(places)) / step if step else 0.0
+
+
 def _reason(row: Row, found: Mapping[int, Trace]) -> str:
     """Why a video cannot be used, or nothing."""
     if (row.integer("FrameHeight"), row.integer("FrameWidth")) != (SIDE, SIDE):
         return f"{row['FrameWidth']} x {row['FrameHeight']} pixels; tracings belong to {SIDE}"
     if len(found) != 2:
         return f"{len(found)} frames are traced; expected two"
-    if len({len(trace) for trace in found.values()}) > 1:
-        counts = " and ".join(
-            f"{len(found[frame]) - 1} of frame {frame}" for frame in sorted(found)
-        )
-        return f"chords are {counts}; expected equal numbers: is VolumeTracings.csv cut short?"
+    count = row.integer("NumberOfFrames")
+    if max(found) >= count:
+        return f"frame {max(found)} is traced, of {count} frames counted from 0"
+    if _short(found):
+        return ""
     for frame, trace in sorted(found.items()):
         points = outline(trace)
         if len(trace) < 4 or not is_simple(trace):

@@ -9,7 +9,7 @@ from pathlib import Path
 from medrcube.records import Case, ImageRef, Skip
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, read_csv
 from medrcube.taxonomy import Anatomy
 
 TABLE = "FETAL_PLANES_DB_data.csv"
@@ -22,8 +22,8 @@ SPLIT = {"1": "train", "0": "test"}
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in table order; planes outside the five anatomies are set aside."""
     del layout
-    files = index_names(root)
-    for row in read_csv(files.get(TABLE, root / TABLE), columns=COLUMNS):
+    files = root.index("pictures")
+    for row in read_csv(find_table(root, "table"), columns=COLUMNS):
         key = row["Image_name"]
         if not key:
             yield nameless(row, "Image_name")

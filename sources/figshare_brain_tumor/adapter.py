@@ -9,7 +9,8 @@ from pathlib import Path
 from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import index_names
+from medrcube.sources.rows import unread
+from medrcube.sources.tables import seek_table
 
 _FILES = 3064
 _MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
@@ -18,8 +19,13 @@ _MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every numbered file; reads its label and patient, no pixels."""
     del layout
-    files = index_names(root, ".mat")
-    folds = _folds(files["cvind.mat"]) if "cvind.mat" in files else None
+    files, parts = root.index("slices"), seek_table(root, "folds")
+    folds: list[int] | None = None
+    if parts is not None:
+        try:
+            folds = _folds(parts)
+        except SourceError as error:
+            yield unread(parts, error)
     numbers = [int(name[:-4]) for name in files if re.fullmatch(r"[1-9]\d{0,3}\.mat", name)]
     for number in sorted(number for number in numbers if number <= _FILES):
         split = None if folds is None else f"fold-{folds[number - 1]}"

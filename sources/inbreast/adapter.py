@@ -14,7 +14,7 @@ from medrcube.sources.osirix import Mark, Points, read_marks
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, read_csv
 
 COLUMNS = ("Laterality", "View", "File Name", "ACR", "Bi-Rads")
 FLAGS = ("Mass", "Micros", "Distortion", "Asymmetry")
@@ -33,7 +33,7 @@ _XML = re.compile(r".*/(?P<kind>AllXML|Pectoral Muscle XML)/(?P<id>\d{8})[^/]*\.
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows of the sheet; a picture whose file name contradicts it is set aside."""
     dicoms, outlines = _named(root)
-    files = index_names(root, ".dcm")
+    files = root.index("films")
     rows: list[Row] = []
     for row in _rows(root, layout):
         if row["File Name"]:
@@ -104,8 +104,7 @@ def closed(line: Points, side: str) -> Points:
 
 
 def _rows(root: RawTree, layout: str) -> Iterator[Row]:
-    name = "INbreast.csv" if layout == "csv" else "INbreast.xls"
-    path = index_names(root, name).get(name, root / name)
+    path = find_table(root, "sheet")
     if layout == "csv":
         rows = read_csv(path, columns=COLUMNS)
     else:

@@ -16,7 +16,6 @@ from medrcube.sources.tables import natural
 SIZES = {"Benign": 120, "Malignant": 561, "Normal": 416}
 SIDE = 512
 _NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)")
-_FILES = "**/{* cases,bengin,benign,malignant,normal}/*"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -27,7 +26,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """
     del layout  # both spellings are read
     named: list[tuple[str, int, Path]] = []
-    for path in sorted(root.glob(_FILES), key=natural):
+    for path in sorted(root.files, key=natural):
         name = _NAME.fullmatch(path.stem)
         if name and _class(path.parent.name) == _class(name[1]):
             named.append((_class(name[1]), int(name[2]), path))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import RefusedError, RowError
+from medrcube.errors import RefusedError, RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
@@ -34,9 +34,9 @@ _SESSION = re.compile(r"(sub-strokecase\d{4})_(ses-\d{4})_msk\..*")
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield four cases for every mask; the files of a session are found from it."""
-    masks = root.stems("**/derivatives/sub-strokecase????/ses-????/*_msk.nii.gz")
-    volumes = root.stems("**/sub-strokecase????_ses-????_{dwi,adc,FLAIR,flair}.nii.gz")
-    sidecars = root.stems("**/sub-strokecase????_ses-????_{dwi,adc,FLAIR,flair}.json")
+    masks = root.stems("masks")
+    volumes = root.stems("volumes")
+    sidecars = root.stems("sidecars")
     for mask in sorted(masks.values(), key=natural):
         name = _SESSION.fullmatch(mask.name)
         if name is None:
@@ -128,6 +128,7 @@ def _case(
         key=f"{patient}-{sequence}{'-clear' if clear else ''}",
         images=(ImageRef(paths=(file,)),),
         guide=(guide,),
+        unguided="" if lesion or clear else "middle",  # FLAIR states no lesion
         patient=patient,
         labels=tuple(labels),
         regions=regions,
@@ -145,8 +146,9 @@ def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
         return ()
     try:
         stated = json.loads(read_text(sidecar))
-    except ValueError as error:
-        raise RowError(f"{sidecar.name}: is no JSON ({error})") from None
+    except (ValueError, SourceError) as error:
+        told = str(error).replace(str(sidecar), sidecar.name)
+        raise RowError(f"{sidecar.name}: is no JSON ({told})") from None
     if not isinstance(stated, dict):
         raise RowError(f"{sidecar.name}: expected a JSON object, found {str(stated)[:40]!r}")
     named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}

@@ -8,9 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unread
 from medrcube.sources.spreadsheets import read_sheet
+from medrcube.sources.tables import seek_table
 
 SEX = "SEX_ID (1=m, 2=f)"
 PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axial",)}
@@ -18,7 +21,7 @@ TESLA = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
 HEIGHT = Fraction(58, 100)
 """A T1 volume shows the neck: mid-brain lies this far up the head."""
 _NAME = re.compile(
-    r"(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA)\.(?i:nii).*"
+    r"(?P<stem>(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA))\.(?i:nii).*"
 )
 _DISPUTED = {"IXI219", "IXI328"}  # two ages in one id, two sexes in the other
 Facts = tuple[tuple[str, str], ...]
@@ -26,24 +29,29 @@ Facts = tuple[tuple[str, str], ...]
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield an axial slice of every volume, and two more planes of those whose voxels allow it."""
-    suffix = ".nii.gz" if layout == "archives" else ".nii"
-    files = list(root.names)
-    table = next((name for name in files if name.rpartition("/")[2] == "IXI.xls"), None)
-    people = {} if table is None else _people(root / table)
+    del layout
+    table = seek_table(root, "people")
+    people: Mapping[str, Facts] = {}
+    if table is not None:
+        try:
+            people = _people(table)
+        except SourceError as error:
+            yield unread(table, error)
     seen: set[str] = set()
-    for name in files:
-        found = _NAME.fullmatch(name.rpartition("/")[2])
-        if found is None or not name.lower().endswith(suffix):
+    for path in root.part("volumes"):
+        found = _NAME.fullmatch(path.name)
+        if found is None:
             continue
-        stem = found[0][: -len(suffix)]
+        stem = found["stem"]
         if stem in seen:
-            yield Skip(key=name, reason="another copy of a volume", paths=(root / name,))
+            name = path.relative_to(root.path).as_posix()
+            yield Skip(key=name, reason="another copy of a volume", paths=(path,))
             continue
         seen.add(stem)
         for plane in PLANES.get(found["kind"], ("axial",)):
             yield Case(
                 key=f"{stem}-{plane}",
-                images=(ImageRef(paths=(root / name,)),),
+                images=(ImageRef(paths=(path,)),),
                 patient=found["who"],
                 labels=(
                     Label(field="plane", value=plane, evidence="cut by the affine"),

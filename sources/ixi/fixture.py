@@ -31,7 +31,8 @@ ROWS: tuple[tuple[Value, ...], ...] = (
 
 def build(root: Path, layout: str) -> None:
     """Write T1, T2, PD and MRA of three subjects, one DTI volume and the table."""
-    suffix = ".nii.gz" if layout == "archives" else ".nii"
+    del layout
+    suffix = ".nii.gz"
     for seed, subject in enumerate(SUBJECTS):
         _sagittal(root / f"IXI-T1/{subject}-T1{suffix}", seed)
         for number, kind in enumerate(("T2", "PD"), start=1):

@@ -22,7 +22,7 @@ from medrcube.records import (
     State,
 )
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, iter_csv, read_text
+from medrcube.sources.tables import Row, find_table, iter_csv, read_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class _Person:
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the films in order of their names."""
     names = list(root.names)
-    people = _kaggle(root / "jsrt_metadata.csv") if layout == "kaggle" else _raw(root, names)
+    people = _kaggle(find_table(root, "tables")) if layout == "kaggle" else _raw(root, names)
     for place in sorted(name for name in people if ":" in name):  # rows that name no film
         yield Skip(key=place, reason=str(people[place]), code=BAD_ROW)
     masks: dict[str, list[tuple[str, Region]]] = {}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from medrcube.errors import ReadError, SourceError
 from medrcube.records import (
+    BAD_ROW,
     Case,
     Consensus,
     ImageRef,
@@ -24,6 +26,7 @@ from medrcube.sources.dicom_headers import in_slice_order, read_header, series_i
 from medrcube.sources.nodules import (
     Mark,
     Reading,
+    Unreadable,
     is_sound,
     largest_slice,
     match,
@@ -32,6 +35,7 @@ from medrcube.sources.nodules import (
 )
 from medrcube.sources.patients import files_by_patient
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unread
 from medrcube.sources.spreadsheets import read_cells
 
 PATIENT = re.compile(r"LIDC-IDRI-\d{4}")
@@ -40,6 +44,7 @@ RATINGS = ("texture", "margin", "malignancy")
 HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
 Nodule = Sequence[Mark]
 _Slice = tuple[str, Path]
+_Read = Reading | Unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,9 @@ class _Scan:
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield patient by patient; images and readings are joined by the UID of the series."""
     del layout  # a header tells the series, not the name of a folder
-    readings, truth = _readings(root), _diagnoses(root)
+    readings, lost = _readings(root)
+    truth, more = _diagnoses(root)
+    yield from (*lost, *more)
     seen: set[str] = set()
     for patient, files in files_by_patient(root, PATIENT):
         try:
@@ -73,7 +80,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _patient(
-    patient: str, series: Mapping[str, tuple[Path, ...]], readings: Mapping[str, Reading | None]
+    patient: str, series: Mapping[str, tuple[Path, ...]], readings: Mapping[str, _Read]
 ) -> Iterator[Case | Skip]:
     for uid, files in series.items():
         scan = _scan(patient, uid, files, readings)
@@ -86,31 +93,41 @@ def _patient(
 
 
 def _scan(
-    patient: str, uid: str, files: tuple[Path, ...], readings: Mapping[str, Reading | None]
+    patient: str, uid: str, files: tuple[Path, ...], readings: Mapping[str, _Read]
 ) -> _Scan | Skip:
     header = read_header(files[0], ("Modality", "PixelSpacing", "SliceThickness"))
     name = f"{patient}-{uid[-5:]}"
     reading = readings.get(uid)
     if header.get("Modality") != "CT":
         reason = "a chest X-ray of the same patient, which is read in another way"
-    elif uid not in readings:
-        reason = "no reading names this CT series; are the XML files complete?"
     elif reading is None:
-        reason = "two readings of this series contradict each other"
+        reason = "no reading names this CT series; are the XML files complete?"
+    elif isinstance(reading, Unreadable):
+        return Skip(key=name, reason=reading.reason, paths=files, code=BAD_ROW)
     elif reading.readers != READERS:
         reason = f"holds {reading.readers} reading sessions; expected {READERS}"
-    elif not {"PixelSpacing", "SliceThickness"} <= header.keys():
-        reason = "its header states no pixel spacing or slice thickness, which matching needs"
     else:
-        return _Scan(
-            name=name,
-            patient=patient,
-            files=files,
-            reading=reading,
-            spacing=float(header["PixelSpacing"].partition("\\")[0]),
-            thickness=float(header["SliceThickness"]),
-        )
+        spacing, thickness = (_millimetres(header, it) for it in ("PixelSpacing", "SliceThickness"))
+        if spacing and thickness:
+            return _Scan(
+                name=name,
+                patient=patient,
+                files=files,
+                reading=reading,
+                spacing=spacing,
+                thickness=thickness,
+            )
+        reason = "its header states no pixel spacing or slice thickness, which matching needs"
     return Skip(key=name, reason=reason, paths=files)
+
+
+def _millimetres(header: Mapping[str, str], keyword: str) -> float | None:
+    """The first of the numbers of an element; ``None`` where none above zero stands there."""
+    try:
+        number = float(header.get(keyword, "").partition("\\")[0])
+    except ValueError:
+        return None
+    return number if 0 < number < inf else None
 
 
 def _nodules(scan: _Scan) -> Iterator[Case | Skip]:
@@ -244,32 +261,52 @@ def _diagnosed(
     )
 
 
-def _readings(root: RawTree) -> dict[str, Reading | None]:
-    """Reading of each series; ``None`` where files differ and none of them is a correction."""
-    found: dict[str, Reading | None] = {}
+def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
+    """Reading of each series, or why it has none, and files that tell no series.
+
+    Files of one series must agree unless one of them is a correction. A file that cannot be read
+    may contradict the others, so it leaves the series without a reading.
+    """
+    found: dict[str, _Read] = {}
+    lost: list[Skip] = []
     corrected: set[str] = set()
-    paths = root.glob("**/*.xml")
+    paths = root.part("readings")
     for path in sorted(paths, key=lambda path: ("correction" not in path.name, str(path))):
         reading = read_reading(path)
         if reading is None or reading.series in corrected:
             continue
+        if isinstance(reading, Unreadable) and not reading.series:
+            reason = f"{reading.reason} (which CT series it reads cannot be told)"
+            key = path.relative_to(root.path).as_posix()
+            lost.append(Skip(key=key, reason=reason, paths=(path,), code=BAD_ROW))
+            continue
         if "correction" in path.name:
             corrected.add(reading.series)
-        same = found.setdefault(reading.series, reading) == reading
-        found[reading.series] = reading if same else None
-    return found
+        before = found.setdefault(reading.series, reading)
+        if isinstance(reading, Unreadable):
+            found[reading.series] = reading
+        elif isinstance(before, Reading) and before != reading:
+            reason = "two readings of this series contradict each other"
+            found[reading.series] = Unreadable(series=reading.series, reason=reason)
+    return found, lost
 
 
-def _diagnoses(root: RawTree) -> dict[str, Label]:
-    paths = root.glob("**/tcia-diagnosis-data*.xls*")
+def _diagnoses(root: RawTree) -> tuple[dict[str, Label], list[Skip]]:
+    """Diagnosis of each patient; without a table that can be read none is asked."""
+    paths = root.part("diagnoses")
     if not paths:
-        return {}
-    head, *rows = read_cells(paths[0], sheet="Diagnosis Truth")
+        return {}, []
+    name = paths[0].name
+    try:
+        head, *rows = read_cells(paths[0], sheet="Diagnosis Truth") or [()]
+    except SourceError as error:
+        return {}, [unread(paths[0], error)]
     if [cell.strip()[: len(name)] for cell, name in zip(head, HEADS, strict=False)] != [*HEADS]:
-        raise SourceError(
-            f"{paths[0]}: expected columns that begin with {', '.join(HEADS)}; found "
+        fault = SourceError(
+            f"{name}: expected columns that begin with {', '.join(HEADS)}; found "
             f"{[cell[:30] for cell in head[:3]]}: is this another edition?"
         )
+        return {}, [unread(paths[0], fault)]
     found: dict[str, Label] = {}
     for line, cells in enumerate(rows, 2):
         patient, code, method = (cell.strip() for cell in (*cells, "", "", "")[:3])
@@ -278,6 +315,6 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
         # No method is no evidence, and two years without growth speak against a malignant code.
         open_case = method in {"", "0"} or (method == "1" and code != "1")
         state = State.UNKNOWN if open_case else State.PRESENT
-        evidence = f"{paths[0].name}:{line} diagnosis={code} method={method}"
+        evidence = f"{name}:{line} diagnosis={code} method={method}"
         found[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
-    return found
+    return found, []

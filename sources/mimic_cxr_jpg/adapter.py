@@ -15,13 +15,13 @@ from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
 from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
 
-_FILMS = f"**/{'-'.join(['?' * 8] * 5)}.jpg"
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
 # Named by the authors; none is a plain view of the chest.
 _OTHER = {
     *("", "LPO", "RAO", "RPO", "LAO", "AP AXIAL", "XTABLE LATERAL", "AP LLD", "PA LLD"),
     *("AP RLD", "PA RLD", "SWIMMERS", "L5 S1"),
 }
+"""What a radiologist says of studies of the test part; goes before both labelers."""
 _PROCEDURE = ("PerformedProcedureStepDescription", "ProcedureCodeSequence_CodeMeaning")
 _POSITION = "PatientOrientationCodeSequence_CodeMeaning"
 _ELSEWHERE = re.compile(r"KNEE|ABDOM|CLAVIC|SCOLIO|\bRIB|STERN|SHOULDER|PELVI|SPINE")
@@ -37,10 +37,12 @@ _RELATED = {
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield a case or a reason for every row of the metadata table, in its order."""
-    table, files = find_table(root, "mimic-cxr-2.0.0-metadata"), root.stems(_FILMS)
-    rows = _rows(root, "2.0.0-split", "dicom_id", "split")
-    splits = {row["dicom_id"]: row["split"] for row in rows}
-    readings = _readings(root, checked=layout == "2.1.0")
+    del layout  # 2.1.0 has one table more
+    table, files = find_table(root, "table"), root.stems("films")
+    splits, lost = _splits(root)
+    readings, more = _readings(root)
+    checked, unnamed = _table(root, "read")
+    yield from (*lost, *more, *unnamed)
     columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
     for row in iter_csv(table, columns=columns):
         subject, study, name = row["subject_id"], row["study_id"], row["dicom_id"]
@@ -49,7 +51,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             continue
         place = f"files/p{subject[:2]}/p{subject}/s{study}/{name}.jpg"
         path = files.get(name, root.path / place)
-        make = partial(_film, row, path, readings.get(study), splits.get(name) or None)
+        reading = checked.get(study) or readings.get(study)
+        split = splits.get(name) or None
+        if unnamed and study not in checked and split in (None, "test"):
+            reading = RowError(
+                f"{unnamed[0].reason}; it may be that of this film, whose study has no row there"
+            )
+        make = partial(_film, row, path, reading, split)
         yield from unless_bad(make, key=name, paths=(path,))
 
 
@@ -85,26 +93,52 @@ def _unsuited(row: Row) -> str:
     return ""
 
 
-def _readings(root: RawTree, *, checked: bool) -> Mapping[str, Reading | RowError]:
-    """Labels by study: of both labelers where they agree, or those of the radiologist."""
-    one, other = (_table(root, name) for name in ("2.0.0-chexpert", "2.0.0-negbio"))
+def _splits(root: RawTree) -> tuple[dict[str, str], list[Skip]]:
+    rows = list(_rows(root, "splits", "dicom_id", "split"))
+    lost = [nameless(row, "dicom_id") for row in rows if not row["dicom_id"]]
+    return {row["dicom_id"]: row["split"] for row in rows}, lost
+
+
+def _readings(root: RawTree) -> tuple[Mapping[str, Reading | RowError], list[Skip]]:
+    """Labels by study: of both labelers where they agree."""
+    one, lost = _table(root, "chexpert")
+    other, more = _table(root, "negbio")
     empty = Reading(place="no row", states={})
-    found = {
-        study: _both(one.get(study, empty), other.get(study, empty))
-        for study in dict.fromkeys((*one, *other))
-    }
-    return found | _table(root, "2.1.0-test-set-labeled") if checked else found
+    studies = dict.fromkeys((*one, *other))
+    found = {study: _both(one.get(study, empty), other.get(study, empty)) for study in studies}
+    return found, [*lost, *more]
 
 
-def _table(root: RawTree, name: str) -> dict[str, Reading | RowError]:
-    """Labels by study, or why its row cannot be used."""
+def _table(root: RawTree, part: str) -> tuple[dict[str, Reading | RowError], list[Skip]]:
+    """Labels by study, or why its row cannot be used; and rows that name no study."""
     found: dict[str, Reading | RowError] = {}
-    for row in _rows(root, name, "study_id", *COLUMNS):
+    lost: list[Skip] = []
+    for row in _rows(root, part, "study_id", *COLUMNS):
+        study = row["study_id"]
+        if not study:
+            lost.append(nameless(row, "study_id", "study"))
+            continue
         try:
-            found[row["study_id"]] = read_states(row)
+            found[study] = _same(row, found.get(study), read_states(row))
         except RowError as error:
-            found[row["study_id"]] = error
-    return found
+            found[study] = error
+    return found, lost
+
+
+def _same(row: Row, before: Reading | RowError | None, reading: Reading) -> Reading:
+    """The reading of a row, if another row of its study says the same.
+
+    Raises:
+        RowError: it cannot be used, or says something else.
+    """
+    if isinstance(before, RowError):
+        raise before
+    if before is not None and before.states != reading.states:
+        raise RowError(
+            f"{row.cite('study_id')}: {before.place} says otherwise of this study; expected one "
+            "row for each"
+        )
+    return reading
 
 
 def _both(one: Reading | RowError, other: Reading | RowError) -> Reading | RowError:
@@ -124,6 +158,6 @@ def _settled(reading: Reading) -> Reading:
     return replace(reading, states=states)
 
 
-def _rows(root: RawTree, name: str, *columns: str) -> Iterator[Row]:
-    table = seek_table(root, f"mimic-cxr-{name}")
+def _rows(root: RawTree, part: str, *columns: str) -> Iterator[Row]:
+    table = seek_table(root, part)
     return iter(()) if table is None else iter_csv(table, columns=columns)

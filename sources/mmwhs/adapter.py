@@ -34,7 +34,7 @@ _WINDOW = (200.0, 800.0)
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three planes of every labelled volume, wherever its folder lies."""
     del layout
-    labels = root.stems("**/{ct,mr}_train_????_label.nii*")
+    labels = root.stems("labels")
     seen: set[str] = set()
     for name in root.names:
         found = _NAME.fullmatch(name.rpartition("/")[2])

@@ -11,7 +11,7 @@ from medrcube.errors import ReadError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, index_names, read_csv, read_text
+from medrcube.sources.tables import Row, find_table, read_csv, read_text
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
@@ -22,18 +22,19 @@ _SIDES = ("leftMask", "rightMask")
 # Masks with a second blob outside the lung: a box around them would be too large.
 _STRAY = (("MCUCXR_0399_1", "leftMask"), ("MCUCXR_0052_0", "rightMask"))
 _ADULT = 18
-_FILM_FOLDERS = ("CXR_png", "images")
-_MASKS: dict[str, dict[str, str]] = {
-    "nlm": {side: f"ManualMask/{side}" for side in _SIDES},
-    "mixed": {"masks": "masks"},
-    "raddar": {},
+_MASKS = {
+    "leftMask": ("left", "ManualMask/leftMask"),
+    "rightMask": ("right", "ManualMask/rightMask"),
+    "masks": ("both", "masks"),
 }
+"""Name of a kind of masks -> part of a copy, and the folder beside that of the films."""
 _COLUMNS = ("study_id", "gender", "age", "findings")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
-    films = [path for path in root.glob("**/MCUCXR_*.png") if _is_film(path)]
+    films = root.part("films")
+    drawn = {name: place for name, (part, place) in _MASKS.items() if root.part(part)}
     rows, nameless = _rows(root) if layout == "raddar" else ({}, [])
     yield from nameless
     texts = {stem: _as_reading(row) for stem, row in rows.items()} or _texts(root, films)
@@ -41,11 +42,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     people = _people(readings)
     for path in films:
         name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
-        masks = {
-            folder: _beside(path, place)
-            for folder, place in _MASKS[layout].items()
-            if root.holds(f"**/{place}/*.png")
-        }
+        masks = {name: _beside(path, place) for name, place in drawn.items()}
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
             found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "none"
             row = rows.get(path.stem)
@@ -100,13 +97,9 @@ def frames(case: Case, volume: Any) -> list[int]:
     return list(range(volume.slices.shape[0]))
 
 
-def _is_film(path: Path) -> bool:
-    return _NAME.fullmatch(path.name) is not None and path.parent.name in _FILM_FOLDERS
-
-
 def _texts(root: RawTree, films: Sequence[Path]) -> dict[str, str]:
     """A file of each film, beside the films or in a folder of its own."""
-    files = index_names(root, ".txt")
+    files = root.index("readings")
     return {
         path.stem: read_text(files[f"{path.stem}.txt"], "latin-1")
         for path in films
@@ -116,7 +109,7 @@ def _texts(root: RawTree, films: Sequence[Path]) -> dict[str, str]:
 
 def _rows(root: RawTree) -> tuple[dict[str, Row], list[Skip]]:
     """The row of each film in one table, and what is said of rows without a name."""
-    table = read_csv(find_table(root, "montgomery_metadata"), columns=_COLUMNS)
+    table = read_csv(find_table(root, "table"), columns=_COLUMNS)
     named, nameless = by_name(table, "study_id")
     once = {name: rows for name, rows in named.items() if len({*map(_as_reading, rows)}) == 1}
     return {name.partition(".")[0]: rows[0] for name, rows in once.items()}, nameless

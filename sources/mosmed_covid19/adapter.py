@@ -11,7 +11,9 @@ from medrcube.errors import RefusedError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unread
 from medrcube.sources.spreadsheets import read_cells
+from medrcube.sources.tables import seek_table
 
 SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
@@ -33,16 +35,22 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         SourceError: this is the small teaching edition.
     """
     del layout
-    if root.folders("**/CT-23"):
+    if any(path.parent.name == "CT-23" for path in root.files):
         raise SourceError(
             f"{root}: holds a folder CT-23, so this is the small teaching edition in which two "
             "grades are merged; expected COVID19_1110 with the folders CT-0 to CT-4"
         )
-    masks = {path.name[:10]: path for path in root.glob("**/masks/study_*_mask.nii*")}
-    grades = _registry(root)
+    masks = {path.name[:10]: path for path in root.part("masks")}
+    registry = seek_table(root, "registry")
+    grades: dict[str, str] | None = None
+    if registry is not None:
+        try:
+            grades = _registry(registry)
+        except SourceError as error:
+            yield unread(registry, error)
     seen: set[str] = set()
     # An unpacked .nii goes before its .nii.gz; the volumes are the same.
-    for path in sorted(root.glob("**/CT-?/study_*.nii*"), key=lambda path: (path.name, str(path))):
+    for path in sorted(root.part("volumes"), key=lambda path: (path.name, str(path))):
         name = _STUDY.fullmatch(path.name)
         if name is None or name[1] in seen:
             reason = "not named study_NNNN" if name is None else "another copy of a study"
@@ -118,14 +126,11 @@ def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
     )
 
 
-def _registry(root: RawTree) -> dict[str, str] | None:
-    """Grade of each study, or what stands in its place, where a copy has the registry.
+def _registry(path: Path) -> dict[str, str]:
+    """Grade of each study, or what stands in its place.
 
     Only the place of the column with the grade is verified.
     """
-    path = next(iter(root.glob("**/dataset_registry.xlsx")), None)
-    if path is None:
-        return None
     grades: dict[str, str] = {}
     for line, row in enumerate(read_cells(path, sheet=SHEET)[1:], 2):
         studies = {name for cell in row for name in _CITED.findall(cell)}

@@ -17,8 +17,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for each plane of each labelled volume."""
     del layout  # the names tell; nnU-Net adds the number of the channel
     check_classes(root, {"cancer": 1})
-    truths = root.stems("**/labelsTr/lung_???.nii*")
-    for path in root.glob("**/imagesTr/lung_*.nii*"):
+    truths = root.stems("labels")
+    for path in root.part("volumes"):
         name = _NAME.fullmatch(path.name)
         if name is None:
             yield Skip(key=path.stem, reason="is not named lung_NNN", paths=(path,))

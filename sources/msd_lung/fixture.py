@@ -1,4 +1,4 @@
-"""A few synthetic lung volumes with one tumour each, in the three forms of the copies."""
+"""A few synthetic lung volumes with one tumour each, in the two forms of the copies."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from medrcube.sources.phantom_ct import chest, tumour
 from medrcube.sources.phantoms import CANARY, write_lines, write_nifti
 
-NUMBERS = {"original": (53, 1, 96), "unpacked": (3, 10), "nnunet": (4, 11)}
-FOLDERS = {"original": "Task06_Lung", "unpacked": "Task06_Lung", "nnunet": "Dataset006_Lung"}
+NUMBERS = {"original": (53, 1, 96), "nnunet": (4, 11)}
+FOLDERS = {"original": "Task06_Lung", "nnunet": "Dataset006_Lung"}
 
 
 def build(root: Path, layout: str) -> None:
     """Write volumes whose affine runs either way, their labels, and an unlabelled test volume."""
     folder = root / FOLDERS[layout]
-    suffix = ".nii" if layout == "unpacked" else ".nii.gz"
+    suffix = ".nii.gz"
     channel = "_0000" if layout == "nnunet" else ""
     for place, number in enumerate(NUMBERS[layout]):
         image = f"lung_{number:03}{channel}{suffix}"

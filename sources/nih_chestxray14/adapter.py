@@ -10,11 +10,8 @@ from pathlib import Path
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, check_no_finding, nameless, unless_bad
-from medrcube.sources.tables import Row, read_csv
+from medrcube.sources.tables import Row, read_csv, seek_table
 
-_FILMS = "**/????????_???.png"
-_TABLES = {"sample": "**/sample_labels.csv"}
-_TABLE = "**/Data_Entry_2017*.csv"
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 _NONE = "No Finding"
 # The header holds commas inside its brackets, so `Bbox [x,y,w,h]` names four columns.
@@ -23,12 +20,13 @@ _BOX = ("Bbox [x", "y", "w", "h]")
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label table."""
-    tables = root.glob(_TABLES.get(layout, _TABLE))
+    del layout
+    tables = root.part("table")
     table = max(tables, key=lambda path: path.name)  # the last name in order is the newest
     for other in sorted(set(tables) - {table}):
         reason = f"labels are read from {table.name} alone, the newest of {len(tables)} tables"
         yield Skip(key=other.name, reason=reason, code="other-table")
-    found = root.stems(_FILMS)
+    found = root.stems("films")
     boxes, skips = _boxes(root)
     yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
@@ -64,21 +62,23 @@ def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iter
 
 def _boxes(root: RawTree) -> tuple[dict[str, list[Row]], list[Skip]]:
     """Rows of boxes by file name, and those without one."""
-    path = next(iter(root.glob("**/BBox_List_2017*.csv")), None)
+    path = seek_table(root, "boxes")
     if path is None:
         return {}, []
     columns = ("Image Index", "Finding Label", *_BOX)
-    return by_name(read_csv(path, columns=columns), "Image Index", opens=("finding",))
+    rows = read_csv(path, columns=columns)
+    return by_name(rows, "Image Index", opens=("finding",), about="Finding Label")
 
 
 def _region(row: Row) -> Region:
-    """A box in the 1024 x 1024 frame of the release, as ``x, y, width, height``."""
+    """A box as ``x, y, width, height``."""
     x, y, width, height = (row.number(column) for column in _BOX)
-    shape = Rectangle(xyxy=(x, y, x + width, y + height), frame=(1024, 1024))
+    shape = Rectangle(xyxy=(x, y, x + width, y + height))
     evidence = row.cite("Finding Label")
     return Region(field="finding", value=row["Finding Label"], shape=shape, evidence=evidence)
 
 
 def _split(root: RawTree, split: str) -> dict[str, str]:
-    names = (path.read_text("utf-8-sig").split() for path in root.glob(f"**/{split}_list*.txt"))
+    lists = (path for path in root.part("splits") if path.name.startswith(f"{split}_list"))
+    names = (path.read_text("utf-8-sig").split() for path in lists)
     return dict.fromkeys(chain.from_iterable(names), split)

@@ -146,7 +146,7 @@ def _labels(name: str, evidence: str) -> Iterator[Label]:
 
 
 def _clinical(root: RawTree) -> dict[str, Row]:
-    paths = root.glob("**/NSCLC?Radiomics?Lung1.clinical*.csv")
+    paths = root.part("clinic")
     if not paths:
         return {}
     return {

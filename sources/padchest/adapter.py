@@ -11,9 +11,8 @@ from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import nameless, unless_bad
-from medrcube.sources.tables import Row, find_table, index_names, iter_csv
+from medrcube.sources.tables import Row, find_table, iter_csv
 
-_TABLE = "{PADCHEST_,}chest_x_ray_images_labels_{160K_01.02.19,sample}"
 _COLUMNS = (
     *("ImageID", "ImageDir", "StudyDate_DICOM", "PatientID", "PatientBirth", "Projection"),
     *("MethodProjection", "Pediatric", "PhotometricInterpretation_DICOM", "MethodLabel", "Labels"),
@@ -38,8 +37,8 @@ _ADULT = 18
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
     """Yield a case or a reason for every row of the label table, in its order."""
-    files = index_names(root, ".png")
-    for row in iter_csv(find_table(root, _TABLE), columns=_COLUMNS):
+    files = root.index("films")
+    for row in iter_csv(find_table(root, "table"), columns=_COLUMNS):
         name = row["ImageID"]
         if not name:
             yield nameless(row, "ImageID")

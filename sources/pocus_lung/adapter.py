@@ -43,9 +43,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in table order; a row that must not be used comes with its reason."""
     del layout  # folders differ by their capitals only
     columns = (*COLUMNS, *COMMENTS, SOURCE, PATIENT)
-    rows = read_csv(find_table(root, "dataset_metadata"), columns=columns)
+    rows = read_csv(find_table(root, "table"), columns=columns)
     files: dict[str, Path] = {}
-    for path in root.glob("**/pocus_*/**"):
+    for path in root.part("files"):
         if not {"convex", "linear"}.isdisjoint(part.lower() for part in path.parts):
             files.setdefault(path.stem.lower(), path)
     rows_of = Counter(row["Filename"].lower() for row in rows)

@@ -18,7 +18,6 @@ from medrcube.sources.tables import find_table, iter_csv
 
 _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
 _NAMES = (*_TYPES, "any")
-_TABLES = {"stage-2": "stage_2_train", "stage-1": "stage_1_train"}
 _PLACE = ("ImagePositionPatient", "ImageOrientationPatient")
 _IDS = ("PatientID", "StudyInstanceUID", "SeriesInstanceUID")
 # Slices of air, of the vertex and of the skull base show too little soft tissue (0 to 80 HU).
@@ -40,11 +39,12 @@ class _Slice:
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one slice for each patient, and what is set aside with its reason."""
-    table = find_table(root, _TABLES[layout])
+    del layout
+    table = find_table(root, "table")
     labels, skips = _labels(table)
     yield from skips
     slices: list[_Slice] = []
-    for path in root.glob(f"**/{_TABLES[layout]}*/ID_*.dcm"):
+    for path in root.part("slices"):
         types, code = labels.get(path.stem, f"{table.name} has no rows for it"), "set-aside"
         try:
             if isinstance(types, frozenset):
@@ -129,9 +129,14 @@ def _slice(path: Path) -> _Slice:
     missing = [name for name in (*_IDS, *_PLACE) if name not in header]
     if missing:
         raise ReadError(f"{path.name}: the header lacks {', '.join(missing)}", code="no-position")
-    position, rows = ([float(part) for part in header[name].split("\\")] for name in _PLACE)
+    try:
+        position, rows = ([float(part) for part in header[name].split("\\")] for name in _PLACE)
+        place = round(distance_along_normal(position, rows), 3)
+    except ValueError:
+        message = f"{path.name}: {' or '.join(_PLACE)} holds no 3 and 6 numbers"
+        raise ReadError(message, code="no-position") from None
     patient, study, series = (header[name] for name in _IDS)
-    return _Slice(patient, study, series, round(distance_along_normal(position, rows), 3), path)
+    return _Slice(patient, study, series, place, path)
 
 
 def _choose(slices: Sequence[_Slice], labels: dict[str, Types]) -> _Slice | None:

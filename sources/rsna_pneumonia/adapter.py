@@ -6,33 +6,27 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, index_names, read_csv, read_text, seek_table
+from medrcube.sources.rows import by_name, unread
+from medrcube.sources.tables import Row, find_table, read_csv, read_text, seek_table
 
 Box = tuple[float, float, float, float]
 
 _OPACITY = "Lung Opacity"
 _CLASSES = (_OPACITY, "Normal", "No Lung Opacity / Not Normal")
-_FILMS = {  # a film of a later glob goes before one of the same name
-    "kaggle": ("**/stage_1_train_images/*.dcm", "**/stage_2_train_images/*.dcm"),
-    "mdai": ("**/mdai_rsna_project_*/*/*/*.dcm",),
-    "jpg": (f"**/{'-'.join('?' * count for count in (8, 4, 4, 4, 12))}.jpg",),
-    "png": ("**/Training/Images/*.png",),
-}
-_STAGES = ("stage_2", "stage_1")
 _WITH_HEADERS = ("kaggle", "mdai")
 _FIELDS = ("film", "suspicion")
 _BOX = ("x", "y", "width", "height")
 _HEADER = ("ViewPosition", "PatientSex", "PatientAge")
 _NAMES = ("subset_img_id", "SOPInstanceUID")
-_MAPPING = "pneumonia-challenge-dataset-mappings_2018.json"
 _ANNOTATIONS = "pneumonia-challenge-annotations-adjudicated-kaggle_2018.json"
+_MAPPING = "pneumonia-challenge-dataset-mappings_2018.json"
 # Marks of the work on the labels, which say nothing of the film.
 _WORKFLOW = re.compile(r"Question|Question Addressed|Adjudicate|QA|Flag|Flag \d+")
 _OLDEST = 100  # five films state more, up to 155 years
@@ -52,7 +46,8 @@ class _Film:
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film that the tables name, in their order."""
-    files = {stem: path for glob in _FILMS[layout] for stem, path in root.stems(glob).items()}
+    # A film of stage 2 goes before one of the same name.
+    files = {path.stem: path for path in root.part("films")}
     people, faults, lost = _people(root)
     yield from lost
     for name, film in _READERS[layout](root).items():
@@ -79,7 +74,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 Region(
                     field="film",
                     value=_OPACITY,
-                    shape=Rectangle(xyxy=(x, y, x + width, y + height), frame=(1024, 1024)),
+                    shape=Rectangle(xyxy=(x, y, x + width, y + height)),
                     evidence=film.evidence,
                 )
                 for x, y, width, height in film.boxes
@@ -114,11 +109,10 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
 
     Without the table of classes a film without a box may be normal or not, so it has no class.
     """
-    stage = next((it for it in _STAGES if seek_table(root, f"{it}_train_labels")), _STAGES[0])
-    told = seek_table(root, f"{stage}_detailed_class_info")
+    table = max(root.part("boxes"), key=lambda path: path.name)  # the later stage
+    told = _of_stage(root.part("classes"), table.name[: len("stage_N")])
     rows = read_csv(told, columns=("patientId", "class")) if told else []
     classes, nameless = by_name(rows, "patientId", opens=_FIELDS)
-    table = find_table(root, f"{stage}_train_labels")
     boxes, more = by_name(
         read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId", opens=_FIELDS
     )
@@ -131,6 +125,10 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
             place = (*classes.get(name, ()), *boxes.get(name, ()))[0].place
             films[name] = _Film("", place, problem=str(error), code=BAD_ROW)
     return films
+
+
+def _of_stage(tables: Sequence[Path], stage: str) -> Path | None:
+    return next((path for path in tables if path.name.startswith(stage)), None)
 
 
 def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
@@ -174,7 +172,7 @@ def _boxed(boxes: Sequence[Row]) -> _Film:
 
 def _from_metadata(root: RawTree) -> dict[str, _Film]:
     """The table of the PNG copy; its boxes are not verified and stay out."""
-    table = find_table(root, "stage2_train_metadata")
+    table = find_table(root, "table")
     rows, nameless = by_name(
         read_csv(table, columns=("patientId", "class")), "patientId", opens=_FIELDS
     )
@@ -186,7 +184,7 @@ def _from_metadata(root: RawTree) -> dict[str, _Film]:
 
 def _from_annotations(root: RawTree) -> dict[str, _Film]:
     """The annotation file: labels by image, or by study where they concern the whole film."""
-    path = index_names(root, _ANNOTATIONS)[_ANNOTATIONS]
+    path = find_table(root, "annotations")
     marks: dict[str, list[tuple[str, Any]]] = {}
     try:
         data = json.loads(read_text(path))
@@ -207,7 +205,7 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
     # Folders are named after study and series, files after the image.
     return {
         file.stem: _film([*marks.get(file.stem, ()), *marks.get(file.parent.parent.name, ())])
-        for file in root.glob("**/mdai_rsna_project_*/*/*/*.dcm")
+        for file in root.part("films")
     }
 
 
@@ -243,14 +241,27 @@ def _people(root: RawTree) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
     Returns:
         The patients; why the entry of a film cannot be used; entries that name no film.
 
-    Raises:
-        SourceError: no entry has the name of an NIH file.
+    A mapping that cannot be read tells no patient, as in a copy without it.
     """
-    path = index_names(root, _MAPPING).get(_MAPPING)
+    path = seek_table(root, "mapping")
+    if path is None:
+        return {}, {}, []
+    try:
+        return _mapped(path)
+    except SourceError as error:
+        return {}, {}, [unread(path, error)]
+
+
+def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
     people: dict[str, str] = {}
     faults: dict[str, str] = {}
     lost: list[Skip] = []
-    entries = json.loads(read_text(path)) if path else []
+    try:
+        entries = json.loads(read_text(path))
+    except ValueError as error:
+        raise SourceError(f"{path}: is no JSON ({error}); get it again") from None
+    if not isinstance(entries, list) or not all(isinstance(it, dict) for it in entries):
+        raise SourceError(f"{path}: expected a list of entries with names; get it again")
     for number, entry in enumerate(entries, 1):
         original = re.match(r"(\d{8})_\d{3}", str(entry.get("img_id", "")))
         names = [entry[name] for name in _NAMES if entry.get(name)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, index_names, read_csv, read_text
+from medrcube.sources.tables import Row, find_table, read_csv, read_text
 
 _FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.(?i:png)")
 _MASK_FOLDERS = ("mask", "masks")
@@ -46,7 +46,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     films: dict[str, Path] = {}
     masks: dict[str, Path] = {}
     # Some copies hold a folder twice, one inside the other: the first file of a name counts.
-    for path in root.glob("**/CHNCXR_*.png"):
+    for path in root.part("pictures"):
         name = _FILE.fullmatch(path.name)
         if name is not None and not path.parent.name.startswith("Annotations"):
             mask = name["mask"] or path.parent.name in _MASK_FOLDERS
@@ -100,7 +100,7 @@ def _regions(mask: Path | None) -> tuple[Region, ...]:
 def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
     """Files of two or three lines: sex and age, then the reading."""
     readings: dict[str, _Reading | RowError] = {}
-    for name, path in index_names(root, ".txt").items():
+    for name, path in root.index("readings").items():
         lines = [line.strip() for line in read_text(path, "latin-1").splitlines() if line.strip()]
         if name.startswith("CHNCXR_") and len(lines) > 1:
             text = " ".join(lines[1:])
@@ -109,7 +109,7 @@ def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
 
 
 def _table(root: RawTree) -> dict[str, _Reading | RowError]:
-    table = index_names(root)["shenzhen_metadata.csv"]
+    table = find_table(root, "table")
     readings: dict[str, _Reading | RowError] = {}
     for row in read_csv(table, columns=("study_id", "sex", "age", "findings")):
         try:

@@ -15,7 +15,6 @@ from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.runs import connected, joined, relative_runs
 from medrcube.sources.tables import Row, find_table, natural, read_csv
 
-_TABLES = {"stage-2": "stage_2_train", "stage-1": "train-rle"}
 _NONE = "-1"
 _SIDE = 1024
 _PNG = re.compile(r"\d+_(?:train|test)_(?P<label>[01])_\.(?i:png)")
@@ -26,8 +25,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "png":
         yield from _pictures(root)
         return
-    files = root.stems("**/dicom-images-*/**/*.dcm")
-    table = find_table(root, _TABLES[layout])
+    files = root.stems("films")
+    table = find_table(root, "table")
     coded = read_csv(table, columns=("ImageId", "EncodedPixels"))
     films, nameless = by_name(coded, "ImageId", opens=("film",))
     yield from nameless
@@ -93,7 +92,7 @@ def _runs(row: Row) -> tuple[tuple[int, int], ...]:
 
 def _pictures(root: RawTree) -> Iterator[Case]:
     """The PNG edition: the last digit of the name is the class."""
-    for path in sorted(root.glob("**/png_images/*.png"), key=natural):
+    for path in sorted(root.part("films"), key=natural):
         name = _PNG.fullmatch(path.name)
         if name is None:
             continue

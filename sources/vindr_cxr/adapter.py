@@ -10,7 +10,7 @@ from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, index_names, read_csv
+from medrcube.sources.tables import Row, find_table, read_csv
 
 Box = tuple[float, float, float, float]
 
@@ -56,9 +56,10 @@ class _Reading:
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture that a label table names."""
-    files, films = index_names(root, ".csv"), root.stems("**/*.dicom")
+    files, films = root.index("tables"), root.stems("films")
     if layout == "kaggle":
-        rows = read_csv(root / "train.csv", columns=("image_id", "rad_id", "class_name", *_CORNERS))
+        columns = ("image_id", "rad_id", "class_name", *_CORNERS)
+        rows = read_csv(find_table(root, "tables"), columns=columns)
         stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
         named, nameless = by_name(rows, "image_id", opens=_FIELDS)
         yield from nameless
@@ -177,6 +178,9 @@ def _cases(
         if reading.problem:
             yield Skip(key=image, reason=reading.problem, paths=(path,), code=BAD_ROW)
             continue
+        if short := _short(reading, split):
+            yield Skip(key=image, reason=short, paths=(path,), code=BAD_ROW)
+            continue
         states = {
             name: _state(reading, name, split) if stated.get(name, True) else State.UNKNOWN
             for name in dict.fromkeys((*stated, *reading.marked))
@@ -198,12 +202,27 @@ def _cases(
         )
 
 
+def _short(reading: _Reading, split: str) -> str:
+    """Which part of the panel the tables hold, where it is not the whole; else nothing.
+
+    What the others marked is unknown: neither silence nor the mark of a lone reader is a label.
+    """
+    panel = _PANEL[split]
+    if len(reading.readers) >= panel:
+        return ""
+    lines = ",".join(map(str, reading.lines)) or "no line"
+    return (
+        f"{reading.table}:{lines}: {len(reading.readers)} of {panel} reading(s) of this film are "
+        "there, and what the others marked is unknown; get the label table whole"
+    )
+
+
 def _state(reading: _Reading, name: str, split: str) -> State:
     """Present when two of three readers say so, all three for `No finding`; absent when none."""
     panel, votes = _PANEL[split], len(reading.marked.get(name, ()))
     if votes >= (panel if name == _NONE else min(panel, 2)):
         return State.PRESENT
-    return State.UNKNOWN if votes or len(reading.readers) < panel else State.ABSENT
+    return State.UNKNOWN if votes else State.ABSENT
 
 
 def _label(reading: _Reading, name: str, state: State) -> Label:

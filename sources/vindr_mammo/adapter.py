@@ -39,8 +39,8 @@ NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture, in the order of its first row."""
     del layout
-    films = root.stems("**/*.dicom")
-    rows_of_all = read_csv(find_table(root, TABLE), columns=COLUMNS)
+    films = root.stems("films")
+    rows_of_all = read_csv(find_table(root, "table"), columns=COLUMNS)
     pictures, nameless = by_name(rows_of_all, "image_id", opens=("lesion", "sign"))
     yield from nameless
     for image, rows in pictures.items():

@@ -1,3 +1,5 @@
+import hashlib
+
 import pytest
 
 from medrcube.build.check import check_source
@@ -73,7 +75,14 @@ def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
     assert any("seems to be named by it" in it for some in found.values() for it in some), found
 
 
-@pytest.mark.parametrize("key", ["Erika Muster-42", "ERIKA_MUSTER_42", "erikamuster42"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("Erika Muster-42", "ERIKA_MUSTER_42", "erikamuster42", "24-retsuM akirE"),
+        *("4572696b61204d75737465722d3432", "RXJpa2EgTXVzdGVyLTQy"),
+        hashlib.md5(b"Erika Muster-42", usedforsecurity=False).hexdigest(),
+    ],
+)
 def test_an_identifier_is_found_in_any_spelling(checked, key):
     checked("adapter.py", '"CANARY-" + path.stem', '"Erika Muster-42"')
     found = checked("adapter.py", "key=path.stem", f'key=path.stem + "{key}"')
@@ -81,6 +90,21 @@ def test_an_identifier_is_found_in_any_spelling(checked, key):
     assert any(".png" in it for it in leaked)
     assert any("samples.parquet" in it for it in leaked)
     assert all("'Erika Muster-42'" in it for it in leaked)
+
+
+def test_an_identifier_that_only_some_cases_give_is_searched_for_in_the_others(checked):
+    """The fixture names six people in a table; the adapter gives one, and names the others."""
+    table = (
+        r'    (root / "people.txt").write_text("\n".join(f"PAT-00471{n} CANARY" for n in range(6)))'
+        "\n"
+    )
+    checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
+    some = 'patient="PAT-004710" if "0" in path.stem else None'
+    checked("adapter.py", 'patient="CANARY-" + path.stem', some)
+    assert "no identifier reaches an output" not in checked()
+    found = checked("adapter.py", "key=path.stem", 'key=path.stem + "PAT004713"')
+    leaked = found["no identifier reaches an output"]
+    assert any("'PAT-004713'" in it for it in leaked)
 
 
 def test_what_the_publisher_calls_a_file_is_no_secret(checked):

@@ -18,6 +18,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.scan import hash_patient
 from medrcube.build.store.cache import BuildCache
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
+from medrcube.sources.contract import load_source
 
 ONE = LocalEngine(1)
 
@@ -105,6 +106,18 @@ def test_several_workers_give_the_bytes_of_one(run, workspace, tmp_path):
     assert _files(other.root) == _files(workspace.root)
 
 
+def test_tables_of_keys_and_patients_are_for_their_owner_alone(run, workspace):
+    shutil.rmtree(workspace.cache.parent)
+    before = os.umask(0)
+    try:
+        run(workspace)
+    finally:
+        os.umask(before)
+    for table in (workspace.items, workspace.samples):
+        assert table.stat().st_mode & 0o777 == 0o600, table.name
+    assert workspace.cache.parent.stat().st_mode & 0o777 == 0o700
+
+
 def test_patients_are_keyed_hashes(run, workspace):
     run(workspace)
     patients = pd.read_parquet(workspace.samples)["patient"]
@@ -138,7 +151,6 @@ def _text(path):
         ("g (0).png", _truncate, "truncated"),
         ("g (0).png", _blank, "blank"),
         ("g (0).png", _text, "unsupported-format"),
-        ("g (0)_mask.png", _other_size, "mask-size"),
         ("g (0)_mask.png", _blank, "empty-mask"),
     ],
 )
@@ -148,6 +160,15 @@ def test_a_bad_file_costs_its_own_case_and_says_why(run, workspace, raw, file, h
     assert _quarantine(workspace) == {"g (0)": code}
     assert report.sources[0].failed == 1
     assert report.sources[0].pictures == 10
+
+
+def test_a_mask_of_another_size_costs_its_picture_the_place_alone(run, workspace, raw):
+    _other_size(raw / "g (0)_mask.png")
+    report = run(workspace)
+    assert _quarantine(workspace) == {"g (0)": "mask-size"}
+    assert report.sources[0].failed == 0
+    samples = pd.read_parquet(workspace.samples)
+    assert list(samples[samples["case"] == "g (0)"]["artefact"]) == ["clean"]
 
 
 HOOK = """
@@ -185,6 +206,20 @@ def test_more_failures_than_the_gate_fail_the_build(run, workspace, raw):
     assert "1 of 6 cases could not be rendered" in run(workspace).failures[0]
     settings = replace(workspace.settings, quarantine_gate=0.5)
     assert run(replace(workspace, settings=settings)).failures == ()
+
+
+def test_a_card_may_state_its_gate_and_the_workspace_goes_before_it(quiet, toy, workspace, raw):
+    _truncate(raw / "g (0).png")
+    card = toy.folder / "card.toml"
+    gate = '[gate]\nshare = 0.1\nreason = "files are lost"\nevidence = "none"\n'
+    card.write_text(f"{card.read_text()}\n{gate}")
+    told = build(workspace, {"toy": load_source(toy.folder)}, ONE, quiet).failures[0]
+    assert "more than [gate] share = 0.1 of its card (files are lost;" in told
+    card.write_text(card.read_text().replace("share = 0.1", "share = 0.5"))
+    lenient = {"toy": load_source(toy.folder)}
+    assert build(workspace, lenient, ONE, quiet).failures == ()
+    own = replace(workspace, settings=replace(workspace.settings, quarantine_gate=0.01))
+    assert "quarantine_gate = 0.01 in medrcube.toml" in build(own, lenient, ONE, quiet).failures[0]
 
 
 def test_a_mended_file_leaves_the_quarantine(run, workspace, raw, write_case):

@@ -1,7 +1,14 @@
+import os
+import time
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
-from medrcube.build.scan import scan
+from medrcube.build.scan import scan, visit
 from medrcube.errors import SourceError
+from medrcube.records import BAD_ROW
+from medrcube.sources.contract import opened_beside
 
 KEY = b"k" * 32
 
@@ -96,3 +103,76 @@ def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"fits no layout: .*such as \*\.png\); it holds no file"):
         scan(toy, tmp_path / "empty", KEY)
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    """Folder -> how often it was listed."""
+    read = Counter()
+    scandir = os.scandir
+
+    def counted(path="."):
+        read[os.fspath(path)] += 1
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    return read
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("data/raw", "data/raw"),
+        ("data", "data/raw"),
+        (".", "data/raw"),
+        ("data/raw/films", "data/raw"),
+        ("data/raw/films/deep", "data/raw/films/deep"),
+        ("data/raw/notes", "data/raw/notes"),
+    ],
+)
+def test_each_folder_is_listed_once_however_many_roots_are_tried(
+    toy, tmp_path, readings, given, taken
+):
+    layout = replace(toy.card.layouts[0], expect={"films/*.png": 3, "labels.csv": 1})
+    source = replace(toy, card=replace(toy.card, layouts=(layout,)))
+    base = tmp_path / "home"
+    for name in ("films/a.png", "films/b.png", "films/deep/c.png", "labels.csv", "notes/a.txt"):
+        file = base / "data" / "raw" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    time.sleep(0.05)  # a tree that was just written is looked at twice
+    readings.clear()
+    assert visit(source, base / given).root == base / taken
+    inside = {path: count for path, count in readings.items() if path.startswith(f"{base}/data/")}
+    assert inside
+    assert set(inside.values()) == {1}
+
+
+def _add(source, line):
+    file = source.folder / "adapter.py"
+    file.write_text(f"{file.read_text()}\n    {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("extra.dat", "names extra.dat, which is not a file name of this dataset"),
+        ("/elsewhere/a.png", "names /elsewhere/a.png, which lies outside the raw root"),
+    ],
+)
+def test_a_case_that_names_a_file_of_no_glob_is_set_aside_alone(toy, raw, name, told):
+    (raw / "extra.dat").touch()
+    whole = scan(toy, raw, KEY).cases
+    _add(toy, f'yield Case(key="x", images=(ImageRef(paths=(root.path / "{name}",)),))')
+    found = scan(toy, raw, KEY)
+    assert found.cases == whole
+    assert _codes(found)["x"] == BAD_ROW
+    assert [it.message for it in found.problems if it.case == "x" and told in it.message]
+
+
+def test_a_file_beside_the_layout_that_an_adapter_opens_is_named(toy, raw):
+    layout = toy.card.layouts[0].name
+    assert opened_beside(toy, raw, layout) == []
+    (raw / "notes.dat").touch()
+    _add(toy, '(root.path / "notes.dat").read_bytes()')
+    assert opened_beside(toy, raw, layout) == ["notes.dat"]

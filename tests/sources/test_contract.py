@@ -19,7 +19,7 @@ from medrcube.console import Reporter
 from medrcube.ontologies.terms import load_terms
 from medrcube.records import BAD_ROW, Case, Grade, MaskFile, Skip
 from medrcube.sources.claims import admitted, too_wide
-from medrcube.sources.contract import concept_of
+from medrcube.sources.contract import concept_of, opened_beside
 from medrcube.sources.free_text import FILE_NAME
 from medrcube.sources.layout import verify
 from medrcube.sources.raw_tree import compile_glob, walk
@@ -111,8 +111,13 @@ def test_an_adapter_finds_files_through_the_tree_alone(name):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):
             assert node.attr not in {"iterdir", "rglob", "walk", "listdir", "scandir"}, node.lineno
-            if node.attr == "glob":
-                assert ast.unparse(node.value) == "root", node.lineno
+            if ast.unparse(node.value) == "root":
+                assert node.attr not in {"glob", "match", "holds", "folders"}, node.lineno
+
+
+@each_layout
+def test_an_adapter_opens_no_file_that_its_card_does_not_name(source, layout, fixture_tree):
+    assert opened_beside(source, fixture_tree(source.id, layout), layout) == []
 
 
 @each_layout

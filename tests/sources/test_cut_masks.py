@@ -45,7 +45,7 @@ def test_a_mask_that_busi_lacks_is_named_and_the_picture_kept(tmp_path):
     assert "malignant (1)_mask.png is not in this copy" in found["malignant (1)_mask"].reason
 
 
-def test_a_tracing_of_echonet_that_is_cut_short_is_set_aside(tmp_path):
+def test_a_tracing_of_echonet_that_is_cut_short_is_named(tmp_path):
     source = SOURCES["echonet-dynamic"]
     (layout,) = source.card.layouts
     source.build_fixture(tmp_path, layout.name)
@@ -54,7 +54,7 @@ def test_a_tracing_of_echonet_that_is_cut_short_is_set_aside(tmp_path):
     last = max(n for n, line in enumerate(lines) if line.startswith("0X1A.avi"))
     table.write_text("\n".join(lines[: last - 7] + lines[last + 1 :]) + "\n")
     found = scan("echonet-dynamic", layout.name, tmp_path)
-    assert "12 of frame" in found["0X1A"].reason
+    assert "12 of frame" in found["0X1A outlines"].reason
     assert isinstance(found["0X2B-ED"], Case)
 
 

@@ -46,10 +46,13 @@ def test_a_partial_copy_fits_and_says_what_is_short(card, tree):
 
 def test_an_optional_part_is_counted_and_not_demanded(tmp_path, toy_card, tree):
     path = tmp_path / "card.toml"
-    path.write_text(toy_card.replace("[case]", f'{LAYOUTS}optional = ["table.csv"]\n\n[case]'))
+    path.write_text(
+        toy_card.replace("[case]", f'{LAYOUTS}optional = {{ "table.csv" = "no labels" }}\n\n[case]')
+    )
     report = verify(load_card(path), tree("images/a (1).png", "images/a (2).png"))
     assert (report.layout, report.fits, report.complete) == ("nested", True, False)
     assert "0 of 1 table.csv" in report.describe()
+    assert "table.csv is optional and absent: no labels" in report.describe()
 
 
 @pytest.mark.parametrize("suffix", ["nii", "nii.gz"])

@@ -86,9 +86,48 @@ def test_lidc_refuses_a_series_whose_readings_contradict_each_other(made):
     assert any("contradict" in skip.reason for skip in found.values() if isinstance(skip, Skip))
 
 
+def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(made):
+    root = made("lidc-idri", "classic")
+    before = scan("lidc-idri", root, "classic")
+    reading = next(root.rglob("LIDC-IDRI-0006/**/*.xml"))
+    reading.write_bytes(reading.read_bytes()[:-200])
+    after = scan("lidc-idri", root, "classic")
+    (aside,) = (it for it in after.values() if it.key.startswith("LIDC-IDRI-0006"))
+    place = f"{reading.parent.name}/{reading.name}"
+    assert (aside.code, aside.reason.partition(":")[0]) == ("bad-row", place)
+    others = [key for key in before if not key.startswith("LIDC-IDRI-0006")]
+    assert {key: before[key] for key in others}.items() <= after.items()
+
+
+def test_a_reading_of_lidc_that_tells_no_series_is_named(made):
+    root = made("lidc-idri", "classic")
+    before = scan("lidc-idri", root, "classic")
+    (root / "tcia-lidc-xml/900").mkdir(parents=True)
+    (root / "tcia-lidc-xml/900/1.xml").write_bytes(b"<LidcReadMessage>")
+    after = scan("lidc-idri", root, "classic")
+    (new,) = after.keys() - before.keys()
+    assert new == "tcia-lidc-xml/900/1.xml"
+    assert "cannot be told" in after[new].reason
+    assert before.items() <= after.items()
+
+
+def test_diagnoses_of_lidc_that_cannot_be_read_are_named_and_not_asked(made):
+    root = made("lidc-idri", "classic")
+    table = next(root.rglob("tcia-diagnosis-data*"))
+    table.write_bytes(b"PK\x03\x04 cut")
+    found = scan("lidc-idri", root, "classic")
+    assert found[table.name].code == "bad-row"
+    fields = {it.field for case in found.values() if isinstance(case, Case) for it in case.labels}
+    assert "nodule" in fields
+    assert "diagnosis" not in fields
+
+
 @pytest.mark.real
 def test_lidc_understands_every_row_of_the_real_diagnoses(real_raw):
-    diagnoses = SOURCES["lidc-idri"].find_hook("_diagnoses")(RawTree(real_raw / "LIDC-IDRI"))
+    source = SOURCES["lidc-idri"]
+    copy = RawTree(real_raw / "LIDC-IDRI").of_layout(source.card.layout("classic"))
+    diagnoses, faults = source.find_hook("_diagnoses")(copy)
+    assert not faults
     assert len(diagnoses) == 157
     assert {label.value for label in diagnoses.values()} == {"0", "1", "2", "3"}
 

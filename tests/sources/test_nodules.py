@@ -3,10 +3,10 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.errors import SourceError
 from medrcube.sources.nodules import (
     Contour,
     Mark,
+    Unreadable,
     is_sound,
     largest_slice,
     match,
@@ -90,24 +90,38 @@ def test_a_reading_of_a_film_is_none(tmp_path):
     assert read_reading(path) is None
 
 
-def test_another_root_is_refused(tmp_path):
-    with pytest.raises(SourceError, match="is it a reading"):
-        read_reading(write(tmp_path / "1.xml", root="Report"))
+def test_a_file_of_another_root_gives_no_reading(tmp_path):
+    fault = read_reading(write(tmp_path / "1.xml", root="Report"))
+    assert isinstance(fault, Unreadable)
+    assert "is it a reading" in fault.reason
 
 
 @pytest.mark.parametrize(
-    "damaged", [nodule(roi(SQUARE, inclusion="MAYBE")), nodule(roi(SQUARE, uid=""))]
+    "damaged",
+    [
+        nodule(roi(SQUARE, inclusion="MAYBE")),
+        nodule(roi(SQUARE, uid="")),
+        nodule(roi(SQUARE, z="nan")),
+        nodule(roi([*SQUARE, ("inf", 3)])),
+    ],
 )
-def test_a_part_that_is_missing_or_unknown_is_refused(tmp_path, damaged):
-    with pytest.raises(SourceError, match="another edition"):
-        read_reading(write(tmp_path / "1.xml", damaged))
+def test_a_part_that_is_missing_or_unknown_is_told_with_the_series(tmp_path, damaged):
+    fault = read_reading(write(tmp_path / "1.xml", damaged))
+    assert isinstance(fault, Unreadable)
+    assert fault.series == "9.8.7"
+    assert f"{tmp_path.name}/1.xml" in fault.reason
+    assert "another edition" in fault.reason
 
 
-def test_cut_xml_is_refused(tmp_path):
-    path = tmp_path / "1.xml"
-    path.write_text("<LidcReadMessage><ResponseHeader>", encoding="utf-8")
-    with pytest.raises(SourceError, match="get the file again"):
-        read_reading(path)
+@pytest.mark.parametrize(("share", "series"), [(0.9, "9.8.7"), (0.1, "")])
+def test_a_cut_file_tells_the_series_where_its_header_is_left(tmp_path, share, series):
+    path = write(tmp_path / "1.xml", nodule(roi(SQUARE)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    fault = read_reading(path)
+    assert isinstance(fault, Unreadable)
+    assert fault.series == series
+    assert "get the file again" in fault.reason
 
 
 def test_marks_within_the_slice_thickness_are_one_nodule():

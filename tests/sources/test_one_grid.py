@@ -208,8 +208,11 @@ def test_a_mask_of_another_size_is_refused_for_every_case_that_it_marks(masked):
 
 
 def _refusal(job):
+    """Why a mask is refused: with its volume, or with the place alone where a picture is kept."""
     try:
-        open_tiles(job)
+        tiles = open_tiles(job)
     except ReadError as error:
         return error.code
-    return ""
+    refused = [tile.unplaced or tile.misled for tile in tiles]
+    assert not any(tile.masks for tile, why in zip(tiles, refused, strict=True) if why)
+    return next((why[0] for why in refused if why), "")

@@ -95,13 +95,23 @@ def test_cases_of_one_key_are_one_or_are_set_aside(toy_source, raw, second, foun
     assert all(len(it.paths) == 2 for it in told if type(it) is Skip)
 
 
+def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
+    for folder in ("first/set", "second/set"):
+        (raw / folder).mkdir(parents=True)
+        (raw / folder / "c.png").touch()
+    text = (
+        "from medrcube.records import Case, ImageRef\n\ndef cases(tree, layout):\n"
+        "    for folder in ('first', 'second'):\n"
+        "        film = tree.path / folder / 'set/c.png'\n"
+        "        yield Case(key='x', images=(ImageRef(paths=(film,)),))\n"
+    )
+    (told,) = load_source(toy_source(adapter=text)).scan(raw, "flat")
+    assert "the dataset lies here twice: first and second hold" in told.reason
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (
-            'yield Case(key="x", images=(ImageRef(paths=(root.parent / "a",)),))',
-            "lies outside",
-        ),
         ('yield Case(key="x", images=())', "names no image file"),
         (
             UNKNOWN_FIELD,

@@ -37,14 +37,16 @@ def tree(tmp_path):
 COPY = ("images/a.png", "tables/labels.csv")
 
 
-@pytest.mark.parametrize("folder", ["", "archive", "archive/dataset-master"])
-def test_a_root_is_found_in_the_folder_given_and_two_levels_below(card, tree, folder):
+@pytest.mark.parametrize(
+    "folder", ["", "archive", "archive/dataset-master", "download/archive/dataset-master"]
+)
+def test_a_root_is_found_in_the_folder_given_and_three_levels_below(card, tree, folder):
     root = tree(*(f"{folder}/{name}" if folder else name for name in COPY))
     assert verify(card, root).root == root / folder
 
 
-def test_a_root_three_levels_below_is_named_by_nothing(card, tree):
-    assert not verify(card, tree(*(f"a/b/c/{name}" for name in COPY))).fits
+def test_a_root_four_levels_below_is_named_by_nothing(card, tree):
+    assert not verify(card, tree(*(f"a/b/c/d/{name}" for name in COPY))).fits
 
 
 @pytest.mark.parametrize("given", ["images", "tables"])

@@ -310,3 +310,22 @@ def test_a_survey_says_what_of_the_raw_tree_it_cannot_read(tmp_path):
     assert found.globs == {"*.nii": 1, "*.png": 2}
     assert found.suffixes == {".nii": 1, ".png": 2}
     assert any("cannot be read" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("linked", ["file", "folder"])
+def test_what_a_link_leads_to_outside_the_tree_enters_no_draft(tmp_path, linked):
+    outside = tmp_path / "outside"
+    rows = [f"f{number}.png,{('secret', 'hidden')[number % 2]}" for number in range(6)]
+    write_lines(outside / "ward.csv", ["file,grade", *rows])
+    tree = tmp_path / "tree"
+    for number in range(6):
+        write_example(tree / f"films/f{number}.png", seed=number)
+    place = tree / ("ward.csv" if linked == "file" else "notes")
+    place.symlink_to(outside / "ward.csv" if linked == "file" else outside)
+    (tree / "inner.png").symlink_to(tree / "films/f0.png")
+    found = survey(tree)
+    folder = new_source("linked", tree, tmp_path / "sources")
+    written = "".join(file.read_text(encoding="utf-8") for file in folder.iterdir())
+    assert "inner.png" in found.pictures
+    assert found.tables == ()
+    assert not {word for word in ("secret", "hidden", "ward", "grade") if word in written}

@@ -6,9 +6,10 @@ import pytest
 
 from medrcube.errors import RowError, SourceError
 from medrcube.records import BAD_ROW, Case, State
+from medrcube.sources.card import load_card
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import Row, find_table, natural, read_csv, read_key_values
+from medrcube.sources.rows import by_name, unless_bad
+from medrcube.sources.tables import Row, find_table, natural, read_csv, read_key_values, read_text
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_a_missing_table_and_wrong_encoding_are_source_errors(table, tmp_path):
     with pytest.raises(SourceError, match="the table is missing"):
         read_csv(tmp_path / "no.csv", columns=[])
     with pytest.raises(SourceError, match="is not utf-8-sig text"):
-        read_csv(table(b"id\n\xb0\n"), columns=["id"])
+        read_text(table(b"id\n\xff\xe9\n"))
 
 
 def test_key_values_keep_what_follows_the_first_colon(tmp_path):
@@ -108,17 +109,29 @@ def test_free_text_in_rows_does_not_tell_the_delimiter(table):
     assert [row["note"] for row in rows] == ["a;b;c;d", "e;f;g"]
 
 
-def test_a_table_is_found_at_any_depth_packed_or_not(tmp_path):
-    (tmp_path / "b").mkdir()
-    packed = tmp_path / "b" / "labels.csv.gz"
-    packed.touch()
-    (tmp_path / "labels.csv.bak").touch()
-    assert find_table(RawTree(tmp_path), "labels") == packed
+@pytest.fixture
+def tree(tmp_path, toy_card):
+    """A function that sees files as those of a layout with a table."""
+    path = tmp_path / "card.toml"
+    path.write_text(toy_card.replace('{ "*.png" = 3 }', '{ table = { "**/labels.csv" = 1 } }'))
+    layout = load_card(path).layouts[0]
+    return lambda *names: RawTree(tmp_path, names).of_layout(layout)
 
 
-def test_a_table_that_is_nowhere_is_a_source_error(tmp_path):
-    with pytest.raises(SourceError, match=r"holds no labels\.csv, plain or packed"):
-        find_table(RawTree(tmp_path), "labels")
+def test_a_table_is_found_at_any_depth_packed_or_not(tree, tmp_path):
+    assert find_table(tree("labels.csv.bak", "b/labels.csv.gz"), "table") == (
+        tmp_path / "b/labels.csv.gz"
+    )
+
+
+def test_a_table_that_is_nowhere_is_a_source_error(tree):
+    with pytest.raises(SourceError, match="holds no table of the part 'table'"):
+        find_table(tree("labels.csv.bak"), "table")
+
+
+def test_a_part_that_no_card_names_is_an_error_with_those_that_it_does(tree):
+    with pytest.raises(SourceError, match=r"names no part 'tables' \(parts: table\)"):
+        find_table(tree("labels.csv"), "tables")
 
 
 def test_a_table_alone_in_a_zip_is_read_and_one_of_several_refused(tmp_path):
@@ -184,3 +197,29 @@ def test_a_table_that_is_missing_is_more_than_a_bad_row():
 
     with pytest.raises(SourceError, match="missing"):
         list(unless_bad(make, key="x"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_table_in_wide_characters_is_refused_with_its_encoding_and_the_command(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\n1,2\n".encode(encoding))
+    with pytest.raises(SourceError, match=f"iconv -f {encoding.upper()} -t UTF-8 t.csv"):
+        read_csv(path, columns=("a",))
+
+
+def test_byte_that_is_no_text_spoils_its_cell_and_no_other_row(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n1,no\xe9\n2,yes\n")
+    first, second = read_csv(path, columns=("a", "b"))
+    assert (first["a"], second["b"]) == ("1", "yes")
+    with pytest.raises(RowError, match=r"t\.csv:2 b=no\\xe9: holds a byte that is not text"):
+        first.name("b")
+
+
+def test_name_with_a_byte_that_is_no_text_leaves_absences_open(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"image,finding\nf\xe9,mass\nf2,mass\n")
+    rows = read_csv(path, columns=("image", "finding"))
+    named, (skip,) = by_name(rows, "image", opens=("finding",), about="finding")
+    assert list(named) == ["f2"]
+    assert (skip.opens, skip.opens_value) == (("finding",), "mass")

@@ -5,12 +5,13 @@ from dataclasses import replace
 import nibabel as nib
 import numpy as np
 import pytest
+from PIL import Image
 
 from medrcube.build.pixels.tiles import choose, open_tiles
 from medrcube.build.pixels.volume import stack
 from medrcube.build.plan import Artefact, Job
 from medrcube.errors import ReadError, RefusedError
-from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region
+from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region, Runs
 from medrcube.sources import phantoms
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.phantom_dicom import outline_of
@@ -190,3 +191,66 @@ def test_repair_of_the_card_reaches_the_grey_values(job, tmp_path):
     assert mended.picture(0)[0, 0] == 0
     assert mended.picture(0)[-1, -1] == 255
     assert mended.greys.numbers["repair"] == "wrap-12-bit"
+
+
+def _png(path, pixels):
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["runs", "file"])
+def test_a_film_of_another_size_than_its_mask_is_kept_without_a_place(job, tmp_path, kind):
+    film = _png(tmp_path / "film.png", phantoms.picture(24, 32, seed=1).astype(np.uint8))
+    mask = _png(tmp_path / "mask.png", np.full((48, 64), 255, np.uint8))
+    shapes = {"runs": Runs(runs=((0, 9),), size=(48, 64)), "file": MaskFile(paths=(mask,))}
+    (tile,) = open_tiles(job([film], shapes[kind]))
+    assert tile.unplaced is not None
+    assert tile.unplaced[0] == "mask-size"
+    assert not tile.masks
+    assert choose(job([film], shapes[kind]), [tile])[0].index == 0
+
+
+def test_a_volume_of_another_size_than_its_mask_is_refused(job, tmp_path):
+    affine = np.eye(4)
+    for name, shape in (("image", (8, 9, 5)), ("mask", (8, 10, 5))):
+        nib.save(nib.Nifti1Image(np.ones(shape, np.uint8), affine), tmp_path / f"{name}.nii")
+    made = job([tmp_path / "image.nii"], MaskFile(paths=(tmp_path / "mask.nii",)))
+    assert refused(made).code == "mask-size"
+
+
+@pytest.mark.parametrize(("held", "code"), [((0,), ""), ((0, 2), ""), ((0, 255), "empty-mask")])
+def test_an_optional_region_may_be_missing_but_not_hide_behind_other_values(
+    job, tmp_path, held, code
+):
+    film = _png(tmp_path / "film.png", phantoms.picture(24, 32, seed=1).astype(np.uint8))
+    pixels = np.zeros((24, 32), np.uint8)
+    for k, value in enumerate(held):
+        pixels[4 * k : 4 * k + 4] = value
+    mask = _png(tmp_path / "mask.png", pixels)
+    made = job([film], *(MaskFile(paths=(mask,), values=(value,)) for value in (1, 2)))
+    regions = tuple(replace(region, optional=True) for region in made.case.regions)
+    made = replace(made, case=replace(made.case, regions=regions))
+    if code:
+        error = refused(made)
+        assert error.code == code
+        assert "the mask holds 0, 255; expected 1" in str(error)
+    else:
+        assert len(open_tiles(made)[0].masks) == len(held) - 1
+
+
+@pytest.mark.parametrize(("place", "code"), [((2, 3, 1), "not-finite"), ((0, 0, 0), "")])
+def test_a_voxel_without_a_value_is_background_but_for_a_marked_region(job, tmp_path, place, code):
+    affine = np.eye(4)
+    image = np.random.default_rng(1).normal(100, 10, (8, 9, 5)).astype(np.float32)
+    image[place] = np.nan
+    mask = np.zeros(image.shape, np.uint8)
+    mask[2:5, 2:5, 1] = 1
+    for name, values in (("image", image), ("mask", mask)):
+        nib.save(nib.Nifti1Image(values, affine), tmp_path / f"{name}.nii")
+    made = job([tmp_path / "image.nii"], MaskFile(paths=(tmp_path / "mask.nii",)))
+    if code:
+        error = refused(made)
+        assert error.code == code
+        assert "1 of 9 voxels of the region 'g'" in str(error)
+    else:
+        assert open_tiles(made)[0].volume.greys.filled == 1

@@ -17,9 +17,9 @@ PROFILE = """\
 name = "small"
 [margins.task]
 "Disease Diagnosis" = 3
-"ROI Grounding" = 4
+"ROI Grounding" = 3
 [margins.modality]
-MRI = 7
+MRI = 6
 """
 
 
@@ -44,14 +44,14 @@ def run(toy, quiet, workspace, profile):
 
 def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
     report, audit = run()
-    assert audit["by_task"] == {"Disease Diagnosis": 3, "ROI Grounding": 4}
+    assert audit["by_task"] == {"Disease Diagnosis": 3, "ROI Grounding": 3}
     said = audit["profile"]
-    assert (said["name"], said["wanted"], said["made"], said["distance"]) == ("small", 7, 7, 0)
+    assert (said["name"], said["wanted"], said["made"], said["distance"]) == ("small", 6, 6, 0)
     assert said["distances"] == {"task": 0, "modality": 0}
     assert said["mix"] == {"task": 0, "modality": 0}
     assert said["closers"] == []
     assert report.profile.lines()[0] == (
-        "profile small: 7 of 7 items; 0.0% missing; mix off by task 0%, modality 0%"
+        "profile small: 6 of 6 items; 0.0% missing; mix off by task 0%, modality 0%"
     )
 
 
@@ -76,10 +76,10 @@ def test_every_question_has_an_item_or_a_reason(run):
 
 
 def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
-    profile.write_text(PROFILE.replace("MRI = 7", "MRI = 6\nCT = 1"))
+    profile.write_text(PROFILE.replace("MRI = 6", "MRI = 5\nCT = 1"))
     report, audit = run()
     said = audit["profile"]
-    assert (said["made"], said["wanted"]) == (6, 7)
+    assert (said["made"], said["wanted"]) == (5, 6)
     ct = next(row for row in said["margins"] if row["value"] == "CT")
     assert (ct["wanted"], ct["made"]) == (1, 0)
     names = [name for name, _ in ct["sources"]]
@@ -119,7 +119,7 @@ def test_a_source_that_is_off_gives_no_item_until_it_is_switched_on(run, profile
     }
     assert "brats2021" not in {closer["source"] for closer in audit["profile"]["closers"]}
     assert "switched off by the profile: toy (--switch-on ID)" in report.profile.lines()
-    assert run(switched_on=("toy",))[1]["items"] == 7
+    assert run(switched_on=("toy",))[1]["items"] == 6
 
 
 def test_the_same_build_again_has_nothing_to_do_until_the_profile_changes(run, profile, workspace):
@@ -128,8 +128,8 @@ def test_the_same_build_again_has_nothing_to_do_until_the_profile_changes(run, p
     second, _ = run()
     assert workspace.audit.stat().st_mtime_ns == before
     assert second.profile == first.profile
-    profile.write_text(PROFILE.replace("= 4", "= 3").replace("= 7", "= 6"))
-    assert run()[1]["items"] == 6
+    profile.write_text(PROFILE.replace('Grounding" = 3', 'Grounding" = 2').replace("= 6", "= 5"))
+    assert run()[1]["items"] == 5
 
 
 def test_a_build_without_a_profile_says_nothing_of_one(run, toy, quiet, workspace):
@@ -153,8 +153,8 @@ def test_switching_on_needs_a_profile(toy, quiet, workspace):
 
 
 def test_a_wrong_profile_stops_the_build_before_anything_is_read(run, profile, workspace):
-    profile.write_text(PROFILE.replace("MRI = 7", "MRI = 8"))
-    with pytest.raises(ProfileError, match=r"task 7, margins\.modality 8"):
+    profile.write_text(PROFILE.replace("MRI = 6", "MRI = 8"))
+    with pytest.raises(ProfileError, match=r"task 6, margins\.modality 8"):
         run()
     assert not workspace.audit.exists()
 

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.pixels.look import hash_of, look_of
 from medrcube.build.publish import near_duplicates
 from medrcube.build.publish.hamming import pairs_within
 from medrcube.build.publish.near_duplicates import LISTED, clean_pictures, find_duplicates
 from medrcube.build.publish.perceptual import (
-    DISTANCE,
     LIKENESS,
     in_processes,
     likeness,
@@ -25,6 +23,7 @@ from medrcube.build.publish.perceptual import (
 )
 from medrcube.build.samples import Sample
 from medrcube.errors import ReleaseError
+from medrcube.look import DISTANCE, hash_of, look_of
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 DRAWN = ("mask", "annotation", "2hc")

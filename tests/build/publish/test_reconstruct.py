@@ -19,7 +19,7 @@ from medrcube.build.release import release
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.sources.contract import load_source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import BuildSettings, Workspace
 
 CLEAN = "TOY/pictures/g_0.png"
 
@@ -177,7 +177,8 @@ def test_a_table_without_its_films_names_each(tmp_path, quiet):
     source = sources["vindr-cxr"]
     raw = tmp_path / "raw"
     source.build_fixture(raw, source.card.layouts[0].name)
-    workspace = Workspace(root=tmp_path / "w", sources={source.id: raw})
+    pairs = BuildSettings(two_option_share=1.0)  # its films have room for two boxes alone
+    workspace = Workspace(root=tmp_path / "w", sources={source.id: raw}, settings=pairs)
     build(workspace, sources, LocalEngine(1), quiet)
     release(workspace, sources, tmp_path / "out", name="x", allow_unreviewed=True)
     recipe = json.loads((tmp_path / "out/recipes.jsonl").read_text().splitlines()[0])

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from PIL import Image
 
 from medrcube.build.publish.findings import CHECKS
+from medrcube.errata import Erratum, errata_text
 from medrcube.errors import ReleaseError
 
 PICTURE = "TOY/pictures/g_0.png"
@@ -40,6 +42,18 @@ def test_nothing_is_written_into_the_tree(public, check):
     before = state()
     check(public)
     assert state() == before
+
+
+def test_errata_are_checked_and_belong_to_no_list_of_digests(public, check, faults):
+    item = json.loads((public / "TOY/test.json").read_text())[0]["id"]
+    row = Erratum(dataset="TOY", id=item, by="maintainer", on="2026-01-31", why="Wrong key.")
+    (public / "errata.csv").write_text(errata_text([row]))
+    found = check(public)
+    assert (found.findings, found.withdrawn) == ((), 1)
+    (public / "errata.csv").write_text(errata_text([row, replace(row, id="nobody")]))
+    assert faults(public) == {"errata"}
+    (public / "errata.csv").write_text(errata_text([replace(row, by="a@b.org")]))
+    assert faults(public) == {"errata"}
 
 
 def test_a_restricted_picture_in_a_public_tree_is_an_error(released, faults):
@@ -269,6 +283,8 @@ def test_a_parquet_edition_that_tells_something_else_is_found(
     rows = table.to_pylist()
     change(rows)
     pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    if private and expected == "restricted-picture":
+        expected = "edition-differs"  # it may be there, but is not the item's own
     assert faults(tree) == {"digest", expected}
 
 

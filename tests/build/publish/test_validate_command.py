@@ -14,7 +14,7 @@ from medrcube.errors import ReleaseError
 
 KEYS = {
     "release", "name", "valid", "private", "proofs", "items", "pictures", "restricted",
-    "without_picture", "findings", "unchecked", "contracts",
+    "withdrawn", "without_picture", "findings", "unchecked", "contracts",
 }  # fmt: skip
 
 

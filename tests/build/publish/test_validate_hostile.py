@@ -161,7 +161,7 @@ def test_a_document_that_is_none_or_too_much_is_refused(data, public, faults):
 def test_a_line_without_an_end_is_refused(monkeypatch):
     monkeypatch.setattr("medrcube.strict_json.LONGEST_LINE", 1000)
     assert list(read_lines(io.BytesIO(b'{"a": 1}\n\n[2]'))) == [{"a": 1}, [2]]
-    with pytest.raises(BadJsonError, match="line 2 has more than"):
+    with pytest.raises(BadJsonError, match="line 2: has more than"):
         list(read_lines(io.BytesIO(b"1\n" + b"x" * 2000)))
 
 

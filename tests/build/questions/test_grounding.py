@@ -1,6 +1,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -146,3 +147,34 @@ def test_the_same_seed_gives_the_same_boxes_and_numbers_vary_over_seeds():
 def test_a_lot_is_the_same_on_every_platform():
     lot = Lot("seed")
     assert [lot.draw(0, 99) for _ in range(4)] == [79, 93, 68, 89]
+
+
+ROWS, COLUMNS = np.mgrid[-48:48, -48:48]
+BODIES = {
+    "round": np.hypot(ROWS, COLUMNS) < 40,
+    "longer along a diagonal": (abs(ROWS) < 40) & (abs(COLUMNS) < 40) & (abs(ROWS - COLUMNS) < 36),
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_the_place_of_a_box_on_a_body_does_not_tell_whether_it_is_the_true_one(body):
+    """Sound places lie on tissue; asked for the true place alone, they would tell it."""
+    picture = np.where(body, 120, 0).astype(np.uint8)
+    luck = np.random.default_rng(0)
+    gains = {(trick, count): [] for trick in ("middle", "line") for count in (2, 3, 4)}
+    for seed in range(600):
+        x, y = luck.integers(24, 64, 2)
+        found = candidate_boxes(picture, _region(x, y, 9, 8, body.shape), [], seed=str(seed))
+        if found is None:
+            continue
+        corners, count = np.array(found.boxes, float), len(found.boxes)
+        left, top, right, bottom = found.window
+        centres = (corners[:, :2] + corners[:, 2:]) / 2 - np.array([right - left, bottom - top]) / 2
+        inner = np.linalg.norm(centres, axis=1)
+        in_line = (corners[:, None] == corners).sum(axis=(1, 2)).astype(float)
+        for trick, rank in (("middle", -inner), ("line", in_line)):
+            best = np.flatnonzero(rank == rank.max())
+            gains[trick, count].append((found.truth - 1 in best) / len(best) - 1 / count)
+    for (trick, count), mine in gains.items():
+        assert len(mine) > 30, count
+        assert abs(np.sum(mine)) <= 3.5 * np.linalg.norm(mine), (trick, count)

@@ -149,3 +149,26 @@ def test_dcmtk_shows_the_same_values_of_jpeg_ls(tmp_path, signed):
     ours = stored(tmp_path / "a.dcm").astype(float)
     ours = (ours - ours.min()) * 255 / np.ptp(ours)
     assert np.abs(by_dcmtk(tmp_path / "b.dcm") - ours).max() <= 1
+
+
+@pytest.mark.skipif(shutil.which("dcm2pnm") is None, reason="dcmtk (dcm2pnm) is not installed")
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "rle"])
+@pytest.mark.parametrize("planar", [0, 1])
+def test_dcmtk_shows_the_same_colours_however_the_planes_lie(tmp_path, planar, packed):
+    """PS3.3 C.7.6.3.1.3: 0 is colour by pixel, 1 is colour by plane; both give one picture."""
+    path = tmp_path / "a.dcm"
+    colours = np.random.default_rng(1).integers(0, 256, (9, 14, 3), np.uint8)
+    tags = {"SamplesPerPixel": 3, "PhotometricInterpretation": "RGB", "Columns": 14}
+    write_dicom(path, colours.reshape(9, -1), **tags, PlanarConfiguration=planar)
+    data = dcmread(path)
+    data.PixelData = (colours.transpose(2, 0, 1) if planar else colours).tobytes()
+    data.save_as(path)
+    if packed:
+        by_tool("dcmcrle", path, tmp_path / "b.dcm")
+        path = tmp_path / "b.dcm"
+    target = tmp_path / "a.ppm"
+    by_tool("dcm2pnm", "--write-raw-pnm", path, target)
+    with Image.open(target) as picture:
+        theirs = np.asarray(picture)
+    assert (theirs == colours).all()
+    assert (stored(path) == colours).all()

@@ -401,3 +401,31 @@ def test_affines_that_agree_or_are_not_both_stated_are_taken(tmp_path, code):
     other = turn @ FORM if code else np.diag([-1.0, 1, 1, 1]) @ FORM
     volume = nifti.read(_both_forms(tmp_path / "a.nii", FORM, other, (2, code)))
     assert np.allclose(volume.affine, FORM[:, [2, 1, 0, 3]], atol=1e-5)
+
+
+def test_a_volume_that_packs_more_than_any_image_is_refused_before_it_takes_memory(tmp_path):
+    header = nib.Nifti1Image(np.zeros((1, 1, 1), np.uint8), np.eye(4)).header
+    header.set_data_shape((512, 512, 512))
+    header["vox_offset"], header["sform_code"] = 352, 1
+    with gzip.open(tmp_path / "bomb.nii.gz", "wb", compresslevel=9) as file:
+        file.write(header.binaryblock + bytes(4))
+        for _ in range(512):
+            file.write(bytes(512 * 512))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReadError) as caught:
+            nifti.read(tmp_path / "bomb.nii.gz")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.value.code == "too-large"
+    assert most < 16 << 20
+
+
+def test_a_mostly_empty_volume_is_read_from_gzip(tmp_path):
+    values = np.zeros((410, 410, 410), np.uint8)
+    values[200:280, 200:280, 100:300] = np.random.default_rng(1).integers(
+        0, 255, (80, 80, 200), np.uint8
+    )
+    nib.save(nib.Nifti1Image(values, np.eye(4)), tmp_path / "a.nii.gz")
+    assert nifti.read(tmp_path / "a.nii.gz").slices.shape == (410, 410, 410)

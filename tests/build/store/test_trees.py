@@ -5,7 +5,7 @@ import time
 import pytest
 
 from medrcube.build.store import trees
-from medrcube.build.store.trees import look, state_of
+from medrcube.build.store.trees import look, look_around, state_of
 from medrcube.sources.raw_tree import walk
 
 
@@ -100,3 +100,49 @@ def test_a_file_is_found_by_its_path(tree):
     path = tree / "a" / "deep" / "3.txt"
     assert found.state(path) == state_of(path)
     assert found.state(tree / "a" / "none") is None
+
+
+def _same(one, other):
+    return (one, list(one.states), one.digest) == (other, list(other.states), other.digest)
+
+
+def _between(tree):
+    """A folder among others, which come before and after it."""
+    (tree / "a" / "early").mkdir()
+    (tree / "a" / "early" / "4.txt").touch()
+    return tree / "a" / "deep"
+
+
+LINKS = {
+    "none": lambda _: None,
+    "to a file": lambda tree: (tree / "b" / "link").symlink_to("1.txt"),
+    "to the folder": lambda tree: (tree / "again").symlink_to("a/deep"),
+    "from the folder": lambda tree: (tree / "a" / "deep" / "out").symlink_to("../../b"),
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_folder_of_a_tree_is_what_another_look_would_find(tree, link):
+    inner = _between(tree)
+    LINKS[link](tree)
+    assert _same(look(tree).inside("a/deep"), look(inner))
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_folder_around_a_tree_is_what_another_look_would_find(tree, link):
+    inner = _between(tree)
+    LINKS[link](tree)
+    assert _same(look_around(look(inner), tree, 99), look(tree))
+
+
+def test_a_folder_with_more_files_beside_a_tree_than_allowed_is_not_taken(tree):
+    inner = look(_between(tree))
+    assert look_around(inner, tree, 5) is not None
+    assert look_around(inner, tree, 4) is None
+
+
+def test_the_files_of_each_folder_are_told(tree):
+    told = []
+    time.sleep(0.05)  # else it is looked at twice
+    look(tree, told.append)
+    assert told == [2, 0, 1, 2]

@@ -6,7 +6,6 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.errors import SourceError
 from medrcube.records import Scope
 from medrcube.sources.layout import verify
 from medrcube.sources.registry import find_sources
@@ -182,9 +181,24 @@ def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan
     assert pair.labels == ()
 
 
-def test_info_without_a_phase_stops_the_source(changed, scan_tree):
-    with pytest.raises(SourceError, match="'ES'"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info("ED: 1\nGroup: DCM\n")))
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ED: 1\nGroup: DCM\n", "patient001/Info.cfg: 'ES' is missing"),
+        ("ED: 1\nES: 12\nED: 9\n", "patient001/Info.cfg:3 ED=9: line 1 says '1'"),
+        ("ED: 1\nES: last\n", "patient001/Info.cfg:2 ES=last: expected a whole number"),
+    ],
+    ids=["missing", "two", "no number"],
+)
+def test_phase_that_is_not_stated_once_sets_its_patient_aside(changed, scan_tree, text, reason):
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info(text)))
+    assert found.skips["patient001"].startswith(reason)
+    assert "patient021-ED" in found.cases
+
+
+def test_phase_that_stands_twice_with_one_value_is_stated(changed, scan_tree):
+    text = "ED: 1\nES: 12\nED: 1\nGroup: DCM\n"
+    assert ED in scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info(text))).cases
 
 
 def test_older_test_copy_without_truth_is_set_aside(scan_fixture):
@@ -209,12 +223,13 @@ def test_kaggle_copy_has_folders_named_like_files(scan_fixture):
     assert path.as_posix().endswith("patient001_frame01.nii/patient001_frame01.nii")
 
 
-def test_kaggle_folder_with_several_files_stops_the_source(changed, scan_tree):
+def test_kaggle_folder_with_several_files_sets_its_patient_aside(changed, scan_tree):
     def crowd(root):
         (_folder(root) / "patient001_frame01.nii/other.nii").touch()
 
-    with pytest.raises(SourceError, match=r"expected one \.nii"):
-        scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", crowd))
+    found = scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", crowd))
+    assert "expected one .nii" in found.skips["patient001"]
+    assert "patient021-ED" in found.cases
 
 
 @pytest.mark.parametrize(
@@ -278,6 +293,35 @@ def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fix
     row = built.quarantine.set_index("case").loc[pair]
     assert row["code"] == "panels-unsure"
     assert "expected at least 1.05" in row["message"]
+
+
+def test_phase_that_the_volumes_refute_is_not_asked_whatever_the_slice_shows(changed, build_tree):
+    def fill(root):
+        path = _folder(root) / "patient001_frame12_gt.nii.gz"
+        stored = nibabel.load(path)
+        voxels = np.asarray(stored.dataobj).copy()
+        for k in set(range(voxels.shape[2])) - {2, 3}:  # these alone show all structures
+            voxels[20:100, 20:80, k] = 2
+            voxels[25:95, 25:75, k] = 3
+        nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, fill))
+    assert built.codes()["patient001-ED-ES"] == "panels-unsure"
+
+
+def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(changed, build_tree):
+    def narrow(root):
+        path = _folder(root) / "patient001_frame01_gt.nii.gz"
+        stored = nibabel.load(path)
+        voxels = np.asarray(stored.dataobj).copy()
+        for k in (2, 3):
+            places = np.argwhere(voxels[:, :, k] == 3)
+            for x, y in places[round(0.45 * len(places)) :]:
+                voxels[x, y, k] = 2
+        nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, narrow))
+    assert built.codes()["patient001-ED-ES"] == "panels-unsure"
 
 
 @pytest.mark.parametrize(("left", "asked"), [(0.97, False), (0.9, True)])

@@ -190,13 +190,46 @@ def test_frames_are_counted_from_zero(build_fixture):
     assert abs(systole[74:76, 66:71].mean() - systole[45:55, 64:72].mean()) > 20
 
 
-def test_frame_beyond_the_decoded_ones_is_no_picture(changed, build_tree):
+def test_frame_beyond_those_of_the_table_sets_its_video_aside(changed, scan_tree):
     def later(rows):
-        return [[*row[:-1], "60" if row[-1] == "4" else row[-1]] for row in rows]
+        return [[*row[:-1], "6" if row[-1] == "4" else row[-1]] for row in rows]
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _trace(later)))
-    assert built.codes()[f"{ONE}-ED"] == "missing-frame"
-    assert built.codes()[f"{ONE}-ED-ES"] == "missing-frame"
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(later)))
+    assert found.skips[ONE] == "frame 6 is traced, of 6 frames counted from 0"
+
+
+@pytest.mark.parametrize("count", ["5", "7"])
+def test_video_with_other_frames_than_the_table_states_is_no_picture(changed, build_tree, count):
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(NumberOfFrames=count)))
+    codes = built.codes()
+    assert {codes[f"{ONE}-{end}"] for end in ("ED", "ES", "ED-ES")} == {"frame-count"}
+
+
+def _cut(*frames):
+    """Without the last four chords of some frames."""
+
+    def change(rows):
+        kept = {frame: [row for row in rows if row[-1] == frame] for frame in ("1", "4")}
+        return [row for f, own in kept.items() for row in (own[:-4] if f in frames else own)]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("frames", "reason"),
+    [(("1",), "chords are 16 of frame 1 and 20 of frame 4"), (("1", "4"), "before the long axis")],
+    ids=["one", "both"],
+)
+def test_outlines_that_were_cut_short_cost_what_rests_on_them_alone(
+    changed, scan_tree, build_tree, frames, reason
+):
+    root = changed(SOURCE, LAYOUT, _trace(_cut(*frames)))
+    found = scan_tree(SOURCE, LAYOUT, root)
+    assert reason in found.skips[f"{ONE} outlines"]
+    mine = {key: case for key, case in found.cases.items() if key.startswith(f"{ONE}-")}
+    assert [case.images[0].frame for case in mine.values()] == [1, 4]
+    assert not [it for case in mine.values() for it in (*case.labels, *case.panels, *case.regions)]
+    assert "View Recognition" in build_tree(SOURCE, root).tasks_of(f"{ONE}-4")
 
 
 def test_long_axis_is_no_part_of_the_outline(scan_fixture):
@@ -309,3 +342,16 @@ def test_only_the_left_ventricle_is_asked(build_fixture):
 
 def test_nothing_made_of_the_videos_is_passed_on():
     assert CARD.access.redistribute is False
+
+
+def test_name_that_no_video_of_the_dataset_has_sets_its_own_cases_aside(changed, scan_tree):
+    def rename(root):
+        (root / TOP / "Videos" / f"{ONE}.avi").rename(root / TOP / "Videos" / "AB12.avi")
+        for table in ("FileList.csv", "VolumeTracings.csv"):
+            rows = _rows(root, table)
+            _write(root, table, [[cell.replace(ONE, "AB12") for cell in row] for row in rows])
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    told = found.bad_rows("AB12.avi, which is not a file name of this dataset")
+    assert told == {"AB12-ED", "AB12-ES", "AB12-ED-ES"}
+    assert found.cases

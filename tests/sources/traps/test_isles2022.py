@@ -129,6 +129,30 @@ def test_lesion_is_neither_marked_nor_asked_on_flair(scan_fixture, build_fixture
     assert tasks.isdisjoint({"ROI Grounding", "Abnormality Diagnosis", "Disease Diagnosis"})
 
 
+@pytest.mark.parametrize("harm", ["moved mask", "no dwi"])
+def test_flair_is_kept_where_its_mask_cannot_be_used_and_states_no_lesion(
+    changed, build_tree, harm
+):
+    def edit(root):
+        if harm == "no dwi":
+            next(root.rglob(f"{FIRST}_*_dwi.nii.gz")).unlink()
+            return
+        path = next(root.rglob(f"{FIRST}_*_msk.nii.gz"))
+        image = nibabel.load(path)
+        affine = image.affine.copy()
+        affine[0, 3] += 40
+        nibabel.save(nibabel.Nifti1Image(np.asarray(image.dataobj), affine), path)
+
+    built = build_tree(SOURCE, changed(SOURCE, "zenodo", edit))
+    asked = built.tasks_of(f"{FIRST}-flair")
+    assert "Imaging Protocols Recognition" in asked
+    assert not set(asked) & {"Abnormality Diagnosis", "Disease Diagnosis", "ROI Grounding"}
+    row = built.quarantine.set_index("case").loc[f"{FIRST}-flair"]
+    assert row["code"] == ("guide-missing" if harm == "no dwi" else "mask-place")
+    assert "another slice is shown" in row["message"]
+    assert not built.items_of(f"{FIRST}-adc") or harm == "no dwi"
+
+
 def test_free_slice_says_nothing_of_the_disease(scan_fixture, build_fixture):
     key = f"{FIRST}-dwi-clear"
     assert scan_fixture(SOURCE, "zenodo").states(key, "diagnosis") == {}

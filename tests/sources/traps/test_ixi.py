@@ -18,7 +18,7 @@ UNTESTED = {
 }
 SOURCE = "ixi"
 CARD = find_sources()[SOURCE].card
-LAYOUTS = ("archives", "unpacked")
+LAYOUTS = [layout.name for layout in CARD.layouts]
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 GUYS, HAMMERSMITH, PSYCHIATRY = "IXI002-Guys-0828", "IXI012-HH-1211", "IXI219-IOP-0998"
 

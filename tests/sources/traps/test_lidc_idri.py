@@ -9,7 +9,6 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.regions import rasterise
-from medrcube.errors import SourceError
 from medrcube.records import State
 from medrcube.sources.phantom_ct import tumour
 from medrcube.sources.phantom_sheets import write_spreadsheet
@@ -297,10 +296,13 @@ def test_diagnosis_of_unknown_code_says_nothing():
     assert CARD.fields["diagnosis"].concept("0") is None
 
 
-def test_spreadsheet_of_another_edition_stops_the_source(changed, scan_tree):
+def test_spreadsheet_of_another_edition_is_named_and_its_diagnoses_are_not_asked(
+    changed, scan_tree
+):
     heads = ("TCIA Patent ID", "Total Number of Nodules", "Nodules >= 3mm")
-    with pytest.raises(SourceError, match="another edition"):
-        scan_tree(SOURCE, "classic", changed(SOURCE, "classic", _diagnose(2, 2, heads)))
+    found = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", _diagnose(2, 2, heads)))
+    assert _diagnosis(found) == []
+    assert any("another edition" in reason for reason in found.skips.values())
 
 
 def test_diagnosis_of_a_patient_is_asked_where_all_nodules_are_shown(scan_fixture):

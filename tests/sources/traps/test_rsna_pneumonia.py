@@ -145,10 +145,11 @@ def test_without_the_mapping_nobody_knows_whose_film_it_is(changed, scan_tree):
     assert {case.patient for case in scan_tree(SOURCE, LAYOUT, root).cases.values()} == {None}
 
 
-def test_mapping_with_another_key_stops_the_source(changed, scan_tree, replacing):
+def test_mapping_with_another_key_is_named_and_tells_no_patient(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing(MAPPING, "img_id", "nih_name"))
-    with pytest.raises(SourceError, match=r"assumes \(unverified\)"):
-        scan_tree(SOURCE, LAYOUT, root)
+    found = scan_tree(SOURCE, LAYOUT, root)
+    assert "assumes (unverified)" in found.skips[MAPPING.rpartition("/")[2]]
+    assert {case.patient for case in found.cases.values()} == {None}
 
 
 def test_entry_of_the_mapping_without_an_nih_name_sets_its_film_aside(

@@ -146,14 +146,21 @@ def test_black_mask_of_the_png_copy_is_ignored_by_name(build_fixture):
     assert codes["siim-acr-pneumothorax/png_masks/1_train_0_.png"] == "ignored-by-card"
 
 
-def test_resized_copy_is_refused_where_it_has_masks(changed, build_tree):
+@pytest.mark.parametrize("folders", [("png_images",), ("png_images", "png_masks")])
+def test_resized_film_is_kept_and_its_place_where_the_mask_was_resized_along(
+    changed, build_tree, folders
+):
     def shrink(root):
-        path = root / "siim-acr-pneumothorax/png_images/0_train_1_.png"
-        with Image.open(path) as film:
-            film.resize((256, 256)).save(path)
+        for folder in folders:
+            path = root / f"siim-acr-pneumothorax/{folder}/0_train_1_.png"
+            with Image.open(path) as film:
+                film.resize((256, 256)).save(path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, "png", shrink)).codes()
-    assert codes["0_train_1_"] == "mask-size"
+    built = build_tree(SOURCE, changed(SOURCE, "png", shrink))
+    assert {item.task for item in built.items_of("0_train_1_")} >= {"Abnormality Diagnosis"}
+    asked = {item.task for item in built.items_of("0_train_1_")}
+    assert ("ROI Grounding" in asked) is (len(folders) == 2)
+    assert built.codes().get("0_train_1_", "") == ("mask-size" if len(folders) == 1 else "")
 
 
 def test_view_and_demographics_are_those_of_the_header(scan_fixture):

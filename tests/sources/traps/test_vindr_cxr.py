@@ -87,13 +87,33 @@ def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
     assert states["No finding"] is State.UNKNOWN
 
 
-def test_silence_of_a_missing_reader_is_no_absence(changed, scan_tree):
-    def lose(rows, ids):
-        rows.remove(next(row for row in rows if row["image_id"] == ids[HEART]))
+@pytest.mark.parametrize(
+    ("layout", "table"), [("physionet", "image_labels_train.csv"), ("kaggle", "train.csv")]
+)
+@pytest.mark.parametrize("kept", [1, 2])
+def test_film_without_the_rows_of_all_its_readers_is_set_aside_by_name(
+    changed, scan_tree, layout, table, kept
+):
+    lost = []
 
-    root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", lose))
-    states = _states(_case(scan_tree(SOURCE, "physionet", root), HEART))
-    assert states["Edema"] is State.UNKNOWN
+    def lose(rows, ids):
+        readers = sorted({row["rad_id"] for row in rows})[kept:]
+        rows[:] = [it for it in rows if it["image_id"] != ids[ALONE] or it["rad_id"] not in readers]
+        lost.append(ids[ALONE])
+
+    found = scan_tree(SOURCE, layout, changed(SOURCE, layout, _edit(table, lose)))
+    assert found.bad_rows(f"{kept} of 3 reading(s)") == set(lost)
+
+
+def test_film_that_has_boxes_and_no_row_of_labels_is_set_aside(changed, scan_tree):
+    lost = []
+
+    def lose(rows, ids):
+        rows[:] = [row for row in rows if row["image_id"] != ids[0]]
+        lost.append(ids[0])
+
+    root = changed(SOURCE, "physionet", _edit("image_labels_test.csv", lose))
+    assert scan_tree(SOURCE, "physionet", root).bad_rows("0 of 1 reading(s)") == set(lost)
 
 
 def test_test_part_is_one_consensus(scan_fixture):

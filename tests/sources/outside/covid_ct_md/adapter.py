@@ -13,7 +13,7 @@ from medrcube.sources.tables import natural
 def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield one case for every folder of a patient."""
     del layout
-    files = sorted(root.glob("* subjects/*/*.dcm"), key=natural)
+    files = sorted(root.part("slices"), key=natural)
     for folder, slices in groupby(files, key=lambda file: file.parent):
         group = folder.parent.name.removesuffix(" subjects")
         yield Case(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from medrcube.records import Case, ImageRef
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import read_csv
+from medrcube.sources.tables import find_table, read_csv
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case]:
     """Yield one case for every measured picture."""
     del layout
-    for row in read_csv(root / "training_set_pixel_size_and_HC.csv", columns=("filename",)):
+    for row in read_csv(find_table(root, "table"), columns=("filename",)):
         stem = row["filename"].removesuffix(".png")
         image = ImageRef(paths=(root / f"training_set/{stem}.png",))
         yield Case(key=stem, images=(image,))

@@ -1,0 +1,37 @@
+"""Which files some code opens, as the interpreter itself tells it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_listening: list[set[Path]] = []
+
+
+@contextmanager
+def files_opened() -> Iterator[set[Path]]:
+    """Collect the files that are opened meanwhile; those that C libraries open are not told."""
+    _listen()
+    opened: set[Path] = set()
+    _listening.append(opened)
+    try:
+        yield opened
+    finally:
+        _listening.remove(opened)
+
+
+@cache
+def _listen() -> None:
+    """Add the hook, once: a process never gets rid of it."""
+    sys.addaudithook(_told)
+
+
+def _told(event: str, values: tuple[Any, ...]) -> None:
+    if event == "open" and _listening and isinstance(values[0], (str, bytes)):
+        for opened in _listening:
+            opened.add(Path(os.fsdecode(values[0])))

@@ -1,0 +1,60 @@
+"""A file that cannot be read costs what rests on it, and never the source."""
+
+import pytest
+
+from medrcube.records import BAD_ROW, Case
+from medrcube.sources.registry import find_sources
+
+SOURCES = find_sources()
+
+
+def scan(source_id, layout, root):
+    return {found.key: found for found in SOURCES[source_id].scan(root, layout)}
+
+
+@pytest.mark.parametrize(
+    ("source_id", "layout", "name"),
+    [
+        ("chexpert", "localize", "gt_segmentations_test.json"),
+        ("mosmed-covid19", "nifti", "dataset_registry.xlsx"),
+        ("figshare-brain-tumor", "original", "cvind.mat"),
+        ("ixi", "archives", "IXI.xls"),
+        ("covid19-radiography", "with-masks", "Normal.metadata.xlsx"),
+        ("rsna-pneumonia", "kaggle", "pneumonia-challenge-dataset-mappings_2018.json"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"\xff\xfe no file of its kind", b"PK\x03\x04 cut"])
+def test_a_table_that_a_copy_could_lack_is_named_and_the_others_are_used(
+    tmp_path, source_id, layout, name, content
+):
+    SOURCES[source_id].build_fixture(tmp_path, layout)
+    (table,) = tmp_path.rglob(name)
+    table.write_bytes(content)
+    found = scan(source_id, layout, tmp_path)
+    told = found[table.name]
+    assert told.code == BAD_ROW
+    assert str(tmp_path) not in told.reason
+    assert [it for it in found.values() if isinstance(it, Case)]
+
+
+@pytest.mark.parametrize(
+    ("source_id", "layout", "glob"),
+    [
+        ("inbreast", "release", "**/AllXML/*.xml"),
+        ("isles2022", "zenodo", "**/*_dwi.json"),
+        ("acdc", "database", "**/patient021/Info.cfg"),
+        ("camus", "nifti", "**/patient0001/Info_4CH.cfg"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"\xff\xfe\xff", b"nothing"])
+def test_a_file_of_one_case_sets_that_case_aside(tmp_path, source_id, layout, glob, content):
+    SOURCES[source_id].build_fixture(tmp_path, layout)
+    before = scan(source_id, layout, tmp_path)
+    path = min(tmp_path.glob(glob))
+    path.write_bytes(content)
+    after = scan(source_id, layout, tmp_path)
+    aside = [it for it in after.values() if not isinstance(it, Case)]
+    assert [it for it in aside if path.name in it.reason]
+    kept = [key for key, it in after.items() if isinstance(it, Case)]
+    assert kept
+    assert len(kept) < sum(isinstance(it, Case) for it in before.values())

@@ -1,0 +1,80 @@
+"""Parts that a card names, and the files that an adapter is shown."""
+
+import pytest
+
+from medrcube.errors import CardError, SourceError
+from medrcube.sources.card import load_card
+from medrcube.sources.raw_tree import RawTree
+
+LAYOUT = """
+expect.films = { "train/*.png" = 2, "test/*.png" = 1 }
+expect.table = { "labels.csv" = 1 }
+optional.boxes = { "boxes.csv" = "no boxes" }
+optional.films = { "**/*.png" = "" }
+ignore = { "thumbs/*.gif" = "smaller pictures" }
+"""
+
+
+@pytest.fixture
+def card(tmp_path, toy_card):
+    def make(layout):
+        path = tmp_path / "card.toml"
+        path.write_text(toy_card.replace('expect = { "*.png" = 3 }', layout))
+        return load_card(path)
+
+    return make
+
+
+@pytest.fixture
+def seen(card, tmp_path):
+    """A function that sees files as those of the layout."""
+    layout = card(LAYOUT).layouts[0]
+    return lambda *names: RawTree(tmp_path, names).of_layout(layout, {"masks"})
+
+
+def test_a_part_is_all_that_its_globs_fit_each_file_once_and_in_order(seen, tmp_path):
+    tree = seen("train/b.png", "test/c.PNG", "train/train/a.png", "labels.csv")
+    names = [path.relative_to(tmp_path).as_posix() for path in tree.part("films")]
+    assert names == ["test/c.PNG", "train/b.png", "train/train/a.png"]
+    assert tree.index("films")["a.png"] == tmp_path / "train/train/a.png"
+
+
+def test_only_what_a_glob_of_the_layout_fits_is_shown(seen):
+    tree = seen("train/a.png", "thumbs/a.gif", "notes.txt", "other/labels.csv", "._a.png")
+    assert tree.names == ("train/a.png", "thumbs/a.gif")
+
+
+@pytest.mark.parametrize("part", ["boxes", "masks"])
+def test_a_part_that_a_copy_or_its_layout_lacks_is_empty(seen, part):
+    assert seen("train/a.png").part(part) == []
+
+
+def test_a_part_of_no_layout_is_an_error(seen):
+    with pytest.raises(SourceError, match=r"names no part 'mask' \(parts: boxes, films, masks, ta"):
+        seen("train/a.png").part("mask")
+
+
+def test_files_stored_in_another_format_are_the_same_part(seen, tmp_path):
+    tree = seen("train/a.jpg", "labels.csv.gz")
+    assert tree.part("films") == [tmp_path / "train/a.jpg"]
+    assert tree.part("table") == [tmp_path / "labels.csv.gz"]
+
+
+def test_a_glob_without_a_part_is_counted_all_the_same(card):
+    layout = card('expect = { "*.png" = 3, tables = { "a.csv" = 1 } }').layouts[0]
+    assert layout.expect == {"*.png": 3, "a.csv": 1}
+    assert layout.parts == {"tables": ("a.csv",)}
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        'expect.films = { "*.png" = 0 }',
+        'expect.films = { "*.png" = "many" }',
+        'expect = { "*.png" = 3 }\noptional.boxes = { "boxes.csv" = 1 }',
+        'expect = { "*.png" = 3 }\noptional = ["boxes.csv"]',
+    ],
+)
+def test_a_part_without_counts_or_words_is_refused(card, layout):
+    with pytest.raises(CardError, match=r"expected a table of glob = "):
+        card(layout)
