@@ -21,13 +21,13 @@ import timing
 from medrcube.build.audit.batch import audit
 from medrcube.build.pixels.encode import ENCODER, encode_png
 from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.pixels.look import look_of
 from medrcube.build.publish.validate import validate
 from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.stages import usable_cores
 from medrcube.console import Reporter
+from medrcube.look import look_of
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 

@@ -18,9 +18,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from medrcube.errata import FILE as ERRATA
+from medrcube.errata import Erratum, read_errata
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.running.dataset_lock import Seen, is_unchanged, look
-from medrcube.release_facts import read_case_units, read_item_facts
+from medrcube.release_facts import read_case_units, read_item_facts, read_pixel_hashes
 from medrcube.release_rows import LETTERS, BadRowError, Row, read_row
 from medrcube.release_tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.strict_json import BadJsonError, read_list
@@ -71,13 +73,22 @@ class Benchmark:
     Attributes:
         root: folder of the release.
         items: every item, in the order of the sorted source folders and their files.
+        pixels: published pixel hash of each picture by its path, where the release has recipes.
+        errata: withdrawn items by name; they stay among ``items``.
         known: pictures as an earlier session saw them; those that look unchanged are not read
             again.
     """
 
     root: Path
     items: tuple[Item, ...]
+    pixels: Mapping[str, str] = field(default_factory=dict)
+    errata: Mapping[str, Erratum] = field(default_factory=dict)
     known: Mapping[str, Seen] = field(default_factory=dict)
+
+    @property
+    def standing(self) -> tuple[Item, ...]:
+        """The items that were not withdrawn."""
+        return tuple(item for item in self.items if item.name not in self.errata)
 
     def path(self, item: Item) -> Path | None:
         """File of the item's picture, whether it exists or not."""
@@ -113,14 +124,24 @@ class Benchmark:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all items and the bytes of all pictures: names exactly this benchmark."""
+        """SHA-256 over all items and what their pictures are: names exactly this benchmark.
+
+        A restricted picture counts by the pixel hash that the release publishes, so that the
+        public tree, the private one and one whose pictures were reconstructed are one benchmark;
+        every other picture counts by the bytes of its file.
+        """
         total = hashlib.sha256()
         for item in self.items:
-            picture = None if item.image is None else self.image_digests[item.image]
             asked = {n: v for n, v in item_to_json(item).items() if n not in _NOT_ASKED}
-            row = {**asked, "image_sha256": picture}
-            total.update(json.dumps(row, sort_keys=True).encode())
+            total.update(json.dumps({**asked, **self._picture(item)}, sort_keys=True).encode())
         return total.hexdigest()
+
+    def _picture(self, item: Item) -> dict[str, str | None]:
+        if item.image is None:
+            return {"image_sha256": None}
+        if item.restricted:
+            return {"pixel_sha256": self.pixels.get(item.image)}
+        return {"image_sha256": self.image_digests[item.image]}
 
 
 def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
@@ -140,6 +161,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     loader = _Loader(root, pictures=pictures)
     for table in tables_of(root):
         loader.read(table)
+    errata = loader.errata()
     problems = loader.problems
     if problems:
         shown = "\n".join(f"  {problem}" for problem in problems[:SHOWN_PROBLEMS])
@@ -148,7 +170,9 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         raise ReleaseError(
             f"{root}: {len(problems)} problem(s) in the release, no model is asked:\n{shown}{tail}"
         )
-    return Benchmark(root=root, items=tuple(loader.items))
+    return Benchmark(
+        root=root, items=tuple(loader.items), pixels=read_pixel_hashes(root), errata=errata
+    )
 
 
 def item_to_json(item: Item) -> dict[str, Any]:
@@ -217,6 +241,18 @@ class _Loader:
             self.problems.append(f"{name}: cannot be read as JSON: {error}")
         except ReleaseError as error:
             self.problems.append(str(error))
+
+    def errata(self) -> dict[str, Erratum]:
+        """Withdrawn items, once all tables are read."""
+        try:
+            rows = read_errata(self._root)
+        except ReleaseError as error:
+            self.problems.append(str(error))
+            return {}
+        for row in rows:
+            if (row.dataset, row.id) not in self._names and not self.problems:
+                self.problems.append(f"{ERRATA}: {row.name!r} is no item of the release")
+        return {row.name: row for row in rows}
 
     def _take(self, row: Any, folder: str, where: str) -> None:
         try:

@@ -90,6 +90,8 @@ def rotate(item: Item, turn: int) -> Item:
     """The item with its option texts moved on by ``turn`` letters, and its key with them."""
     letters = [letter for letter, _ in item.options]
     count = len(letters)
+    if turn % count == 0:
+        return item
     texts = [text for _, text in item.options]
     moved = tuple((letters[i], texts[(i - turn) % count]) for i in range(count))
     key = letters[(letters.index(item.key) + turn) % count]

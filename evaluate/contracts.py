@@ -25,18 +25,26 @@ def sends_outside(model: Model) -> bool:
     """Whether pictures leave this machine; a model of another package that does not say so does.
 
     An address counts as this machine when it is written as one: ``localhost`` or a loopback
-    address. What another name resolves to may change between two questions.
+    address. What another name resolves to may change between two questions. A server here that
+    passes questions on (LiteLLM's proxy, Ollama for its cloud models) sends them outside.
     """
     if model.name.startswith(_HERE):
         return False
-    endpoint = model.identity.get("endpoint")
-    host = urlsplit(endpoint).hostname if isinstance(endpoint, str) else None
-    if host == "localhost":
-        return False
-    try:
-        return not ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
+    if model.identity.get("forwards"):
         return True
+    endpoint = model.identity.get("endpoint")
+    return not stays_here(endpoint if isinstance(endpoint, str) else None)
+
+
+def stays_here(endpoint: str | None) -> bool:
+    """Whether an address is written as one of this machine; an unknown one is elsewhere."""
+    host = urlsplit(endpoint).hostname if endpoint else None
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
 
 
 def cards() -> Mapping[str, Card]:

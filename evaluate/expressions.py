@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from medrcube.errors import WorkspaceError
@@ -35,6 +35,8 @@ COLUMNS: Mapping[str, Callable[[Item], Any]] = {
 }
 """What an expression may name."""
 
+_NUMBERS = ("options", "restricted")
+_FEW = ("source", "task", "level", "modality", "anatomy")
 _LONGEST = 2000
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -100,6 +102,10 @@ def _value(node: ast.expr) -> Value:
 
 
 def _comparison(node: ast.Compare) -> Value:
+    for (left, right), kind in zip(
+        itertools.pairwise((node.left, *node.comparators)), node.ops, strict=True
+    ):
+        _require_one_kind(left, right, kind, node)
     sides = [_value(one) for one in (node.left, *node.comparators)]
     kinds = [_COMPARE.get(type(one)) for one in node.ops]
     if not all(kinds):
@@ -113,6 +119,56 @@ def _comparison(node: ast.Compare) -> Value:
         )
 
     return test
+
+
+def _require_one_kind(left: ast.expr, right: ast.expr, how: ast.cmpop, node: ast.Compare) -> None:
+    """Refuse a comparison of a number with text, which would hold of no item or of all."""
+    inside = isinstance(how, ast.In | ast.NotIn) and isinstance(right, ast.Tuple | ast.List)
+    for other in right.elts if inside and isinstance(right, ast.Tuple | ast.List) else [right]:
+        kinds = {_is_text(left), _is_text(other)}
+        if kinds == {True, False}:
+            raise WorkspaceError(
+                f"--where: {ast.unparse(node)!r} compares a number with text; options is a number "
+                "and restricted is True or False, without quotes, every other column is text"
+            )
+
+
+def _is_text(node: ast.expr) -> bool | None:
+    """Whether a side is text; ``None`` where neither column nor constant."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, str)
+        case ast.Name(id=name) if name in COLUMNS:
+            return name not in _NUMBERS
+    return None
+
+
+def require_known(text: str, items: Sequence[Item]) -> None:
+    """Refuse a value of a column with few values that no item has.
+
+    Raises:
+        WorkspaceError: names the value, and those that there are.
+    """
+    for node in ast.walk(ast.parse(text.strip(), mode="eval")):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+            continue
+        left, right = node.left, node.comparators[0]
+        if isinstance(right, ast.Name):
+            left, right = right, left
+        if not (isinstance(left, ast.Name) and left.id in _FEW):
+            continue
+        if isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            wanted: Sequence[ast.expr] = [right]
+        else:
+            wanted = right.elts if isinstance(right, ast.Tuple | ast.List) else []
+        known = {COLUMNS[left.id](item) for item in items}
+        values = [str(one.value) for one in wanted if isinstance(one, ast.Constant)]
+        # A list may name what another release has; one that chooses nothing is a slip.
+        if values and known.isdisjoint(values):
+            raise WorkspaceError(
+                f"--where: no item has {left.id} {' or '.join(values)}; there are "
+                f"{', '.join(sorted(known))}"
+            )
 
 
 def _column(name: str) -> Value:

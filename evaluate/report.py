@@ -1,13 +1,16 @@
-"""One HTML page for one or several runs, with nothing outside it: no host, no script, no font.
+"""One HTML page for one or several runs, with nothing outside it: no host, no font.
 
 Questions and replies are text of others; the template escapes them and shows what is invisible in
-them, and the page's own content policy forbids scripts and requests. Everything in a report, its
+them, and the page's own content policy forbids requests, and every script but the one that sorts
+its tables, which it names by its hash. Everything in a report, its
 tables too, follows from the benchmark, the replies and the settings, so a run that was killed and
 went on has the report of one that was not, byte for byte; ``reporting.effort`` has the times.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,26 +18,28 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medrcube
+from medrcube.counting import counted
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.reporting import safe_text
 from medrcube.evaluate.reporting.certainty import certainty, span
 from medrcube.evaluate.reporting.colours import shade, signed_shade
-from medrcube.evaluate.reporting.contrasts import contrasts, summaries
+from medrcube.evaluate.reporting.comparison import comparison
+from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
 from medrcube.evaluate.reporting.correlation import STEPS, correlation
 from medrcube.evaluate.reporting.credibility import credibility
 from medrcube.evaluate.reporting.cube import accuracy_map, axes, signed, signed_span
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failures, filter_rules
 from medrcube.evaluate.reporting.leaderboard import leaderboard
+from medrcube.evaluate.reporting.narrow import narrowed
 from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
 from medrcube.evaluate.reporting.replies import replies
-from medrcube.evaluate.reporting.runs import Run, load_runs, lost
+from medrcube.evaluate.reporting.runs import Run, load_runs, lost, require_errata_of
 from medrcube.evaluate.reporting.tables import write_tables
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered import FEWEST_UNITS
 from medrcube.evaluate.statistics.formulas import SMALL
-from medrcube.evaluate.statistics.ranking import ranking
 from medrcube.evaluate.statistics.units import units_told
 from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy
@@ -60,8 +65,18 @@ def write_report(
     """
     loaded = load_runs(runs)
     shown = page_values(loaded, release)
-    write_text(out, environment().get_template("report.html.j2").render(shown))
+    made = environment()
+    script = made.get_template("tables.js.j2").render()
+    page = made.get_template("report.html.j2").render(
+        shown, script=script, script_hash=_hash_source(script)
+    )
+    write_text(out, narrowed(page))
     return [] if data is None else write_tables(loaded, data)
+
+
+def _hash_source(script: str) -> str:
+    """What the policy of a page names so that this script runs, and no other."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
@@ -72,22 +87,26 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         release: the release, for the pictures of what went wrong.
     """
     benchmark = load_benchmark(release) if release else None
+    if benchmark is not None:
+        require_errata_of(runs, benchmark)
     wrong = failures(runs, benchmark)
     shown = {
         "runs": runs,
         "one": runs[0] if len(runs) == 1 else None,
         "one_dataset": len({run.benchmark for run in runs}) == 1,
         "samples": _samples(runs),
+        "withdrawn": withdrawn_told(runs),
         "outcomes": list(Outcome),
         "anatomies": list(Anatomy),
         "leaderboard": leaderboard(runs),
         "board_edges": {1, 9, 13},
-        "groups": _groups(runs),
+        "alike": comparison(runs) if len(runs) > 1 else [],
         "maps": [(run, accuracy_map(run)) for run in runs],
         "radar": radar(runs),
         "slices": axes(runs),
         "contrasts": [(run, found) for run in runs if (found := contrasts(run))],
-        "contrast_rows": summaries(runs),
+        "contrast_rows": (rows := summaries(runs)),
+        "contrast_columns": summary_columns(rows),
         "repeated": [(run, once) for run in runs if (once := run.metrics.get("epochs"))],
         "credibility": credibility(runs),
         "correlation": correlation(runs),
@@ -108,12 +127,13 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
     return {**shown, "parts": [(a, t) for a, t, key in _PARTS if not key or shown[key]]}
 
 
-def _groups(runs: Sequence[Run]) -> dict[str, str]:
-    """Letters of each run of a ranking; none for one run and for runs of different benchmarks."""
-    if len(runs) == 1 or len({run.benchmark for run in runs}) > 1:
-        return {}
-    found = ranking({run.label: run.results for run in runs})
-    return {one.label: one.letters for one in found}
+def withdrawn_told(runs: Sequence[Run]) -> list[tuple[int, str]]:
+    """(number of withdrawn items, names of the runs that leave them out), the most first."""
+    groups: dict[int, list[str]] = {}
+    for run in runs:
+        if run.withdrawn:
+            groups.setdefault(len(run.withdrawn), []).append(run.label)
+    return [(count, ", ".join(names)) for count, names in sorted(groups.items(), reverse=True)]
 
 
 def _samples(runs: Sequence[Run]) -> list[tuple[str, int, str]]:
@@ -163,6 +183,7 @@ def environment() -> Environment:
         "signed_span": signed_span,
         "pvalue": _p,
         "count": lambda value: f"{value:,}",
+        "counted": counted,
         "lost": lost,
         "seen": lambda text: safe_text.visible(str(text)),
         "clip": safe_text.clip,

@@ -29,7 +29,7 @@ def reworded_items(items: Iterable[Item], edition: Benchmark) -> dict[str, Item]
         WorkspaceError: a release tells no facts, or the two share none.
     """
     items = list(items)
-    others = {item.fact: item for item in edition.items if item.fact}
+    others = {item.fact: item for item in edition.standing if item.fact}
     if not others or not any(item.fact for item in items):
         where = edition.root if not others else "the release"
         raise WorkspaceError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +26,14 @@ from medrcube.evaluate.judge import Judge, read_judgements
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.running.attempts import read_attempts
 from medrcube.evaluate.running.run_folder import (
+    ITEMS,
     METRICS,
     OUTCOMES,
     RESULTS,
     Asked,
     attempts_path,
     read_asked,
+    read_lines,
     read_manifest,
 )
 from medrcube.evaluate.statistics.contrasts import contrasts, epochs, other_conditions
@@ -43,9 +45,13 @@ from medrcube.evaluate.statistics.metrics import (
     replies_account,
     upstream_metrics,
 )
+from medrcube.evaluate.withdrawn import withdrawn_of
 from medrcube.files import replacing
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
+
+NO_REPLY, NOT_ASKED = "no-reply", "not-asked"
+"""Rule of a question that failed: after a try, or because the run has not come to it."""
 
 
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
@@ -71,10 +77,10 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     Raises:
         WorkspaceError: the folder is no run, or cannot be written.
     """
-    read_manifest(run)
+    manifest = read_manifest(run)
     asked = read_asked(run)
-    replies = _replies(asked, read_attempts(attempts_path(run)))
-    by_rules = _judge_all(asked, replies)
+    replies, tried = _replies(asked, read_attempts(attempts_path(run)))
+    by_rules = _judge_all(asked, replies, None if asked_elsewhere(manifest) else tried)
     results = by_rules if judge is None else judge.rescored(by_rules)
     main, strict = main_results(results), main_results(by_rules)
     summary = {
@@ -88,6 +94,7 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         "epochs": epochs(results),
         "credibility": credibility(main),
         "replies": replies_account(replies.values()),
+        "withdrawn": withdrawn_items(run),
     }
     # Upstream's loader drops an item whose picture is absent, so its files know nothing of it.
     shown = [result for result in main if result.outcome is not Outcome.MISSING_IMAGE]
@@ -136,6 +143,7 @@ def read_results(run: Path) -> list[Result]:
                 cut=row.get("cut", False),
             )
             for asked, row in zip(read_asked(run), rows, strict=True)
+            if _same_name(asked, row)
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
@@ -160,6 +168,22 @@ def read_metrics(run: Path) -> dict[str, Any]:
     return found
 
 
+def withdrawn_items(run: Path) -> list[str]:
+    """Names of the items that a run was asked and leaves out, because they were withdrawn.
+
+    Raises:
+        WorkspaceError: the lists of the run cannot be read.
+    """
+    withdrawn = withdrawn_of(run)
+    if not withdrawn:
+        return []
+    try:
+        rows = read_lines(run / ITEMS)
+        return [name for row in rows if (name := f"{row['dataset']}/{row['id']}") in withdrawn]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run / ITEMS}: cannot be read: {error!r}") from error
+
+
 def main_results(results: Sequence[Result]) -> list[Result]:
     """One result an item: those of the first condition that the run asked, of its first epoch."""
     first = min((r.asked.presentation for r in results), key=_order, default=None)
@@ -176,15 +200,20 @@ def main_results(results: Sequence[Result]) -> list[Result]:
 def judge_run(asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]) -> list[Result]:
     """The outcome of every item; the last reply to its question counts."""
     asked = list(asked)
-    return _judge_all(asked, _replies(asked, attempts))
+    return _judge_all(asked, *_replies(asked, attempts))
 
 
-def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
-    """The outcome of one presentation."""
+def asked_elsewhere(manifest: Mapping[str, Any]) -> bool:
+    """Whether the replies of a run were given elsewhere, so that no try without one is known."""
+    return str(manifest["model"].get("adapter", "")).startswith("import/")
+
+
+def judge(asked: Asked, reply: Mapping[str, Any] | None, *, tried: bool = True) -> Result:
+    """The outcome of one presentation; ``tried`` tells whether it was sent at all."""
     if asked.key is None:
         return _none(asked, Outcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
-        return _none(asked, Outcome.FAILED, "no-reply", None)
+        return _none(asked, Outcome.FAILED, NO_REPLY if tried else NOT_ASKED, None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
         letter, rule = extract_cut(text, asked.item.options)
@@ -200,18 +229,31 @@ def judge(asked: Asked, reply: Mapping[str, Any] | None) -> Result:
 
 def _replies(
     asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]
-) -> dict[str, Mapping[str, Any]]:
-    """The reply that counts to each question that is asked, by its key."""
+) -> tuple[dict[str, Mapping[str, Any]], set[str]]:
+    """The reply that counts to each question, by its key; and the keys that were tried."""
     wanted = {one.key for one in asked}
-    return {
-        record["key"]: record
-        for record in attempts
-        if record["status"] == "reply" and record["key"] in wanted
-    }
+    replies, tried = dict[str, Mapping[str, Any]](), set[str]()
+    for record in attempts:
+        if record["key"] in wanted:
+            tried.add(record["key"])
+            if record["status"] == "reply":
+                replies[record["key"]] = record
+    return replies, tried
 
 
-def _judge_all(asked: Iterable[Asked], replies: Mapping[str, Mapping[str, Any]]) -> list[Result]:
-    return [judge(a, replies.get(a.key) if a.key is not None else None) for a in asked]
+def _judge_all(
+    asked: Iterable[Asked],
+    replies: Mapping[str, Mapping[str, Any]],
+    tried: Collection[str] | None,
+) -> list[Result]:
+    return [
+        judge(
+            one,
+            None if one.key is None else replies.get(one.key),
+            tried=tried is None or one.key in tried,
+        )
+        for one in asked
+    ]
 
 
 def _read(asked: Asked, letter: str | None, rule: str, reply: str, otherwise: Outcome) -> Result:
@@ -296,6 +338,12 @@ def _upstream_row(result: Result) -> dict[str, Any]:
 def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return text.encode("utf-8", "backslashreplace")
+
+
+def _same_name(asked: Asked, row: Mapping[str, Any]) -> bool:
+    if asked.item.name != row["item"]:
+        raise ValueError(f"outcome of {row['item']} where {asked.item.name} was asked")
+    return True
 
 
 def _json(value: Any) -> bytes:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate import expressions
 from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.models.contract import Json
 from medrcube.taxonomy import Anatomy, Modality, Task
 
-WITHHELD, NOT_THERE = "may-not-be-sent", "not-there"
+WITHHELD, NOT_THERE, WITHDRAWN = "may-not-be-sent", "not-there", "withdrawn"
 """Why an item that was wanted is left out."""
 
 
@@ -102,8 +103,8 @@ def choose(benchmark: Benchmark, choice: Choice) -> Selection:
     if not items:
         told = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
         raise WorkspaceError(
-            f"all {len(wanted):,} items are left out ({told}); see --i-may-send for pictures under "
-            "an agreement, medrcube reconstruct for pictures that are not there"
+            f"nothing is left of {counted(len(wanted), 'item')} ({told}); see --i-may-send for "
+            "pictures under an agreement, medrcube reconstruct for pictures that are not there"
         )
     return Selection(
         items=tuple(items),
@@ -145,6 +146,7 @@ def _tests(items: Sequence[Item], choice: Choice) -> list[Callable[[Item], bool]
         tests.append(lambda item: item.dataset.casefold() in named)
     if choice.where is not None:
         tests.append(expressions.parse(choice.where))
+        expressions.require_known(choice.where, items)
     if (ids := choice.ids) is not None:
         _all_known("--ids", ids, {name for item in items for name in (item.name, item.id)})
         tests.append(lambda item: item.name in ids or item.id in ids)

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from medrcube.errors import ModelError
+from medrcube.evaluate.asking import Asking
 from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
 from medrcube.evaluate.models.contract import (
@@ -24,7 +25,6 @@ from medrcube.evaluate.models.contract import (
     Reply,
     Request,
 )
-from medrcube.evaluate.prompts import render_prompt
 
 TOLERANCE = {"float32": 0.001}
 """How far two log-probabilities of one letter may be apart, in nats, by number format."""
@@ -88,6 +88,7 @@ def selfcheck(
     together: int | None = None,
     questions: int | None = None,
     blind: bool = False,
+    asking: Asking | None = None,
     tolerance: float | None = None,
 ) -> SelfCheck:
     """Ask some questions alone and then together.
@@ -98,6 +99,7 @@ def selfcheck(
         together: questions under way at one time; the model's batch by default.
         questions: number of questions; 16, or one batch if that is more.
         blind: ask some of them without their picture as well.
+        asking: how a question is put; examples before it are left out.
         tolerance: allowed difference of log-probabilities; chosen by the model's number format.
 
     Raises:
@@ -105,7 +107,7 @@ def selfcheck(
         ReleaseError: no item of the release has a usable picture.
     """
     together = together or getattr(model, "batch_size", None) or 8
-    drawn = draw(benchmark, questions or max(16, min(together, 64)))
+    drawn = draw(benchmark, questions or max(16, min(together, 64)), asking)
     requests = [*drawn, *(replace(request, picture=None) for request in drawn[::4] if blind)]
     if len(requests) < 2:
         raise ModelError(
@@ -135,14 +137,15 @@ def selfcheck(
     return found
 
 
-def draw(benchmark: Benchmark, count: int) -> list[Request]:
+def draw(benchmark: Benchmark, count: int, asking: Asking | None = None) -> list[Request]:
     """Questions of unlike length on pictures of unlike size: a fixed draw, then spread evenly.
 
     Half of them are spread over the lengths of the prompts, half over the sizes of the files.
     """
     usable = [item for item in benchmark.items if item.image is not None]
     usable.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
-    pool = [r for item in usable[: count * _POOL] if (r := _request(benchmark, item)) is not None]
+    made = (_request(benchmark, item, asking or Asking()) for item in usable[: count * _POOL])
+    pool = [request for request in made if request is not None]
     by_size = sorted(pool, key=lambda r: len(r.picture.data) if r.picture else 0)
     by_length = sorted(pool, key=lambda r: len(r.prompt))
     chosen = {r.item: r for r in _spread(by_size, (count + 1) // 2)}
@@ -233,12 +236,15 @@ def _name(request: Request) -> str:
     return request.item if request.picture is not None else f"{request.item} (blind)"
 
 
-def _request(benchmark: Benchmark, item: Item) -> Request | None:
+def _request(benchmark: Benchmark, item: Item, asking: Asking) -> Request | None:
     picture = _picture(benchmark, item)
     if picture is None:
         return None
     return Request(
-        item=item.name, prompt=render_prompt(item), options=item.options, picture=picture
+        item=item.name,
+        prompt=asking.prompt.render(item),
+        options=item.options,
+        picture=asking.shown(picture),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.counting import counted
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
@@ -29,6 +30,7 @@ class Selection:
         items: items with a picture that may be given, in the order of the release.
         withheld: dataset -> items whose pictures may not be passed on, though they are here.
         absent: dataset -> items whose pictures are not in this release.
+        withdrawn: dataset -> items that the errata of the release withdraw.
         private: whether an item with a restricted picture is among ``items``.
     """
 
@@ -36,6 +38,7 @@ class Selection:
     items: tuple[Item, ...]
     withheld: Mapping[str, int]
     absent: Mapping[str, int]
+    withdrawn: Mapping[str, int]
     private: bool
 
     def with_pictures(self) -> Iterator[tuple[Item, Picture]]:
@@ -55,14 +58,18 @@ class Selection:
     def left_out(self) -> tuple[str, ...]:
         """Sentences that count and name what was left out; none where nothing was."""
         told = []
+        if self.withdrawn:
+            told.append(
+                f"left out {items_of(self.withdrawn)}: withdrawn by the errata of the release"
+            )
         if self.withheld:
             told.append(
-                f"left out {_counted(self.withheld)}: their pictures may not be passed on; "
+                f"left out {items_of(self.withheld)}: their pictures may not be passed on; "
                 "--private takes them, for your own use"
             )
         if self.absent:
             told.append(
-                f"left out {_counted(self.absent)}: their pictures are not in this release; "
+                f"left out {items_of(self.absent)}: their pictures are not in this release; "
                 "medrcube reconstruct  makes them from your own copy of the data"
             )
         return tuple(told)
@@ -75,9 +82,11 @@ def select(benchmark: Benchmark, *, private: bool) -> Selection:
         ReleaseError: none is left.
     """
     kept: list[Item] = []
-    withheld, absent = Counter[str](), Counter[str]()
+    withheld, absent, withdrawn = Counter[str](), Counter[str](), Counter[str]()
     for item in benchmark.items:
-        if item.image is None or benchmark.image_digests[item.image] is None:
+        if item.name in benchmark.errata:
+            withdrawn[item.dataset] += 1
+        elif item.image is None or benchmark.image_digests[item.image] is None:
             absent[item.dataset] += 1
         elif item.restricted and not private:
             withheld[item.dataset] += 1
@@ -88,6 +97,7 @@ def select(benchmark: Benchmark, *, private: bool) -> Selection:
         items=tuple(kept),
         withheld=withheld,
         absent=absent,
+        withdrawn=withdrawn,
         private=any(item.restricted for item in kept),
     )
     if not kept:
@@ -101,6 +111,7 @@ def mark(out: Path, selection: Selection) -> None:
         (out / PRIVATE).write_text(_MARK, encoding="utf-8")
 
 
-def _counted(by_dataset: Mapping[str, int]) -> str:
+def items_of(by_dataset: Mapping[str, int]) -> str:
+    """Items in words: how many, and of which datasets."""
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
-    return f"{sum(by_dataset.values()):,} items ({named})"
+    return f"{counted(sum(by_dataset.values()), 'item')} ({named})"

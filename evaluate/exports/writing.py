@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.exports.samples import INSPECT, export_inspect_task
 from medrcube.evaluate.exports.selection import PRIVATE, Selection, mark
 from medrcube.evaluate.exports.vlmevalkit import export_vlmevalkit
 
@@ -12,7 +13,7 @@ VLMEVALKIT = "vlmevalkit"
 
 
 def write_export(selection: Selection, out: Path, harness: str) -> Path:
-    """Write a release for ``vlmevalkit``, ``lmms-eval`` or ``lm-eval``.
+    """Write a release for ``vlmevalkit``, ``lmms-eval``, ``lm-eval`` or ``inspect``.
 
     Args:
         selection: what to write.
@@ -20,7 +21,7 @@ def write_export(selection: Selection, out: Path, harness: str) -> Path:
         harness: for whom.
 
     Returns:
-        The main file: TSV or YAML.
+        The main file: TSV, YAML or task.
 
     Raises:
         ReleaseError: a picture cannot be read.
@@ -32,6 +33,8 @@ def write_export(selection: Selection, out: Path, harness: str) -> Path:
     mark(out, selection)
     if harness == VLMEVALKIT:
         return export_vlmevalkit(selection, out)
+    if harness == INSPECT:
+        return export_inspect_task(selection, out)
     from medrcube.evaluate.exports.tasks import export_tasks  # noqa: PLC0415 - needs an extra
 
     return export_tasks(selection, out, harness)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, first_text, json_rows
+from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, first_text, json_lines
 
 LMMS_EVAL, LM_EVAL = "lmms-eval", "lm-eval"
 
@@ -21,10 +21,12 @@ def read_samples(path: Path) -> ForeignRun:
     Raises:
         WorkspaceError: it cannot be read, or is of another task.
     """
-    tool, replies, first = LM_EVAL, [], 0
-    for number, row in json_rows(path):
+    tool, replies, bad = LM_EVAL, list[ForeignReply](), list[str]()
+    for number, row in json_lines(path):
         where = f"{path} line {number}"
-        first = first or number
+        if isinstance(row, str):
+            bad.append(f"line {number}: {row}")
+            continue
         ours = row.get(METRIC)
         tool = LMMS_EVAL if isinstance(ours, dict) else LM_EVAL
         item = ours if isinstance(ours, dict) else row.get("doc")
@@ -36,7 +38,9 @@ def read_samples(path: Path) -> ForeignRun:
         text = first_text(_said(row), where)
         replies.append(ForeignReply(item=item["item"], text=text))
     # lmms-eval and lm-eval name the folder after the model.
-    return ForeignRun(tool=tool, model=path.resolve().parent.name, replies=tuple(replies))
+    return ForeignRun(
+        tool=tool, model=path.resolve().parent.name, replies=tuple(replies), bad=tuple(bad)
+    )
 
 
 def _said(row: Mapping[str, Any]) -> Any:

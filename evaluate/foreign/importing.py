@@ -1,4 +1,4 @@
-"""A run of ours made of the replies that another harness got."""
+"""A run of ours made of replies that were given elsewhere."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from medrcube.counting import counted
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark
-from medrcube.evaluate.foreign.reading import read_foreign
+from medrcube.evaluate.foreign.matching import Matched, match_replies
+from medrcube.evaluate.foreign.reading import read_foreign, read_replies
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.models.contract import Json, Reply, Request
+from medrcube.evaluate.running.begin import begin_run
 from medrcube.evaluate.running.run_folder import (
     MANIFEST,
     Asked,
     attempts_path,
-    begin_run,
     now,
     read_manifest,
     write_lines,
     write_manifest,
 )
 from medrcube.evaluate.scoring import score
+from medrcube.evaluate.selection import Choice
+
+__all__ = ["SHOWN", "Imported", "import_run", "score_replies", "write_run"]
 
 SHOWN = 5
 """So many items are named in a message."""
@@ -34,24 +39,29 @@ class Imported:
     """What became of a file.
 
     Attributes:
-        tool: the harness that wrote it.
+        tool: what wrote it: a harness, or ``replies`` for plain rows.
         model: name of the model in the run.
         replies: replies that were taken over.
-        unanswered: items of the release, with a picture, to which the file has no reply.
+        matched: what of the file belongs to which item, and what to none.
         metrics: what stands in ``metrics.json``.
     """
 
     tool: str
     model: str
     replies: int
-    unanswered: tuple[str, ...]
+    matched: Matched
     metrics: Mapping[str, Any]
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Items of the release to which the file has no reply."""
+        return self.matched.missing
 
 
 def import_run(
     path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
 ) -> Imported:
-    """Make a run of a result file and score it; an item without a reply there is ``failed``.
+    """Make a run of a result file of another harness; all of it must be of this release.
 
     Args:
         path: result file of another harness.
@@ -64,39 +74,93 @@ def import_run(
             ``out`` holds something.
     """
     found = read_foreign(path)
-    known = {item.name for item in benchmark.items}
-    strange = [reply.item for reply in found.replies if reply.item not in known]
-    if strange:
+    matched = match_replies(found, benchmark.items, benchmark.errata)
+    if strange := (*matched.unknown, *matched.ambiguous):
         raise WorkspaceError(
-            f"{path}: has replies to {len(strange):,} items that {benchmark.root} does not have: "
-            f"{', '.join(strange[:SHOWN])}; expected a result of this release"
+            f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
+            f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
         )
+    return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
+
+
+def score_replies(
+    path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
+) -> Imported:
+    """Make a run of whatever replies a file has to the items of a release, and score it.
+
+    Unknown, repeated and missing items are counted in ``Imported.matched``; an item without a reply
+    is ``failed``, which is no wrong answer. The replies are scored whether the pictures lie in this
+    copy of the release or not, since they were given elsewhere.
+
+    Raises:
+        WorkspaceError: the file cannot be read, has no reply to any item of the release, or
+            ``out`` holds something.
+    """
+    found = read_replies(path)
+    matched = match_replies(found, benchmark.items, benchmark.errata)
+    if not matched.replies:
+        named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:SHOWN])
+        raise WorkspaceError(
+            f"{path}: has no reply that belongs to one item of {benchmark.root}"
+            f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
+        )
+    return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
+
+
+def write_run(
+    found: ForeignRun,
+    matched: Matched,
+    benchmark: Benchmark,
+    out: Path,
+    *,
+    digest: str,
+    model: str | None = None,
+    choice: Choice | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Imported:
+    """Write the folder of a run from replies that were matched with the items of a release.
+
+    Args:
+        found: the replies, and who gave them.
+        matched: what of them belongs to which item.
+        benchmark: the release.
+        out: folder of the new run.
+        digest: names the replies in the identity of the run.
+        model: name of the model; ``None`` takes the one that ``found`` tells.
+        choice: which items were asked; all of them by default.
+        about: further entries of the manifest.
+
+    Raises:
+        WorkspaceError: ``out`` holds something.
+    """
     if (out / MANIFEST).exists():
         raise WorkspaceError(f"{out}: holds a run; choose another folder")
     name = f"{found.tool}/{model or found.model or 'unnamed'}"
-    asker = _Elsewhere(name=name, tool=found.tool, digest=_digest(path))
-    epochs = 1 + max(reply.epoch for reply in found.replies)
-    asked = begin_run(out, benchmark, asker, epochs=epochs)
-    by_item = {(reply.item, reply.epoch): reply for reply in found.replies}
-    write_lines(attempts_path(out), _attempts(asked, by_item, found))
+    asker = _Elsewhere(name=name, tool=found.tool, digest=digest)
+    epochs = 1 + max((epoch for _, epoch in matched.replies), default=0)
+    asked = begin_run(
+        out,
+        benchmark,
+        asker,
+        conditions=(found.condition,),
+        epochs=epochs,
+        choice=choice,
+        elsewhere=True,
+    )
+    write_lines(attempts_path(out), _attempts(asked, matched.replies, found))
     manifest = read_manifest(out)
-    # Another harness words the question in its own way.
+    # Whoever asked elsewhere worded the question in another way.
     worded = {"name": found.tool, "version": f"of {found.tool}"}
     models = [found.model] if found.model else []
-    write_manifest(out, {**manifest, "ended": now(), "prompt": worded, "models": models})
-    answerable = [one for one in asked if one.key is not None]
+    ended = {"ended": now(), "prompt": worded, "models": models}
+    write_manifest(out, {**manifest, **ended, **(about or {})})
     return Imported(
         tool=found.tool,
         model=name,
-        replies=sum(reply.text is not None for reply in found.replies),
-        unanswered=tuple(one.item.name for one in answerable if _reply_to(one, by_item) is None),
+        replies=len(matched.replies),
+        matched=matched,
         metrics=score(out),
     )
-
-
-def _reply_to(asked: Asked, replies: Mapping[tuple[str, int], ForeignReply]) -> ForeignReply | None:
-    reply = replies.get((asked.item.name, asked.presentation.epoch))
-    return None if reply is None or reply.text is None else reply
 
 
 def _attempts(
@@ -104,11 +168,13 @@ def _attempts(
 ) -> Iterator[dict[str, Any]]:
     at = now()
     for one in asked:
-        head = {"key": one.key, "item": one.item.name, "try": 1, "at": at}
-        reply = _reply_to(one, replies)
-        if one.key is not None and reply is not None:
+        reply = replies.get((one.item.name, one.presentation.epoch))
+        if reply is not None:
             yield {
-                **head,
+                "key": one.key,
+                "item": one.item.name,
+                "try": 1,
+                "at": at,
                 "status": "reply",
                 "text": reply.text,
                 "finish_reason": reply.finish_reason,

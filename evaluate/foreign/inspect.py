@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, json_object
 from medrcube.evaluate.reporting.inspect_log import ARCHIVE, item_name
 
 TOOL = "inspect"
+
+_FULL = Condition.FULL.value
+_KNOWN = (_FULL, Condition.BLIND.value, Condition.IMAGE_SWAP.value)
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26s2H")
@@ -24,10 +28,11 @@ _STOPS = {"max_tokens": "length", "model_length": "length", "content_filter": "c
 
 
 def read_inspect(path: Path) -> ForeignRun:
-    """The replies of a log; those of a log of ours are of its condition ``full`` only.
+    """The replies of a log; of one of ours with several conditions, those of ``full``.
 
     Raises:
-        WorkspaceError: it is no log of Inspect, or a member of it cannot be read.
+        WorkspaceError: it is no log of Inspect, a member of it cannot be read, or its condition
+            shows an item in forms that the log alone does not tell.
     """
     if path.suffix == ARCHIVE:
         header, samples = _archive(path)
@@ -36,10 +41,22 @@ def read_inspect(path: Path) -> ForeignRun:
         samples = iter(header.get("samples") or ())
     try:
         model = str(header["eval"]["model"])
-        replies = [_reply(sample) for sample in samples if _is_full(sample)]
+        told = [(_condition(sample), _reply(sample)) for sample in samples]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise WorkspaceError(f"{path}: is no log of Inspect: {error!r}") from error
-    return ForeignRun(tool=TOOL, model=model, replies=tuple(replies))
+    names = dict.fromkeys(name for name, _ in told)
+    condition = _FULL if _FULL in names else next(iter(names), _FULL)
+    if condition not in _KNOWN:
+        raise WorkspaceError(
+            f"{path}: is a log of the condition {condition}; expected one of {', '.join(_KNOWN)}, "
+            "in which an item has one form, that of the release"
+        )
+    return ForeignRun(
+        tool=TOOL,
+        model=model,
+        replies=tuple(reply for name, reply in told if name == condition),
+        condition=Condition(condition),
+    )
 
 
 def _bytes(path: Path) -> bytes:
@@ -49,9 +66,8 @@ def _bytes(path: Path) -> bytes:
         raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _is_full(sample: Mapping[str, Any]) -> bool:
-    told: object = (sample.get("metadata") or {}).get("condition", "full")
-    return told == "full"
+def _condition(sample: Mapping[str, Any]) -> str:
+    return str((sample.get("metadata") or {}).get("condition", _FULL))
 
 
 def _reply(sample: Mapping[str, Any]) -> ForeignReply:

@@ -7,11 +7,45 @@ from pathlib import Path
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.foreign.harness_samples import read_samples
 from medrcube.evaluate.foreign.inspect import read_inspect
+from medrcube.evaluate.foreign.plain import looks_plain, read_plain
 from medrcube.evaluate.foreign.replies import ForeignRun
-from medrcube.evaluate.foreign.vlmevalkit import SUFFIXES, read_vlmevalkit
+from medrcube.evaluate.foreign.table_rows import table_rows
+from medrcube.evaluate.foreign.vlmevalkit import ITEM, SUFFIXES, read_vlmevalkit
 from medrcube.evaluate.reporting.inspect_log import ARCHIVE
 
+__all__ = ["read_foreign", "read_replies"]
+
 _LOOKED_AT = 4096
+_PLAIN = (".csv", ".json", ".tsv", ".xlsx")
+
+
+def read_replies(path: Path) -> ForeignRun:
+    """The replies of any result file that is known: of a harness, or of plain rows.
+
+    Nothing is refused for one row: rows that cannot be read, items named twice and items that a
+    release does not have are for whoever matches them with a release.
+
+    Raises:
+        WorkspaceError: the file cannot be read, is of no known form, or holds no reply.
+    """
+    if (path.suffix == ".jsonl" and looks_plain(path)) or (
+        path.suffix in _PLAIN and not _is_of_harness(path)
+    ):
+        found = read_plain(path)
+    else:
+        found = _read(path)
+    if not found.replies:
+        first = f"; {found.bad[0]}" if found.bad else ""
+        raise WorkspaceError(f"{path}: holds no reply{first}")
+    return found
+
+
+def _is_of_harness(path: Path) -> bool:
+    """Whether a table is a result of VLMEvalKit, or a JSON file a log of Inspect."""
+    if path.suffix == ".json" and not _is_list(path):
+        return True
+    first = next(iter(table_rows(path)), {})
+    return ITEM in first and "prediction" in first
 
 
 def read_foreign(path: Path) -> ForeignRun:
@@ -22,6 +56,8 @@ def read_foreign(path: Path) -> ForeignRun:
             twice.
     """
     found = _read(path)
+    if found.bad:
+        raise WorkspaceError(f"{path} {found.bad[0]}")
     if not found.replies:
         raise WorkspaceError(f"{path}: holds no reply")
     seen = set[tuple[str, int]]()

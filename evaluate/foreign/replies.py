@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.strict_json import BadJsonError, read_lines
+from medrcube.evaluate.conditions import Condition
+from medrcube.strict_json import BadJsonError, each_line, read_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +40,15 @@ class ForeignRun:
         tool: the harness that wrote it.
         model: name of the model there; empty where the file does not say.
         replies: in the order of the file.
+        bad: rows that could not be read, each with its place and the reason.
+        condition: what of the questions was shown.
     """
 
     tool: str
     model: str
     replies: tuple[ForeignReply, ...]
+    bad: tuple[str, ...] = ()
+    condition: Condition = Condition.FULL
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -60,6 +65,23 @@ def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 yield number, row
     except (OSError, BadJsonError) as error:
         raise WorkspaceError(f"{path}: cannot be read as JSON lines: {error}") from error
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    """Rows of a JSONL file with the number of their line; of a bad line the reason.
+
+    Raises:
+        WorkspaceError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, row in each_line(file):
+                if isinstance(row, BadJsonError):
+                    yield number, f"cannot be read as JSON: {row}"
+                else:
+                    yield number, row if isinstance(row, dict) else "is no object"
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def json_object(data: bytes | str, where: str) -> dict[str, Any]:

@@ -23,6 +23,11 @@ class Baseline:
         return f"baseline/{self.rule}"
 
     @property
+    def takes_shots(self) -> bool:
+        """Examples are as good as any other thing that it does not look at."""
+        return True
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """The rule and, where it matters, the seed."""
         seed: dict[str, Json] = {"seed": self.seed} if self.rule == "random" else {}

@@ -16,6 +16,21 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shot:
+    """A solved example before a question.
+
+    Attributes:
+        prompt: the whole text of the example's question.
+        reply: the letter of its right option.
+        picture: what it is about; ``None`` where the question itself is asked blind.
+    """
+
+    prompt: str
+    reply: str
+    picture: Picture | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One question to a model.
 
@@ -24,12 +39,15 @@ class Request:
         prompt: the whole text.
         options: (letter, text) of each option.
         picture: what the question is about; ``None`` where it is asked blind.
+        shots: solved examples that stand before it, in their order. Only a model whose
+            ``takes_shots`` is true ever gets any.
     """
 
     item: str
     prompt: str
     options: tuple[tuple[str, str], ...]
     picture: Picture | None
+    shots: tuple[Shot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

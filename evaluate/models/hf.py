@@ -59,6 +59,11 @@ class HFModel:
         return str(self._identity["name"])
 
     @property
+    def takes_shots(self) -> bool:
+        """Examples are turns of the conversation before the question."""
+        return True
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """Files, device, libraries, processor and parameters."""
         return self._identity

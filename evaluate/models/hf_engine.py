@@ -19,10 +19,12 @@ from medrcube.evaluate.answers.reasoning import strip_reasoning
 from medrcube.evaluate.images import Picture
 from medrcube.evaluate.models.contract import Json, Request
 from medrcube.evaluate.models.hf_batching import Answer, Job, Trouble
-from medrcube.evaluate.models.hf_loading import Opened, chat_template, load_weights
+from medrcube.evaluate.models.hf_loading import Opened, load_weights
 from medrcube.evaluate.models.hf_pixels import decode_picture, picture_size
+from medrcube.evaluate.models.hf_processors import chat_template
 from medrcube.evaluate.models.hf_scoring import FirstToken, TextScorer, best, continuation, letters
 from medrcube.evaluate.models.hf_settings import LocalSettings, Scoring
+from medrcube.evaluate.models.hf_turns import check_examples, pictures_of, turns_of
 from medrcube.evaluate.models.registry import ModelSettings
 
 try:
@@ -87,26 +89,23 @@ class TransformersEngine:
         Raises:
             Exception: whatever the template or the picture's decoder makes of an odd question.
         """
-        content: list[dict[str, str]] = [{"type": "text", "text": request.prompt}]
-        if request.picture is not None:
-            content.insert(0, {"type": "image"})
         with self._turn:
             text = self._processor.apply_chat_template(
-                [{"role": "user", "content": content}],
+                turns_of(request),
                 chat_template=chat_template(self._processor),
                 add_generation_prompt=True,
                 tokenize=False,
             )
+            check_examples(text, request)
             length = len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-            if request.picture is not None:
-                length += self._visual_tokens(request.picture)
+            length += sum(map(self._visual_tokens, pictures_of(request)))
         return Job(request=request, text=text, length=length)
 
     def prepare(self, jobs: Sequence[Job]) -> Batch:
         """Decode pictures and make padded tensors."""
         pictures: dict[str, Any] = {}
-        for job in jobs:
-            if (picture := job.request.picture) is not None and picture.sha256 not in pictures:
+        for picture in (picture for job in jobs for picture in pictures_of(job.request)):
+            if picture.sha256 not in pictures:
                 pictures[picture.sha256] = decode_picture(picture)
         by_text = self._local.scoring == Scoring.TEXT
         groups = [[job] for job in jobs] if by_text else [list(jobs)]
@@ -180,8 +179,8 @@ class TransformersEngine:
 
     def _tensors(self, jobs: Sequence[Job], pictures: Mapping[str, Any]) -> Any:
         texts = [job.text for job in jobs]
-        shown = [job.request.picture for job in jobs]
-        images = [[pictures[picture.sha256]] for picture in shown if picture is not None]
+        shown = [pictures_of(job.request) for job in jobs]
+        images = [[pictures[picture.sha256] for picture in each] for each in shown if each]
         begin = self._tokenizer.bos_token
         return self._processor(
             text=texts,

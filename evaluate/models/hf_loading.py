@@ -15,6 +15,7 @@ from typing import Any
 
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.models.contract import Json
+from medrcube.evaluate.models.hf_processors import chat_template, open_processor
 from medrcube.evaluate.models.hf_settings import LocalSettings
 
 try:
@@ -22,10 +23,8 @@ try:
     import transformers
     from transformers import (
         AutoConfig,
-        AutoImageProcessor,
         AutoModelForImageTextToText,
-        AutoProcessor,
-        AutoTokenizer,
+        AutoModelForMultimodalLM,
         GenerationConfig,
     )
 except ImportError as error:
@@ -46,6 +45,20 @@ _PROCESSOR_KEYS = (
     "max_image_size",
     "image_seq_length",
 )
+
+
+_ATTENTION: Mapping[str, Mapping[str, str]] = {"phi4_multimodal": {"vision_config": "eager"}}
+"""Attention of models that compute wrongly by default.
+
+``Phi4MultimodalVisionAttention`` is marked as causal (transformers 5.23), which SDPA obeys for a
+picture that fills its tiles: it is seen otherwise than beside one that does not.
+"""
+
+_ADAPTERS: Mapping[str, str] = {"phi4_multimodal": "vision-lora"}
+"""Folder of the adapter beside the weights that a model needs for pictures, by type of model.
+
+Without it Phi-4-multimodal answers all the same (its page on the hub, folder ``vision-lora``).
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +96,9 @@ def open_files(path: str, settings: LocalSettings) -> Opened:
     common = _common(path, settings)
     try:
         config = AutoConfig.from_pretrained(path, **common)
-        processor = _processor(path, config, common)
-    except (OSError, ValueError, ImportError, KeyError) as error:
+        processor = open_processor(path, config, common)
+    # A torchvision that was made for another torch is a RuntimeError.
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(f"{_shown(path)}: cannot be opened: {_short(error)}") from error
     _check(path, config, processor)
     local = Path(path).is_dir()
@@ -109,13 +123,12 @@ def load_weights(opened: Opened, settings: LocalSettings) -> Any:
         ModelError: the weights are missing or broken, or do not fit into the memory.
     """
     common = _common(opened.path, settings)
-    if settings.attention is not None:
-        common["attn_implementation"] = settings.attention
+    if (attention := _attention(opened.config, settings)) is not None:
+        common["attn_implementation"] = attention
     transformers.utils.logging.disable_progress_bar()
     try:
-        model = AutoModelForImageTextToText.from_pretrained(
-            opened.path, dtype=opened.dtype, **common
-        )
+        kind = _class_of(opened.config)
+        model = kind.from_pretrained(opened.path, dtype=opened.dtype, **common)
         return model.to(opened.device).eval()
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(
@@ -164,19 +177,12 @@ def describe(opened: Opened, settings: LocalSettings) -> dict[str, Json]:
         "architecture": architectures[0],
         "device": opened.device.type,
         "dtype": dtype_name(opened.dtype),
-        "attention": settings.attention or "default",
+        "attention": _attention(opened.config, settings) or "default",
         "processor": _processor_facts(opened.processor),
         "chat_template": _digest(chat_template(opened.processor))[:12],
         "packages": {"torch": torch.__version__, "transformers": transformers.__version__},
         "trust_remote_code": settings.trust_remote_code,
     }
-
-
-def chat_template(processor: Any) -> Any:
-    """The template by which a processor writes a conversation, or ``None``."""
-    return getattr(processor, "chat_template", None) or getattr(
-        processor.tokenizer, "chat_template", None
-    )
 
 
 def digest_files(folder: Path) -> str:
@@ -213,36 +219,6 @@ def _common(path: str, settings: LocalSettings) -> dict[str, Any]:
     }
 
 
-def _processor(path: str, config: Any, common: Mapping[str, Any]) -> Any:
-    try:
-        return AutoProcessor.from_pretrained(path, **common)
-    except ImportError as error:
-        if "orchvision" not in str(error):
-            raise
-        return _still_processor(path, config, common, error)
-
-
-def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: ImportError) -> Any:
-    """A processor without its video part, which needs torchvision and is never used here."""
-    mapping = transformers.models.auto.processing_auto.PROCESSOR_MAPPING
-    if type(config) not in mapping:
-        raise error
-    base = mapping[type(config)]
-
-    def check(self: Any, name: str, part: object) -> Any:
-        if name == "video_processor" and part is None:
-            return None
-        return base.check_argument_for_proper_class(self, name, part)
-
-    kind: Any = type(base.__name__, (base,), {"check_argument_for_proper_class": check})
-    parts = {
-        "image_processor": AutoImageProcessor.from_pretrained(path, backend="pil", **common),
-        "tokenizer": AutoTokenizer.from_pretrained(path, **common),
-    }
-    settings, _ = kind.get_processor_dict(path, **common)
-    return kind.from_args_and_dict([parts.get(name) for name in kind.get_attributes()], settings)
-
-
 def _generation(path: str, config: Any, common: Mapping[str, Any]) -> Any:
     try:
         return GenerationConfig.from_pretrained(
@@ -253,9 +229,13 @@ def _generation(path: str, config: Any, common: Mapping[str, Any]) -> Any:
 
 
 def _check(path: str, config: Any, processor: Any) -> None:
-    known = AutoModelForImageTextToText._model_mapping  # noqa: SLF001 - no public list
-    remote = "AutoModelForImageTextToText" in (getattr(config, "auto_map", None) or {})
-    if type(config) not in known and not remote:
+    adapter = _ADAPTERS.get(config.model_type)
+    if adapter and (not Path(path).is_dir() or (Path(path) / adapter).exists()):
+        raise ModelError(
+            f"{_shown(path)}: sees by the adapter {adapter}, which is not loaded here; merge it "
+            f"into the weights and name a folder without {adapter}, or ask a server that loads it"
+        )
+    if _class_of(config) is None:
         raise ModelError(
             f"{_shown(path)}: is a {config.model_type} model; expected one that transformers "
             f"{transformers.__version__} knows as AutoModelForImageTextToText"
@@ -270,6 +250,21 @@ def _check(path: str, config: Any, processor: Any) -> None:
             f"{_shown(path)}: has no chat template; expected an instruction-tuned model, or put "
             "its template into chat_template.jinja beside the weights"
         )
+
+
+def _attention(config: Any, settings: LocalSettings) -> str | dict[str, str] | None:
+    """What was asked for, or what the model needs; ``None`` leaves it to transformers."""
+    needed = _ATTENTION.get(config.model_type)
+    return settings.attention or (None if needed is None else dict(needed))
+
+
+def _class_of(config: Any) -> Any:
+    """The class that opens a model; ``None`` where transformers knows none that sees."""
+    for kind in (AutoModelForImageTextToText, AutoModelForMultimodalLM):
+        own = kind.__name__ in (getattr(config, "auto_map", None) or {})
+        if own or type(config) in kind._model_mapping:  # noqa: SLF001 - no public list
+            return kind
+    return None
 
 
 def _processor_facts(processor: Any) -> dict[str, Json]:

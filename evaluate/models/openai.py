@@ -1,5 +1,8 @@
 """Any endpoint that speaks the OpenAI chat-completions protocol, with the picture as it lies.
 
+``litellm/NAME`` is the same through LiteLLM's proxy, which passes every question on to a provider:
+pictures leave this machine, although its address is on it.
+
 The key comes from an environment variable. It is kept out of ``identity``, of ``repr`` and of
 every message: servers like to repeat it in what they refuse.
 """
@@ -10,16 +13,19 @@ import asyncio
 import importlib.util
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from medrcube.endpoints import OFFICIAL_URL, checked_url, is_official, scrub
+from medrcube.endpoints import OFFICIAL_URL, checked_url, is_official
 from medrcube.errors import MissingExtraError, ModelError
+from medrcube.evaluate.images import Picture
 from medrcube.evaluate.models.contract import Json, Reply, Request
 from medrcube.evaluate.models.media import POLICY
-from medrcube.evaluate.models.openai_body import chat_body, data_url
-from medrcube.evaluate.models.openai_reply import read_reply
+from medrcube.evaluate.models.openai_body import Body, Turn, chat_body, data_url
+from medrcube.evaluate.models.openai_reply import filtered_reply, read_reply
+from medrcube.evaluate.models.problems import Sender
+from medrcube.evaluate.models.providers import forwards, is_azure, limit_field, temperature_of
 from medrcube.evaluate.models.registry import ModelSettings
 from medrcube.evaluate.running.recent import Recent
 
@@ -36,6 +42,11 @@ _OWN = ("model", "messages", "stream", "n")
 _KEPT = 16 * 2**20
 
 
+KEY_ENV = "OPENAI_API_KEY"
+LITELLM_URL, LITELLM_KEY_ENV = "http://localhost:4000/v1", "LITELLM_API_KEY"
+"""Where LiteLLM's proxy listens unless it is told otherwise."""
+
+
 def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
     """Open a model behind an OpenAI-compatible endpoint.
 
@@ -44,85 +55,153 @@ def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
             additional parameters hold what the adapter sets itself.
         MissingExtraError: the SDK is not installed.
     """
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
+    sender = sender_to(address, name, settings, KEY_ENV)
+    if not sender.key and settings.needs_key and is_official(sender.url):
+        raise no_key(sender)
+    return OpenAIModel(sender, settings, provider="openai", forwards=forwards(name))
+
+
+def open_litellm(name: str, settings: ModelSettings) -> OpenAIModel:
+    """Open a model that LiteLLM's proxy knows by that name.
+
+    Raises:
+        ModelError: the address is none, or the additional parameters hold what the adapter sets.
+        MissingExtraError: the SDK is not installed.
+    """
+    sender = sender_to(settings.base_url or LITELLM_URL, name, settings, LITELLM_KEY_ENV)
+    return OpenAIModel(sender, settings, provider="litellm", forwards=True)
+
+
+def sender_to(
+    address: str,
+    name: str,
+    settings: ModelSettings,
+    key_env: str,
+    own: Collection[str] = _OWN,
+) -> Sender:
+    """Who asks whom, with the key from the environment.
+
+    Args:
+        address: of the endpoint.
+        name: of the model, as the endpoint knows it.
+        settings: of the user.
+        key_env: environment variable of the key, unless the settings name one.
+        own: fields of the body that the adapter sets itself.
+
+    Raises:
+        ModelError: the address is none, or the additional parameters hold a field of ``own``.
+        MissingExtraError: the SDK is not installed.
+    """
     for module in ("openai", "aiohttp"):
         if importlib.util.find_spec(module) is None:
             raise MissingExtraError(module, "evaluate")
-    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
     url = checked_url(address, query=("api-version",))
-    key = os.environ.get(settings.api_key_env, "").strip()
-    if not key and is_official(url):
-        raise ModelError(
-            f"no API key: set the environment variable {settings.api_key_env}, name another one "
-            "with --api-key-env, or give the --base-url of a server that needs none"
-        )
-    if taken := sorted(set(_OWN) & set(settings.extra_body)):
+    variable = settings.api_key_env or key_env
+    if taken := sorted(set(own) & set(settings.extra_body)):
         raise ModelError(f"--extra-body sets {', '.join(taken)}, which is set by the run itself")
-    return OpenAIModel(name, url=url, key=key, settings=settings)
+    key = os.environ.get(variable, "").strip()
+    return Sender(url=url, model=name, key=key, key_env=variable)
+
+
+def no_key(sender: Sender) -> ModelError:
+    """The error of an endpoint that wants a key where there is none."""
+    return ModelError(
+        f"no API key: set the environment variable {sender.key_env}, name another one "
+        "with --api-key-env, or give the --base-url of a server that needs none"
+    )
 
 
 class OpenAIModel:
     """One model behind one endpoint; see ``Model`` for the contract."""
 
-    def __init__(self, name: str, *, url: str, key: str, settings: ModelSettings) -> None:
-        self._name = name
-        self._url = url
-        self._key = key
+    def __init__(
+        self, sender: Sender, settings: ModelSettings, *, provider: str, forwards: bool
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            sender: endpoint, model and key.
+            settings: of the user.
+            provider: what stands before the slash in the name.
+            forwards: whether the endpoint passes questions on to another machine.
+        """
+        self.sender = sender
         self._settings = settings
-        self._parameters = _parameters(settings, official=is_official(url))
+        self._provider = provider
+        self._forwards = forwards
+        self._parameters = _parameters(settings, sender)
         self._pictures: Recent[bytes] = Recent(most=_KEPT, weigh=len)
         self._client: ChatClient | None = None
         self._connecting = asyncio.Lock()
 
     @property
     def name(self) -> str:
-        """``openai/`` and the name that the endpoint knows."""
-        return f"openai/{self._name}"
+        """The provider and the name that the endpoint knows."""
+        return f"{self._provider}/{self.sender.model}"
+
+    @property
+    def takes_shots(self) -> bool:
+        """Examples are turns of the conversation before the question."""
+        return True
 
     @property
     def identity(self) -> Mapping[str, Json]:
         """Adapter, endpoint, model, parameters, and what is done to pictures."""
-        system = self._settings.system
+        given = {"system": self._settings.system, "image_detail": self._settings.image_detail}
         return {
-            **({} if system is None else {"system": system}),
+            **{name: value for name, value in given.items() if value is not None},
+            **({"forwards": True} if self._forwards else {}),
             "adapter": ADAPTER,
             "name": self.name,
-            "endpoint": self._url,
+            "endpoint": self.sender.url,
             "parameters": dict(self._parameters),
             "pictures": POLICY,
         }
 
     async def answer(self, request: Request) -> Reply:
         """Send one question."""
-        picture = None
-        if (shown := request.picture) is not None:
-            picture = await self._pictures.get(shown.sha256, lambda: data_url(shown))
-        body = chat_body(
-            self._name, request.prompt, picture, self._parameters, self._settings.system
-        )
+        body = await self.body(request)
         client = await self._connection()
         started = time.monotonic()
         data = await client.post(body)
+        latency = time.monotonic() - started
         if data is None:
-            return Reply(
-                text="",
-                finish_reason="content_filter",
-                usage={},
-                model=self._name,
-                latency=time.monotonic() - started,
-            )
-        reply = read_reply(
-            scrub(data.decode("utf-8-sig", "replace"), self._key),
-            model=self._name,
-            letters=[letter for letter, _ in request.options],
-            latency=time.monotonic() - started,
+            return filtered_reply(self.sender.model, latency)
+        letters = [letter for letter, _ in request.options]
+        return self.read(data.decode("utf-8-sig", "replace"), letters, latency)
+
+    async def body(self, request: Request) -> Body:
+        """What is sent for a question."""
+        turns = [
+            Turn(prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply)
+            for shot in request.shots
+        ]
+        turns.append(Turn(prompt=request.prompt, picture=await self._data_url(request.picture)))
+        return chat_body(
+            self.sender.model,
+            turns,
+            self._parameters,
+            system=self._settings.system,
+            detail=self._settings.image_detail,
         )
+
+    def read(self, data: str, letters: Sequence[str], latency: float) -> Reply:
+        """The reply in the body of a successful response.
+
+        Raises:
+            TransientError: it is no chat completion.
+        """
+        scrub = self.sender.scrub
+        model = self.sender.model
+        reply = read_reply(scrub(data), model=model, letters=letters, latency=latency)
         # Once more: JSON can write a character in several ways.
-        return replace(
-            reply,
-            text=scrub(reply.text, self._key),
-            model=scrub(reply.model, self._key),
-            finish_reason=scrub(reply.finish_reason, self._key),
-        )
+        return replace(reply, text=scrub(reply.text), model=scrub(reply.model))
+
+    async def _data_url(self, picture: Picture | None) -> bytes | None:
+        if picture is None:
+            return None
+        return await self._pictures.get(picture.sha256, lambda: data_url(picture))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -141,21 +220,18 @@ class OpenAIModel:
     def _connect(self) -> ChatClient:
         from medrcube.evaluate.models.openai_client import ChatClient  # noqa: PLC0415 - slow
 
+        azure = is_azure(self.sender.url)
         return ChatClient(
-            url=self._url,
-            key=self._key,
-            key_env=self._settings.api_key_env,
-            model=self._name,
+            self.sender,
             timeout=self._settings.timeout,
+            headers={"api-key": self.sender.key} if azure else None,
         )
 
 
-def _parameters(settings: ModelSettings, *, official: bool) -> dict[str, Json]:
-    # The official endpoint renamed the limit; most other servers know the old name only.
-    limit = "max_completion_tokens" if official else "max_tokens"
+def _parameters(settings: ModelSettings, sender: Sender) -> dict[str, Json]:
     chosen: dict[str, Json] = {
-        "temperature": settings.temperature,
-        limit: settings.max_tokens,
+        "temperature": temperature_of(settings, sender.model, sender.url),
+        limit_field(sender.url): settings.max_tokens,
         "seed": settings.seed,
     }
     if settings.logprobs:

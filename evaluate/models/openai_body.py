@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.evaluate.images import Picture
@@ -16,7 +16,8 @@ from medrcube.evaluate.models.contract import Json
 from medrcube.evaluate.models.media import presentable
 
 _CHUNK = 2**17
-_MARK = "\x00"
+PLACE = "\x00"
+"""Stands where a picture goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +40,71 @@ class Body:
 
 def data_url(picture: Picture) -> bytes:
     """The picture as a data URL, in a form that chat endpoints take; call it in a thread."""
-    media_type, data = presentable(picture)
-    return b"data:%s;base64,%s" % (media_type.encode(), base64.b64encode(data))
+    media_type, data = base64_of(*presentable(picture))
+    return b"data:%s;base64,%s" % (media_type.encode(), data)
+
+
+def base64_of(media_type: str, data: bytes) -> tuple[str, bytes]:
+    """Media type and Base64 of a picture."""
+    return media_type, base64.b64encode(data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A question with its reply, or the question that is to be answered.
+
+    Attributes:
+        prompt: the whole text.
+        picture: data URL; ``None`` for a question without a picture.
+        reply: ``None`` where it is wanted.
+    """
+
+    prompt: str
+    picture: bytes | None
+    reply: str | None = None
 
 
 def chat_body(
     model: str,
-    prompt: str,
-    picture: bytes | None,
+    turns: Sequence[Turn],
     parameters: Mapping[str, Json],
+    *,
     system: str | None = None,
+    detail: str | None = None,
 ) -> Body:
-    """The body of one question: the picture first, then the text.
+    """The body of one question: in each turn the picture first, then the text.
 
     Args:
         model: name that the endpoint knows.
-        prompt: the whole text.
-        picture: data URL; ``None`` for a question without a picture.
+        turns: examples with their replies, then the question.
         parameters: everything else of the body.
         system: what stands before the question; without the character NUL.
+        detail: how closely the server shall look at pictures; ``None`` leaves it to the server.
     """
-    content: list[Json] = [{"type": "text", "text": prompt}]
-    if picture is not None:
-        content.insert(0, {"type": "image_url", "image_url": {"url": _MARK}})
-    messages: list[Json] = [{"role": "user", "content": content}]
-    if system is not None:
-        messages.insert(0, {"role": "system", "content": system})
-    body: dict[str, Json] = {
-        "messages": messages,
-        "model": model,
-        **parameters,
-    }
-    # Only the system prompt comes before the mark. It holds no NUL, and a quotation mark in it is
-    # escaped, so nothing in it can be taken for the mark in its quotation marks.
-    head, mark, tail = json.dumps(body).encode().partition(json.dumps(_MARK).encode())
-    if picture is None:
-        return Body((head + mark + tail,))
-    return Body((head + b'"', picture, b'"' + tail))
+    messages: list[Json] = [] if system is None else [{"role": "system", "content": system}]
+    for turn in turns:
+        messages.append({"role": "user", "content": _content(turn, detail)})
+        if turn.reply is not None:
+            messages.append({"role": "assistant", "content": turn.reply})
+    body: dict[str, Json] = {"messages": messages, "model": model, **parameters}
+    return filled(body, [turn.picture for turn in turns if turn.picture is not None])
+
+
+def filled(body: Mapping[str, Json], pictures: Sequence[bytes]) -> Body:
+    """A body with its pictures, in their order, in the places that hold ``PLACE`` alone."""
+    # No text is the mark alone, and a quotation mark within a text is escaped, so nothing can be
+    # taken for the mark in its quotation marks.
+    between = json.dumps(body).encode().split(json.dumps(PLACE).encode())
+    pieces = [between[0]]
+    for picture, after in zip(pictures, between[1:], strict=True):
+        pieces[-1] += b'"'
+        pieces += [picture, b'"' + after]
+    return Body(tuple(pieces))
+
+
+def _content(turn: Turn, detail: str | None) -> list[Json]:
+    text: Json = {"type": "text", "text": turn.prompt}
+    if turn.picture is None:
+        return [text]
+    looked: dict[str, Json] = {} if detail is None else {"detail": detail}
+    return [{"type": "image_url", "image_url": {"url": PLACE, **looked}}, text]

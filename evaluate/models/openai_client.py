@@ -1,4 +1,4 @@
-"""Carries one request to a chat-completions endpoint and sorts what goes wrong by who can mend it.
+"""Carries one request to an endpoint and sorts what goes wrong by who can mend it.
 
 The SDK of OpenAI does the talking, over aiohttp: its pool does not slow down with hundreds of
 connections. The body is sent as it is given and the response comes back as bytes, because building
@@ -8,40 +8,26 @@ typed objects from both costs more time than all the rest.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl
 
-from medrcube.endpoints import one_line, retry_after, scrub
-from medrcube.errors import MissingExtraError, ModelError
+from medrcube.endpoints import retry_after
+from medrcube.errors import MissingExtraError
 from medrcube.evaluate.models.contract import RejectedError, TransientError
 from medrcube.evaluate.models.openai_body import Body
+from medrcube.evaluate.models.problems import Sender, read_problem
 
 try:
     import openai
 except ImportError as error:
     raise MissingExtraError("openai", "evaluate") from error
 
-_PATH = "/chat/completions"
 _CONNECT = 10.0
 """Seconds until an address that does not answer at all is given up."""
 
 LARGEST_REPLY = 16 * 2**20
 """Bytes of one response, unpacked; a reply of 100,000 tokens with log-probabilities has fewer."""
-
-_TRANSIENT_STATUS = {408, 409, 425, 429}
-_SPENT = {"insufficient_quota", "billing_hard_limit_reached"}
-_FILTERED = {"content_filter", "content_policy_violation"}
-_ADVICE = {
-    "temperature": "set --temperature to a value that it takes, or to none",
-    "max_tokens": "set --max-tokens to a value that it takes, or to none",
-    "max_completion_tokens": "set --max-tokens to a value that it takes, or to none",
-    "seed": "leave out --seed",
-    "logprobs": "leave out --logprobs",
-    "top_logprobs": "leave out --logprobs",
-}
-_NO_MODEL = re.compile(r"model\b.{0,200}\b(not found|does not exist)", re.DOTALL | re.IGNORECASE)
 
 
 class _Bounded(openai.DefaultAioHttpClient):
@@ -77,19 +63,35 @@ class _Bounded(openai.DefaultAioHttpClient):
 class ChatClient:
     """One endpoint, with its pool of connections."""
 
-    def __init__(self, *, url: str, key: str, key_env: str, model: str, timeout: float) -> None:
-        self._key = key
-        self._key_env = key_env
-        self._asked = f"{url} answered {{}} for model {model!r}"
+    def __init__(
+        self,
+        sender: Sender,
+        *,
+        timeout: float,
+        path: str = "/chat/completions",
+        headers: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            sender: address, model and key.
+            timeout: seconds for one whole request.
+            path: what stands behind the address.
+            headers: headers of every request beside those of the SDK; ``None`` leaves one out.
+        """
+        self._sender = sender
         self._timeout = timeout
-        address, _, query = url.partition("?")
-        # The SDK wants a key even where the server wants none; Azure wants it in a header as well.
-        azure = (urlsplit(url).hostname or "").endswith(".azure.com")
+        self._path = path
+        self._headers = {
+            name: openai.Omit() if value is None else value
+            for name, value in (headers or {}).items()
+        }
+        address, _, query = sender.url.partition("?")
+        # The SDK wants a key even where the server wants none.
         self._client = openai.AsyncOpenAI(
-            api_key=key or "none",
+            api_key=sender.key or "none",
             base_url=address,
             default_query=dict(parse_qsl(query)),
-            default_headers={"api-key": key} if azure else None,
             max_retries=0,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
             http_client=_Bounded(),
@@ -106,26 +108,31 @@ class ChatClient:
             RejectedError: this question will never be answered.
             ModelError: no question will be answered.
         """
-        headers = {"Content-Type": "application/json", "Content-Length": str(body.size)}
+        headers = {
+            **self._headers,
+            "Content-Type": "application/json",
+            "Content-Length": str(body.size),
+        }
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._client.post(
-                    _PATH, cast_to=bytes, content=body, options={"headers": headers}
+                    self._path, cast_to=bytes, content=body, options={"headers": headers}
                 )
         except TimeoutError:
             raise self._too_slow() from None
         except openai.APIStatusError as error:
-            if error.code in _FILTERED:
+            problem = read_problem(error.status_code, error.body or error.message)
+            if problem.filtered:
                 return None
-            self._refuse(error)
+            raise self._sender.error(problem, retry_after(error.response.headers)) from None
         except openai.APIConnectionError as error:
             cause = _root(error)
             if isinstance(cause, TimeoutError):
                 raise self._too_slow() from None
-            message = self._scrub(str(cause) or type(cause).__name__)
+            message = self._sender.scrub(str(cause) or type(cause).__name__)
             raise TransientError(f"connection failed: {message}", code="connection") from None
         except (openai.APIError, ValueError) as error:
-            message = self._scrub(str(error))
+            message = self._sender.scrub(str(error))
             raise TransientError(f"reply is no HTTP: {message}", code="malformed") from None
 
     async def close(self) -> None:
@@ -135,38 +142,9 @@ class ChatClient:
     def _too_slow(self) -> TransientError:
         return TransientError(f"no whole reply within {self._timeout:g} s", code="timeout")
 
-    def _refuse(self, error: openai.APIStatusError) -> NoReturn:
-        status, message = error.status_code, self._scrub(_server_message(error))
-        where = f"{self._asked.format(status)}: {message}"
-        if status in {401, 402, 403} or error.code in _SPENT:
-            raise ModelError(
-                f"{where}\ncheck the key in {self._key_env} and what it may use"
-            ) from None
-        no_model = status == 400 and _NO_MODEL.search(message)
-        if status == 404 or error.code == "model_not_found" or no_model:
-            raise ModelError(f"{where}\ncheck --base-url and the name of the model") from None
-        if status in _TRANSIENT_STATUS or status >= 500:
-            raise TransientError(
-                f"{status}: {message}",
-                code=str(status),
-                retry_after=retry_after(error.response.headers),
-            ) from None
-        if error.param in _ADVICE:
-            raise ModelError(f"{where}\n{_ADVICE[error.param]}") from None
-        raise RejectedError(f"{status}: {message}", code=str(status)) from None
-
-    def _scrub(self, text: str) -> str:
-        return scrub(text, self._key)
-
 
 def _root(error: BaseException) -> BaseException:
     """What went wrong below the SDK, which takes every lost connection for a slow one."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error
-
-
-def _server_message(error: openai.APIStatusError) -> str:
-    body = error.body
-    inner = body.get("message") if isinstance(body, Mapping) else None
-    return one_line(str(inner or body or error.message), 500)

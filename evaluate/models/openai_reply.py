@@ -10,6 +10,20 @@ from typing import Any
 from medrcube.endpoints import one_line
 from medrcube.evaluate.models.contract import Reply, TransientError
 
+_ENDS = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "prohibited_content": "content_filter",
+    "recitation": "content_filter",
+    "blocklist": "content_filter",
+    "refusal": "refusal",
+}
+_BROKEN_OFF = {"abort", "error", "insufficient_system_resource"}
+"""The server gave up, and the model did not: vLLM and SGLang, OpenRouter, DeepSeek."""
+
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _TEXTS = ("text", "output_text")
 _AROUND = " \t\n▁Ġ([*\"'"
@@ -32,8 +46,7 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
     choice = _mapping(_first(body.get("choices"), data), data)
     message = _mapping(choice.get("message"), data)
     usage = _usage(body.get("usage"))
-    reason = choice.get("finish_reason")
-    reason = reason if isinstance(reason, str) and reason else "stop"
+    reason = _reason(choice.get("finish_reason"), usage)
     text, refusal = _text(message.get("content"), data), _refusal(message)
     if refusal:
         text, reason = refusal, "refusal"
@@ -45,6 +58,22 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
         model=_name(body) or model,
         latency=latency,
     )
+
+
+def filtered_reply(model: str, latency: float) -> Reply:
+    """The reply of a model that a filter of its provider kept from answering."""
+    return Reply(text="", finish_reason="content_filter", usage={}, model=model, latency=latency)
+
+
+def _reason(found: object, usage: Mapping[str, int]) -> str:
+    """Why the model stopped, in the words of ``Reply``.
+
+    Google adds its own word to the reason (``content_filter: SAFETY``); a call of a tool is a stop.
+    """
+    word = found.partition(":")[0].strip().casefold() if isinstance(found, str) else ""
+    if word in _BROKEN_OFF:
+        raise TransientError(f"the server broke the reply off: {word}", code=word, usage=usage)
+    return _ENDS.get(word, "stop")
 
 
 def _json(data: str) -> object:
@@ -101,7 +130,12 @@ def _refusal(message: Mapping[str, Any]) -> str:
 
 def _usage(found: object) -> dict[str, int]:
     counts = found if isinstance(found, dict) else {}
-    return {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
+    usage = {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
+    if len(usage) == len(_COUNTS):
+        # Gemini counts its thoughts in the total alone, and they are charged as written.
+        thought = usage["total_tokens"] - usage["prompt_tokens"] - usage["completion_tokens"]
+        usage["completion_tokens"] += max(0, thought)
+    return usage
 
 
 def _name(body: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Open a model by its name: ``openai/NAME``, ``hf/PATH``, ``baseline/RULE``, or a package's own.
+"""Open a model by its name: ``PROVIDER/NAME``, such as ``openai/NAME`` or ``hf/PATH``.
 
 A package adds a provider with an entry point in the group ``medrcube.models``; its name is the
 provider, its object a function ``(name, settings) -> Model``.
@@ -18,6 +18,10 @@ from medrcube.evaluate.models.hf_settings import LocalSettings
 ENTRY_POINTS = "medrcube.models"
 """Entry-point group of further providers."""
 
+_ENDPOINTS = ("anthropic", "litellm", "openai")
+
+DETAILS = ("low", "high", "auto")
+"""How closely an endpoint looks at pictures, as OpenAI names it."""
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds for one whole request to a server."""
@@ -29,25 +33,30 @@ class ModelSettings:
 
     Attributes:
         base_url: endpoint; ``None`` takes the provider's own.
-        api_key_env: name of the environment variable that holds the key.
+        api_key_env: name of the environment variable that holds the key; ``None`` takes the
+            provider's own.
         temperature: sampling temperature; ``None`` leaves it to the server.
         max_tokens: longest reply in tokens; ``None`` leaves it to the server.
         seed: seed of the sampling, where the server takes one, and of ``baseline/random``.
         timeout: seconds for one whole request.
         logprobs: ask a server for the log-probability of each option's letter.
         system: system prompt, for a model behind an endpoint.
+        image_detail: how closely an endpoint shall look at pictures: ``low``, ``high``, ``auto``.
+        needs_key: refuse OpenAI's own endpoint without a key; not where nothing is sent.
         extra_body: further fields of the request to a server.
         local: how to run a model on this machine.
     """
 
     base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: str | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = 4096
     seed: int | None = None
     timeout: float = DEFAULT_TIMEOUT
     logprobs: bool = False
     system: str | None = None
+    image_detail: str | None = None
+    needs_key: bool = True
     extra_body: Mapping[str, Json] = field(default_factory=dict)
     local: LocalSettings = field(default_factory=LocalSettings)
 
@@ -66,18 +75,20 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
             f"model {spec!r} does not say who provides it; expected PROVIDER/NAME, such as "
             "openai/my-model or baseline/random"
         )
-    if settings.system is not None and provider != "openai":
-        raise ModelError(
-            f"a system prompt is for models behind an endpoint (openai/...), not {spec}"
-        )
-    if "\0" in (settings.system or ""):
-        raise ModelError("the system prompt holds the character NUL; leave it out")
+    _check_settings(spec, provider, settings)
     if provider == "baseline":
         return open_baseline(name, seed=settings.seed or 0)
-    if provider == "openai":
-        from medrcube.evaluate.models.openai import open_openai  # noqa: PLC0415 - needs an extra
+    if provider in {"openai", "litellm"}:
+        from medrcube.evaluate.models.openai import (  # noqa: PLC0415 - needs an extra
+            open_litellm,
+            open_openai,
+        )
 
-        return open_openai(name, settings)
+        return (open_openai if provider == "openai" else open_litellm)(name, settings)
+    if provider == "anthropic":
+        from medrcube.evaluate.models.anthropic import open_anthropic  # noqa: PLC0415 - an extra
+
+        return open_anthropic(name, settings)
     if provider == "hf":
         from medrcube.evaluate.models.hf import open_hf  # noqa: PLC0415 - needs an extra
 
@@ -85,7 +96,25 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
     found = entry_points(group=ENTRY_POINTS, name=provider)
     if not found:
         others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
-        known = ", ".join(["baseline", "hf", "openai", *others])
+        known = ", ".join([*_ENDPOINTS, "baseline", "hf", *others])
         raise ModelError(f"no provider {provider!r}; expected one of: {known}")
     model: Model = next(iter(found)).load()(name, settings)
     return model
+
+
+def _check_settings(spec: str, provider: str, settings: ModelSettings) -> None:
+    if settings.system is not None and provider not in _ENDPOINTS:
+        raise ModelError(
+            f"a system prompt is for models behind an endpoint (openai/...), not {spec}"
+        )
+    if settings.image_detail is not None and provider not in {"openai", "litellm"}:
+        raise ModelError(
+            f"--image-detail is a field of requests to an endpoint (openai/...), and {spec} has "
+            "none; --image-size makes pictures smaller for every model"
+        )
+    if settings.image_detail not in {None, *DETAILS}:
+        raise ModelError(
+            f"--image-detail {settings.image_detail}: expected one of {', '.join(DETAILS)}"
+        )
+    if "\0" in (settings.system or ""):
+        raise ModelError("the system prompt holds the character NUL; leave it out")

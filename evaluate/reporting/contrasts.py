@@ -59,6 +59,17 @@ def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Sequence[Row | None],
     return rows
 
 
+def summary_columns(
+    rows: Sequence[tuple[int, Run, Sequence[Row | None], Row | None]],
+) -> list[tuple[int, str]]:
+    """(place among the paired contrasts, heading) of those that some run has."""
+    return [
+        (place, heading)
+        for place, heading in enumerate(_HEADINGS)
+        if any(paired[place] for _, _, paired, _ in rows)
+    ]
+
+
 def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Contrast:
     rows = [("All questions", found["global"]), *found["task"].items()]
     return Contrast(
@@ -67,6 +78,7 @@ def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Cont
 
 
 _KEYS = ("image_gain", "image_swap", "reworded", "position")
+_HEADINGS = ("without the picture", "with another picture", "reworded")
 _PAIRED = (
     (
         "image_gain",

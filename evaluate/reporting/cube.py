@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.counting import counted
 from medrcube.evaluate.reporting.certainty import certainty
 from medrcube.evaluate.reporting.colours import Shade, shade, signed_shade
 from medrcube.evaluate.reporting.runs import Run, lost
@@ -88,7 +89,7 @@ def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], Cell]) -> Map:
 def _accuracy(row: Row, name: str) -> Cell:
     n, gone = row["n"], lost(row)
     if gone == n:
-        said = f"{name}: {n:,} questions, none with a reply"
+        said = f"{name}: {counted(n, 'question')}, none with a reply"
         return Cell(text="\u2013", n=n, few=False, shade=None, said=said)
     said = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
@@ -114,8 +115,8 @@ def _difference(row: Row, name: str, other: str) -> Cell:
     said = (
         f"{name}: {_percent(row['first'])} % with the picture, {_percent(row['second'])} % "
         f"{other}: {signed(row['difference'])} points"
-        f"{f' (95 % interval {signed_span(interval)})' if interval else ''}"
-        f", {row['n']:,} questions{'; few' if row['small'] else ''}"
+        f"{f' (95 % interval {signed_span(interval)})' if interval else ''}, "
+        f"{counted(row['n'], 'question')}{'; few' if row['small'] else ''}"
     )
     return Cell(
         text=signed(row["difference"], 0),
@@ -130,7 +131,8 @@ def _consistency(row: Row, name: str) -> Cell:
     chance = row["chance_consistency"]
     said = (
         f"{name}: the same text in every order for {_percent(row['consistency'])} % of "
-        f"{row['n']:,} questions; a guesser {_percent(chance)} %{'; few' if row['small'] else ''}"
+        f"{counted(row['n'], 'question')}; a guesser {_percent(chance)} "
+        f"%{'; few' if row['small'] else ''}"
     )
     return Cell(
         text=f"{100 * row['consistency']:.0f}",

@@ -102,7 +102,8 @@ def _lengths(sessions: Sequence[Record], attempts: Sequence[Record]) -> Iterator
     """Seconds of each session; one without an end was killed and lasted until its last try."""
     ends = [(datetime.fromisoformat(a["at"]), a.get("latency", 0.0)) for a in attempts]
     starts = [datetime.fromisoformat(session["started"]) for session in sessions]
-    for session, began, following in zip(sessions, starts, [*starts[1:], None], strict=True):
+    nexts: list[datetime | None] = [*starts, None]
+    for session, began, following in zip(sessions, starts, nexts[1:], strict=True):
         if session["ended"]:
             yield (datetime.fromisoformat(session["ended"]) - began).total_seconds()
             continue

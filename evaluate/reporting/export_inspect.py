@@ -17,7 +17,7 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.prompts import prompt_version, render_prompt
+from medrcube.evaluate.prompts import Prompt, prompt_of
 from medrcube.evaluate.reporting.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
 from medrcube.evaluate.running.attempts import read_attempts
 from medrcube.evaluate.running.run_folder import attempts_path, read_manifest
@@ -58,9 +58,7 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
         asked = ", ".join(manifest["conditions"])
         raise WorkspaceError(f"{run}: did not ask {wanted}; expected one of: {asked}")
     attempts = {a["key"]: a for a in read_attempts(attempts_path(run)) if a["status"] == "reply"}
-    exporter = _Exporter(
-        manifest=manifest, replies=attempts, own_prompt=manifest["prompt"]["version"]
-    )
+    exporter = _Exporter(manifest=manifest, replies=attempts, prompt=prompt_of(manifest["prompt"]))
     samples = [exporter.sample(result) for result in results]
     header = exporter.header(results, wanted)
     write_log(out, header, samples)
@@ -74,12 +72,12 @@ class _Exporter:
     Attributes:
         manifest: of the run.
         replies: record of the last reply by key of its question.
-        own_prompt: version of the prompt that the run was begun with.
+        prompt: how the run's questions were worded; ``None`` where this version cannot tell.
     """
 
     manifest: Mapping[str, Any]
     replies: Mapping[str, Mapping[str, Any]]
-    own_prompt: str
+    prompt: Prompt | None
 
     @property
     def _model(self) -> str:
@@ -182,8 +180,8 @@ class _Exporter:
         return {"role": "user", "content": content, "source": "input"}
 
     def _prompt(self, result: Result) -> str:
-        if self.own_prompt == prompt_version():
-            return render_prompt(result.item)
+        if self.prompt is not None:
+            return self.prompt.render(result.item)
         options = (f"{letter}. {text}" for letter, text in result.item.options)
         return "\n".join((result.item.question, *options))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.counting import counted
 from medrcube.evaluate.reporting.certainty import certainty
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics import published
@@ -77,7 +78,7 @@ def leaderboard(runs: Sequence[Run]) -> Leaderboard:
 def _asked(run: Run) -> str:
     if _is_published_size(run):
         return "as many questions in every column as published"
-    return f"{run.total['n']:,} questions of benchmark {run.benchmark[:8]}"
+    return f"{counted(run.total['n'], 'question')} of benchmark {run.benchmark[:8]}"
 
 
 def _own_cells(run: Run) -> list[Entry]:

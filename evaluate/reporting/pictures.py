@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +29,7 @@ LONGEST_SIDE = 448
 
 _LARGEST_PLAIN = 1_000_000
 _MOST_PIXELS = 50_000_000
+_SURELY = 4 / 3
 _SAFE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -93,10 +96,28 @@ def _reduced(picture: Picture) -> Picture | None:
     return Picture(data=data, media_type="image/jpeg", sha256=picture.sha256)
 
 
-def reduced_jpeg(data: bytes, *, side: int = LONGEST_SIDE, quality: int = 88) -> bytes | None:
+def reduced_jpeg(data: bytes) -> bytes | None:
     """A small copy: all colours kept apart, so that a thin red outline stays red.
 
     ``None`` where the picture cannot be read. Pillow must be installed.
+    """
+    return jpeg_within(data, ((LONGEST_SIDE, 88),))
+
+
+def jpeg_within(
+    data: bytes, steps: Sequence[tuple[int, int]], most: float = math.inf
+) -> bytes | None:
+    """The copy of the first step that fits.
+
+    A step that would be a third too large by the size of an earlier one is not tried.
+
+    Args:
+        data: bytes of a picture.
+        steps: (pixels of the longer side, quality), the largest first.
+        most: bytes that the copy may have.
+
+    Returns:
+        ``None`` where the picture cannot be read, and where no step fits.
     """
     from PIL import Image  # noqa: PLC0415 - only where it is installed
 
@@ -107,12 +128,27 @@ def reduced_jpeg(data: bytes, *, side: int = LONGEST_SIDE, quality: int = 88) ->
                 if picture.width * picture.height > _MOST_PIXELS:
                     return None
                 shown = _eight_bits(picture)
-        shown.thumbnail((side, side), Image.Resampling.LANCZOS)
-        out = io.BytesIO()
-        shown.save(out, "JPEG", quality=quality, subsampling=0, optimize=True)
+        per_pixel = 0.0
+        for side, quality in steps:
+            last = (side, quality) == steps[-1]
+            if not last and per_pixel * _pixels(shown, side) > most * _SURELY:
+                continue
+            made = shown.copy()
+            made.thumbnail((side, side), Image.Resampling.LANCZOS)
+            out = io.BytesIO()
+            made.save(out, "JPEG", quality=quality, subsampling=0, optimize=True)
+            if out.tell() <= most:
+                return out.getvalue()
+            per_pixel = out.tell() / (made.width * made.height)
     except (OSError, ValueError, SyntaxError, Warning, Image.DecompressionBombError):
         return None
-    return out.getvalue()
+    return None
+
+
+def _pixels(picture: Raster, side: int) -> float:
+    """Pixels of the picture once its longer side is at most so long."""
+    scale = min(1.0, side / max(picture.size))
+    return picture.width * picture.height * scale * scale
 
 
 def _eight_bits(picture: Raster) -> Raster:

@@ -84,7 +84,8 @@ def _draw(
             for place, task, value in places
         ]
     parts += [
-        svg.text((_CENTRE[0] + 4, _CENTRE[1] - ring * _RADIUS + 12), f"{ring:.0%}", "tick", "start")
+        # Halfway between two axes: marks lie on the axes.
+        svg.text(_between(count, ring), f"{ring:.0%}", "tick", "middle")
         for ring in _RINGS[1:3]
     ]
     for i, (task, _, _) in enumerate(rows):
@@ -100,6 +101,12 @@ def _at(index: int, count: int, value: float) -> svg.Point:
         _CENTRE[0] + _RADIUS * value * math.sin(turn),
         _CENTRE[1] - _RADIUS * value * math.cos(turn),
     )
+
+
+def _between(count: int, ring: float) -> svg.Point:
+    """The middle of a ring's side between the first two axes, where a text is set."""
+    (x, y), (other_x, other_y) = _at(0, count, ring), _at(1, count, ring)
+    return (x + other_x) / 2, (y + other_y) / 2 + 4
 
 
 def _anchor(x: float) -> str:

@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from medrcube.console import Advance, ignored
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.asked_how import asked_how
+from medrcube.evaluate.benchmark import Benchmark
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
 from medrcube.evaluate.running.summary import FAILURE_GATE
-from medrcube.evaluate.scoring import main_results, read_metrics, read_results
+from medrcube.evaluate.scoring import NOT_ASKED, main_results, read_metrics, read_results
+from medrcube.evaluate.withdrawn import require_current
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,11 @@ class Run:
         return lost(self.total) > FAILURE_GATE * int(self.total["n"])
 
     @property
+    def replied(self) -> int:
+        """Questions that have a reply."""
+        return int(self.total["n"]) - lost(self.total)
+
+    @property
     def cut(self) -> int:
         """Replies that the limit of tokens cut."""
         return sum(result.cut for result in self.everything)
@@ -67,9 +76,44 @@ class Run:
         return found
 
     @property
+    def withdrawn(self) -> Sequence[str]:
+        """Items that were withdrawn and are left out of every number."""
+        names: Sequence[str] = self.metrics.get("withdrawn", ())
+        return names
+
+    @property
+    def readers(self) -> Mapping[str, Any] | None:
+        """Of a run of people: group, number of readers, agreement; ``None`` for a model."""
+        found: Mapping[str, Any] | None = self.manifest.get("readers")
+        return found
+
+    @property
+    def asked_how(self) -> Mapping[str, str]:
+        """What was set for the run, in words."""
+        return asked_how(self.manifest)
+
+    @property
+    def put_differently(self) -> list[str]:
+        """What of that makes its questions others than those of a plain run."""
+        told = self.asked_how
+        names = {
+            "template": "a prompt of its own",
+            "system prompt": "a system prompt",
+            "examples": "solved examples before each question",
+            "size of pictures": "smaller pictures",
+            "detail of pictures": "pictures seen in another detail",
+        }
+        return [words for name, words in names.items() if name in told]
+
+    @property
     def unfinished(self) -> bool:
         """Whether the run was broken off or stopped, so that more may come."""
-        return not self.manifest["ended"] or self.stopped is not None
+        return not self.manifest["ended"] or self.stopped is not None or self.not_asked > 0
+
+    @property
+    def not_asked(self) -> int:
+        """Questions that the run has not come to; the numbers count them among the failed."""
+        return sum(result.rule == NOT_ASKED for result in self.everything)
 
     @property
     def stopped(self) -> str | None:
@@ -84,15 +128,27 @@ class Run:
         return ", ".join(f"{name} {of}" for name, of in self.manifest["versions"].items())
 
 
-def load_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read scored runs and give each a name of its own.
+def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
+    """Read scored runs and give each a name of its own; a folder given twice is one run.
+
+    A run that lacks too many replies loses its intervals: they would speak of questions that
+    nobody asked.
+
+    Args:
+        folders: of the runs.
+        advance: called after each.
 
     Raises:
-        WorkspaceError: there is none, or a folder holds no scored run.
+        WorkspaceError: there is none, a folder holds no scored run, or runs on one release leave
+            different withdrawn items out.
     """
     if not folders:
         raise WorkspaceError("no run to report; expected at least one --out folder of evaluate")
-    runs = [_load(folder) for folder in folders]
+    runs = []
+    for folder in distinct_folders(folders):
+        runs.append(_load(folder))
+        advance()
+    _one_list_for_a_release(runs)
     for name in (_with_folder, _with_number):
         labels = [run.label for run in runs]
         runs = [
@@ -100,6 +156,32 @@ def load_runs(folders: Sequence[Path]) -> list[Run]:
             for number, run in enumerate(runs, start=1)
         ]
     return runs
+
+
+def distinct_folders(folders: Sequence[Path]) -> list[Path]:
+    """Each folder once, at its first place, however its path is written."""
+    return list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+
+
+def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:
+    """Refuse runs that leave other items out than the errata of their release.
+
+    Raises:
+        WorkspaceError: one does; says how to score it again.
+    """
+    for run in runs:
+        if run.manifest["dataset"]["digest"] == benchmark.digest:
+            asked = {result.item.name for result in run.results}.union(run.withdrawn)
+            require_current(run.folder, run.withdrawn, asked.intersection(benchmark.errata))
+
+
+def _one_list_for_a_release(runs: Sequence[Run]) -> None:
+    for digest in {run.manifest["dataset"]["digest"] for run in runs}:
+        alike = [run for run in runs if run.manifest["dataset"]["digest"] == digest]
+        withdrawn = {name for run in alike for name in run.withdrawn}
+        for run in alike:
+            asked = {result.item.name for result in run.results}.union(run.withdrawn)
+            require_current(run.folder, run.withdrawn, asked & withdrawn)
 
 
 def lost(group: Mapping[str, Any]) -> int:
@@ -110,7 +192,7 @@ def lost(group: Mapping[str, Any]) -> int:
 def _load(folder: Path) -> Run:
     manifest = read_manifest(folder)
     everything = read_results(folder)
-    return Run(
+    run = Run(
         label=str(manifest["model"]["name"]),
         folder=folder.resolve().name,
         manifest=manifest,
@@ -118,6 +200,24 @@ def _load(folder: Path) -> Run:
         everything=everything,
         results=main_results(everything),
     )
+    return replace(run, metrics=_without_intervals(run.metrics)) if run.incomplete else run
+
+
+def _without_intervals(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    why = f"more than {100 * FAILURE_GATE:.0f} % of the questions of the run have no reply"
+
+    def bare(group: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**group, "interval": None, "interval_reason": why}
+
+    return {
+        **metrics,
+        "global": bare(metrics["global"]),
+        "voxels": [bare(group) for group in metrics["voxels"]],
+        "slices": {
+            axis: {name: bare(group) for name, group in groups.items()}
+            for axis, groups in metrics["slices"].items()
+        },
+    }
 
 
 def _with_folder(run: Run, _number: int) -> str:

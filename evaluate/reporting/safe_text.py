@@ -72,8 +72,12 @@ def _mark(characters: str) -> Markup:
     )
 
 
-def capped(text: str) -> Iterator[str]:
-    """Characters of the text without the accents beyond ``MOST_ACCENTS`` on one letter."""
+def capped(text: str) -> str:
+    """The text without the accents beyond ``MOST_ACCENTS`` on one letter."""
+    return text if text.isascii() else "".join(_capped(text))
+
+
+def _capped(text: str) -> Iterator[str]:
     accents = 0
     for character in text:
         accents = accents + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0

@@ -56,11 +56,36 @@ def write_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
     written = []
     for name, rows in tables(runs).items():
         path = folder / name
-        write_text(path.with_suffix(".csv"), _as_csv(rows))
+        write_text(path.with_suffix(".csv"), as_csv(rows))
         write_text(path.with_suffix(".json"), json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
         written += [path.with_suffix(".csv"), path.with_suffix(".json")]
         written += _write_parquet(path.with_suffix(".parquet"), rows)
     return written
+
+
+def write_csv_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Write every table as ``NAME.csv``, and nothing else.
+
+    Returns:
+        The files.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    written = []
+    for name, rows in tables(runs).items():
+        written.append(folder / f"{name}.csv")
+        write_text(written[-1], as_csv(rows))
+    return written
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Rows with the same columns as CSV; what a spreadsheet would run as a formula is quoted."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()
 
 
 def _write_parquet(path: Path, rows: Sequence[Row]) -> list[Path]:
@@ -193,14 +218,6 @@ def _squared(rows: Sequence[Row]) -> list[Row]:
     """The same columns in every row, in the order in which they appear."""
     columns = dict.fromkeys(column for row in rows for column in row)
     return [{column: row.get(column) for column in columns} for row in rows]
-
-
-def _as_csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return text.getvalue()
 
 
 def _cell(value: object) -> object:

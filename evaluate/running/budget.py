@@ -70,6 +70,16 @@ class Budget:
         if self.prices is not None:
             self.spent += self.prices.cost(usage)
 
+    def affordable(self, running: int) -> int | None:
+        """How many questions beside those that are running the most allows, by the mean so far.
+
+        ``None`` where there is no bound, or none can be told because replies cost nothing.
+        """
+        mean = self.spent / self.counted if self.counted else 0.0
+        if self.most is None or not mean:
+            return None
+        return max(0, int((self.most - self.spent) / mean) - running)
+
     def exhausted(self, running: int) -> bool:
         """Whether one more question, beside those that are running, might exceed the most."""
         if self.most is None:

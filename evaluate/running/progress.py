@@ -10,8 +10,13 @@ from medrcube.evaluate.running.summary import OnProgress, Progress
 
 
 @contextmanager
-def watch(reporter: Reporter) -> Iterator[OnProgress]:
-    """A callback for ``run_evaluation`` that moves one line; new trouble is told once."""
+def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
+    """A callback for ``run_evaluation`` that moves one line; new trouble is told once.
+
+    Args:
+        reporter: where it is shown.
+        timed: whether what is done tells how long the rest takes; batches do not.
+    """
     with ExitStack() as stack:
         advance: Advance | None = None
         last: Progress | None = None
@@ -27,6 +32,7 @@ def watch(reporter: Reporter) -> Iterator[OnProgress]:
                         "evaluate",
                         left,
                         lambda: describe(last),
+                        timed=timed,
                     )
                 )
                 return
@@ -39,8 +45,8 @@ def watch(reporter: Reporter) -> Iterator[OnProgress]:
 
 def describe(progress: Progress) -> str:
     """Rate, failures, what is under way and what it cost, in a few words."""
-    words = [f"{progress.running} of {progress.limit} under way"]
-    if progress.rate is not None:
+    words = [progress.waiting or f"{progress.running} of {progress.limit} under way"]
+    if progress.rate is not None and not progress.waiting:
         words.insert(0, f"{progress.rate:.1f} a second")
     if progress.failed:
         words.append(f"{progress.failed:,} failed")

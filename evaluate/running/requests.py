@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from medrcube.errors import ReleaseError
+from medrcube.evaluate.asking import Asking
+from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
-from medrcube.evaluate.models.contract import Request
-from medrcube.evaluate.prompts import render_prompt
+from medrcube.evaluate.models.contract import Request, Shot
 from medrcube.evaluate.running.recent import Recent
 from medrcube.evaluate.running.run_folder import Asked
 
 _KEPT = 8 * 2**20
 
 
-def _pictures() -> Recent[Picture]:
-    return Recent(most=_KEPT, weigh=lambda picture: len(picture.data))
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A picture as it is put to the model, and the digest of its file."""
+
+    picture: Picture
+    sha256: str
+
+
+def _pictures() -> Recent[_Read]:
+    return Recent(most=_KEPT, weigh=lambda one: len(one.picture.data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,36 +37,51 @@ class Requests:
 
     Attributes:
         root: folder of the release.
+        asking: how a question is put.
+        examples: items that may stand before a question as an example, by name.
     """
 
     root: Path
-    _recent: Recent[Picture] = field(default_factory=_pictures, init=False)
+    asking: Asking = field(default_factory=Asking)
+    examples: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
+    _recent: Recent[_Read] = field(default_factory=_pictures, init=False)
 
     async def build(self, asked: Asked) -> Request:
         """The request of a question.
 
         Raises:
-            ReleaseError: its picture is not what it was when the run was begun.
+            ReleaseError: a picture is not what it was when the run was begun.
+            RejectedError: a picture has to be made smaller and cannot be decoded.
         """
+        blind = asked.presentation.condition is Condition.BLIND
         image = asked.presentation.image
-        picture = None
-        if image is not None:
-            picture = await self._recent.get(image, lambda: self._read(image))
-            if picture.sha256 != asked.image_sha256:
-                raise ReleaseError(
-                    f"{self.root / image}: changed while the run was under way; begin a new run "
-                    "with the release as it is now"
-                )
+        shots = []
+        for name, digest in asked.shots:
+            item = self.examples[name]
+            picture = None if blind or item.image is None else await self._shown(item.image, digest)
+            prompt = self.asking.prompt.render(item)
+            shots.append(Shot(prompt=prompt, reply=item.key, picture=picture))
         return Request(
             item=asked.item.name,
-            prompt=render_prompt(asked.item),
+            prompt=self.asking.prompt.render(asked.item),
             options=asked.item.options,
-            picture=picture,
+            picture=None if image is None else await self._shown(image, asked.image_sha256),
+            shots=tuple(shots),
         )
 
-    def _read(self, image: str) -> Picture:
+    async def _shown(self, image: str, expected: str | None) -> Picture:
+        found = await self._recent.get(image, lambda: self._read(image))
+        if found.sha256 != expected:
+            raise ReleaseError(
+                f"{self.root / image}: changed while the run was under way; begin a new run "
+                "with the release as it is now"
+            )
+        return found.picture
+
+    def _read(self, image: str) -> _Read:
         path = self.root / image
         try:
-            return read_picture(path, root=self.root)
+            picture = read_picture(path, root=self.root)
         except UnusablePictureError as error:
             raise ReleaseError(f"{path}: vanished while the run was under way: {error}") from error
+        return _Read(self.asking.shown(picture), picture.sha256)

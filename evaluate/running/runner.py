@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from medrcube.errata import digest_of
 from medrcube.errors import ModelError, WorkspaceError
+from medrcube.evaluate.asking import Asking
 from medrcube.evaluate.benchmark import Benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.contracts import without_contracts
+from medrcube.evaluate.models.batches import batches_of
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.running.attempts import open_log, read_attempts
+from medrcube.evaluate.running.batch_session import (
+    BatchSession,
+    Polling,
+    in_batches,
+    none_under_way,
+)
+from medrcube.evaluate.running.begin import write_plan
 from medrcube.evaluate.running.budget import Budget, Prices
 from medrcube.evaluate.running.pace import Pace
+from medrcube.evaluate.running.plan import drawn, plan_run
 from medrcube.evaluate.running.requests import Requests
 from medrcube.evaluate.running.retry import RetryPolicy
 from medrcube.evaluate.running.run_folder import (
     RESULTS,
     Asked,
     attempts_path,
-    begin_run,
     now,
     read_manifest,
     write_manifest,
 )
 from medrcube.evaluate.running.session import Session
+from medrcube.evaluate.running.standing import ends_of
 from medrcube.evaluate.running.summary import FAILURE_GATE, OnProgress, Progress, RunSummary
 from medrcube.evaluate.running.watchdog import STALLED_AFTER, Watchdog
 from medrcube.evaluate.scoring import (
@@ -40,12 +51,14 @@ from medrcube.evaluate.scoring import (
     read_metrics,
     read_results,
     score,
+    withdrawn_items,
 )
-from medrcube.evaluate.selection import Choice
+from medrcube.evaluate.selection import WITHDRAWN, Choice
 
 __all__ = [
     "FAILURE_GATE",
     "OnProgress",
+    "Polling",
     "Prices",
     "Progress",
     "RetryPolicy",
@@ -54,15 +67,6 @@ __all__ = [
 ]
 
 _KEPT_SESSIONS = 100
-_END_OF = {
-    Outcome.CORRECT: "answered",
-    Outcome.WRONG: "answered",
-    Outcome.UNPARSED: "unparsed",
-    Outcome.REFUSED: "refused",
-    Outcome.TRUNCATED: "cut",
-    Outcome.FAILED: "failed",
-    Outcome.MISSING_IMAGE: "missing",
-}
 
 
 def run_evaluation(
@@ -82,10 +86,13 @@ def run_evaluation(
     recheck: bool = False,
     edition: Benchmark | None = None,
     again: Iterable[Outcome] = (),
+    first: int | None = None,
     choice: Choice | None = None,
     may_send: Iterable[str] = (),
+    asking: Asking | None = None,
     selfcheck: Mapping[str, Json] | None = None,
     stalled_after: float = STALLED_AFTER,
+    batches: Polling | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunSummary:
     """Ask every question that has no reply yet, then score the run.
@@ -108,11 +115,15 @@ def run_evaluation(
         edition: another edition of the release, for the condition ``reworded``.
         again: ask only the questions of a run that ended so; the last reply counts. The model may
             differ from that of the run in the longest reply.
+        first: in this session ask only the first so many items of the draw by which a limit takes
+            them; the others stay to be asked.
         choice: which items to ask; all of them by default.
         may_send: sources under contract, by folder, that may be sent to another machine; all
             others of them are left out where the model is elsewhere.
+        asking: how a question is put; as this version puts it by default.
         selfcheck: what a comparison of batches with single questions found, for the manifest.
         stalled_after: seconds of silence after which the progress says what it waits for.
+        batches: ask in batches of the provider, looked after so; ``None`` asks one by one.
         on_progress: called at the start and after every change, from the event loop.
 
     Raises:
@@ -122,10 +133,13 @@ def run_evaluation(
     """
     if max_connections < 1:
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
+    interface = None if batches is None else batches_of(model)
+    if interface is None:
+        none_under_way(out)
     started, began = now(), time.monotonic()
     budget = Budget(prices=prices, most=max_cost)
     wanted, leave = frozenset(again), frozenset(may_send)
-    asked = begin_run(
+    plan = plan_run(
         out,
         benchmark,
         model,
@@ -137,33 +151,48 @@ def run_evaluation(
         again=bool(wanted),
         choice=without_contracts(choice or Choice(), benchmark.items, model, leave),
         may_send=leave,
+        asking=asking,
     )
+    write_plan(out, plan)
+    asked = plan.asked
     if selfcheck is not None:
         write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
     pace = Pace(highest=max_connections, fixed=fixed_connections)
-    with open_log(attempts_path(out)) as log:
+    with open_log(attempts_path(out)) as log, ExitStack() as stack:
         before = _Before.read(attempts_path(out), budget)
         answerable = [a for a in asked if a.key is not None]
         # Two items, or two conditions, may ask the same of the same picture; it is asked once.
         distinct = {a.key: a for a in answerable}
         chosen = _ended(asked, attempts_path(out), wanted) if wanted else None
+        held: list[Asked] = []
         todo = [
             one
             for key, one in distinct.items()
             if (key not in before.replied if chosen is None else key in chosen)
         ]
+        if first is not None:
+            names = {item.name for item in drawn(plan.items)[:first]}
+            held = [one for one in todo if one.item.name not in names]
+            todo = [one for one in todo if one.item.name in names]
         session = Session(
             model=model,
-            requests=Requests(root=benchmark.root),
+            requests=Requests(
+                root=benchmark.root, asking=asking or Asking(), examples=plan.examples
+            ),
             log=log,
             retry=retry or RetryPolicy(),
             pace=pace,
             budget=budget,
-            progress=Progress(total=len(distinct), reused=len(distinct) - len(todo)),
+            progress=Progress(
+                total=len(distinct) - len(held), reused=len(distinct) - len(held) - len(todo)
+            ),
             on_progress=on_progress or _unwatched,
             cut_after=timeout,
             watchdog=Watchdog(patience=stalled_after),
         )
+        way: Session | BatchSession = session
+        if batches is not None and interface is not None:
+            way = stack.enter_context(in_batches(session, interface, out, batches))
         manifest = read_manifest(out)
         if todo:
             # Now, so that a session that is killed is on record too.
@@ -175,9 +204,9 @@ def run_evaluation(
                 settings = dict(model.identity).get("parameters")
                 manifest["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
             write_manifest(out, {**manifest, "ended": None})
-        asyncio.run(session.ask_all(todo))
-    progress = session.progress
-    left = len(todo) - progress.done
+        asyncio.run(way.ask_all(todo))
+    progress = way.progress
+    left = len(todo) - progress.done + len(held)
     summary = RunSummary(
         out=out,
         asked=len(asked),
@@ -187,18 +216,31 @@ def run_evaluation(
         missing=len(asked) - len(answerable),
         shared=len(answerable) - len(distinct),
         left=left,
-        left_out=dict((read_manifest(out).get("selection") or {}).get("left_out", {})),
+        left_out=_left_out(out),
         seconds=time.monotonic() - began,
         cost=budget.spent if prices else None,
-        stopped=f"the largest cost of {max_cost:g} US dollars is reached" if left else None,
+        stopped=_why_stopped(len(todo) - progress.done, max_cost, first) if left else None,
     )
     if todo:
         manifest["sessions"][-1] = _session_row(started, summary, pace)
     if todo or not manifest["ended"]:
         manifest["ended"] = None if left else now()
-        manifest["models"] = sorted(before.models | session.models)
+        manifest["models"] = sorted(before.models | way.models)
     _score(out, manifest)
-    return replace(summary, ends=_ends(out))
+    return replace(summary, ends=ends_of(read_results(out)))
+
+
+def _left_out(out: Path) -> Mapping[str, int]:
+    """Items that were wanted and are not asked, by reason."""
+    chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
+    withdrawn = len(withdrawn_items(out))
+    return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
+
+
+def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str:
+    if unasked:
+        return f"the largest cost of {max_cost:g} US dollars is reached"
+    return f"only the first {first:,} items of a fair draw were to be asked"
 
 
 def _session_row(started: str, summary: RunSummary, pace: Pace) -> Mapping[str, Any]:
@@ -237,15 +279,13 @@ def _ended(asked: Iterable[Asked], attempts: Path, outcomes: Collection[Outcome]
     return {str(result.asked.key) for result in results if result.outcome in outcomes}
 
 
-def _ends(out: Path) -> Mapping[str, int]:
-    """How often each end holds over every presentation of a run."""
-    found = Counter(_END_OF[result.outcome] for result in read_results(out))
-    return {end: found[end] for end in dict.fromkeys(_END_OF.values())}
-
-
 def _score(out: Path, manifest: Mapping[str, Any]) -> None:
     """Score the run, unless that was done from the same replies."""
-    stamp = {"attempts": attempts_path(out).stat().st_size, "listed": manifest["listed"]}
+    stamp = {
+        "attempts": attempts_path(out).stat().st_size,
+        "listed": manifest["listed"],
+        "withdrawn": digest_of(withdrawn_items(out)),
+    }
     if manifest.get("scored") != stamp or not _has_scores(out):
         score(out)
     write_manifest(out, {**manifest, "scored": stamp})

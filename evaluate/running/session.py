@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from medrcube.errors import MedrcubeError, ModelError
 from medrcube.evaluate.models.contract import (
@@ -25,6 +24,7 @@ from medrcube.evaluate.running.agenda import Agenda, Turn
 from medrcube.evaluate.running.attempts import AttemptLog
 from medrcube.evaluate.running.budget import Budget
 from medrcube.evaluate.running.pace import Pace
+from medrcube.evaluate.running.records import error_record, reply_record
 from medrcube.evaluate.running.requests import Requests
 from medrcube.evaluate.running.retry import RATE_LIMIT, RetryPolicy
 from medrcube.evaluate.running.run_folder import Asked, now
@@ -152,11 +152,11 @@ class Session:
             reply = await self._answer(turn.asked)
         except AnswerError as error:
             self.watchdog.ended(key, self._clock())
-            await self.log.append({**head, **_problem(error)})
+            await self.log.append({**head, **error_record(error)})
             self.budget.count_failed(error.usage)
             return self._repeat(error, turn, agenda)
         self.watchdog.ended(key, self._clock())
-        await self.log.append({**head, **_record(reply)})
+        await self.log.append({**head, **reply_record(reply)})
         self.models.add(reply.model)
         self.budget.count(reply.usage)
         self.pace.answered(self._clock(), clean=turn.tries == 1)
@@ -256,23 +256,6 @@ class Session:
 
     def _clock(self) -> float:
         return time.monotonic() - self._began
-
-
-def _problem(error: AnswerError) -> Mapping[str, Any]:
-    problem = {"status": "error", "code": error.code, "error": str(error)}
-    return {**problem, "usage": dict(error.usage)} if error.usage else problem
-
-
-def _record(reply: Reply) -> Mapping[str, Any]:
-    record = {
-        "status": "reply",
-        "text": reply.text,
-        "finish_reason": reply.finish_reason,
-        "usage": dict(reply.usage),
-        "model": reply.model,
-        "latency": round(reply.latency, 3),
-    }
-    return {**record, "scores": dict(reply.scores)} if reply.scores else record
 
 
 def _first(errors: BaseExceptionGroup[MedrcubeError]) -> MedrcubeError:

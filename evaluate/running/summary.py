@@ -29,6 +29,7 @@ class Progress:
         rate: questions finished a second, of late; ``None`` until that is known.
         cost: US dollars of all sessions; ``None`` without prices.
         note: the last trouble, in words; empty when there was none.
+        waiting: what batches are under way, in words; empty when questions are asked one by one.
     """
 
     total: int
@@ -41,6 +42,7 @@ class Progress:
     rate: float | None = None
     cost: float | None = None
     note: str = ""
+    waiting: str = ""
 
     @property
     def seconds_left(self) -> float | None:
@@ -82,7 +84,7 @@ class RunSummary:
         shared: the same as another, in text and picture, so that one reply is for both.
         left_out: items that were wanted and are no part of the run, by reason.
         ends: how the questions of all sessions stand: ``answered`` (a letter was given),
-            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing``.
+            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing``, ``not-asked``.
         left: not asked because the run was stopped.
         seconds: length of this session.
         cost: US dollars of all sessions; ``None`` without prices.

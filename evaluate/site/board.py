@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.counting import counted
+from medrcube.evaluate.reporting.comparison import INCOMPLETE, asked_alike
 from medrcube.evaluate.reporting.cube import axes
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics.ranking import ranking
@@ -20,6 +22,7 @@ class Entry:
     Attributes:
         run: its run.
         page: its page, relative to the site.
+        block: why it stands below the ranking; empty within it.
         letters: groups that it is in; models that share a letter cannot be told apart.
         shortcut: shortcut probability of its pairs of questions, or ``None``.
         gain: what the picture adds over the same questions without it, or ``None``.
@@ -28,6 +31,7 @@ class Entry:
 
     run: Run
     page: str
+    block: str
     letters: str
     shortcut: float | None
     gain: float | None
@@ -50,22 +54,51 @@ class Slices:
 
 
 def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
-    """The leaderboard, best first."""
-    letters = {}
-    if len(runs) > 1:
-        letters = {one.label: one.letters for one in ranking({r.label: r.results for r in runs})}
-    entries = [
-        Entry(
-            run=run,
-            page=f"models/{pages[run.label]}",
-            letters=letters.get(run.label, ""),
-            shortcut=_shortcut(run),
-            gain=_gain(run),
-            remarks=_remarks(run),
-        )
-        for run in runs
-    ]
-    return sorted(entries, key=lambda entry: (-(entry.run.total["accuracy"] or 0), entry.run.label))
+    """The leaderboard, best first.
+
+    Only runs that were asked the same stand in one ranking: first those that were asked most, then
+    each other selection or sample as a block, last the runs that lack too many replies.
+    """
+    groups = asked_alike([run for run in runs if not run.incomplete])
+    groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
+    entries = []
+    for place, (asked, members) in enumerate(groups):
+        letters = _letters(members)
+        block = f"Asked {asked}" if place else ""
+        entries += [_entry(run, pages, block, letters) for run in _best_first(members)]
+    incomplete = _best_first([run for run in runs if run.incomplete])
+    return entries + [_entry(run, pages, INCOMPLETE, {}) for run in incomplete]
+
+
+def blocks(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """What stands below the ranking: (why, entries)."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.block:
+            found.setdefault(entry.block, []).append(entry)
+    return list(found.items())
+
+
+def _letters(runs: Sequence[Run]) -> Mapping[str, str]:
+    if len(runs) == 1:
+        return {}
+    return {one.label: one.letters for one in ranking({r.label: r.results for r in runs})}
+
+
+def _best_first(runs: Sequence[Run]) -> list[Run]:
+    return sorted(runs, key=lambda run: (-(run.total["accuracy"] or 0), run.label))
+
+
+def _entry(run: Run, pages: Mapping[str, str], block: str, letters: Mapping[str, str]) -> Entry:
+    return Entry(
+        run=run,
+        page=f"models/{pages[run.label]}",
+        block=block,
+        letters=letters.get(run.label, ""),
+        shortcut=_shortcut(run),
+        gain=_gain(run),
+        remarks=_remarks(run),
+    )
 
 
 def slices(runs: Sequence[Run]) -> Slices:
@@ -110,10 +143,13 @@ def _gain(run: Run) -> float | None:
 
 
 def _remarks(run: Run) -> list[str]:
-    asked, whole = run.total["n"], run.manifest["dataset"]["items"]
+    asked, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
+    readers = run.readers["readers"] if run.readers else 0
     told = {
-        "incomplete": run.incomplete,
+        f"{readers:,} people": run.readers is not None,
+        f"incomplete: {run.replied:,} of {asked:,} have a reply": run.incomplete,
         "unfinished": run.unfinished,
+        f"{counted(run.cut, 'reply')} cut": run.cut > 0,
         f"sample of {whole:,}": asked < whole,
     }
     return [remark for remark, holds in told.items() if holds]

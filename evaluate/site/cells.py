@@ -20,11 +20,11 @@ class CellPage:
 
     Attributes:
         name: task, modality and region.
-        rows: (entry of the leaderboard, its numbers here), best first.
+        rows: (entry of the leaderboard, its numbers here), best first, incomplete runs last.
         n: most questions that any model was asked here.
         small: whether those are few.
         chance: accuracy of a guesser.
-        median: middle accuracy of the models.
+        median: middle accuracy of the models, incomplete ones apart where there are others.
     """
 
     name: CellName
@@ -57,12 +57,13 @@ def cells(entries: Sequence[Entry]) -> list[CellPage]:
 
 
 def _cell(name: CellName, rows: Sequence[tuple[Entry, Row]]) -> CellPage:
+    whole = [pair for pair in rows if not pair[0].run.incomplete]
     largest = max((row for _, row in rows), key=lambda row: int(row["n"]))
     return CellPage(
         name=name,
-        rows=sorted(rows, key=lambda pair: -pair[1]["accuracy"]),
+        rows=sorted(rows, key=lambda pair: (pair[0].run.incomplete, -pair[1]["accuracy"])),
         n=largest["n"],
         small=largest["small"],
         chance=largest["chance"],
-        median=statistics.median(row["accuracy"] for _, row in rows),
+        median=statistics.median(row["accuracy"] for _, row in whole or rows),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from medrcube.console import Advance, ignored
 from medrcube.evaluate.benchmark import Item
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.reporting.runs import Run
@@ -54,13 +55,16 @@ class ItemData:
     evidence: Mapping[str, Evidence]
 
 
-def write_items(out: Path, data: ItemData, models: Sequence[tuple[str, str]]) -> int:
+def write_items(
+    out: Path, data: ItemData, models: Sequence[tuple[str, str]], advance: Advance = ignored
+) -> int:
     """Write all files.
 
     Args:
         out: folder for them.
         data: what to write.
         models: (label, page) of the runs.
+        advance: called with the number of items that are done.
 
     Returns:
         Characters of a reply that are kept.
@@ -95,6 +99,7 @@ def write_items(out: Path, data: ItemData, models: Sequence[tuple[str, str]]) ->
             _answers(item, data.evidence.get(item.name), results, place, limit) for item in items
         ]
         write_script(out / f"answers-{number}.js", f"answers-{number}", answers)
+        advance(len(items))
     return limit
 
 
@@ -129,8 +134,8 @@ def _row(item: Item, picture: Shown, results: Sequence[Mapping[str, Result]]) ->
         "modality": item.modality.value,
         "parts": item.parts.value,
         "cell": CellName(item.task, item.modality, item.parts).page,
-        "question": _plain(item.question),
-        "options": [[letter, _plain(text)] for letter, text in item.options],
+        "question": capped(item.question),
+        "options": [[letter, capped(text)] for letter, text in item.options],
         "picture": picture.file,
         "why": picture.why,
         "outcomes": "".join(_code(found.get(item.name)) for found in results),
@@ -167,9 +172,5 @@ def _reply(
     """(model, outcome, letter in the release's order, rule, text; none where it is the letter)."""
     letters = {text: letter for letter, text in item.options}
     letter = letters.get(result.choice) if result.choice is not None else None
-    said = None if result.reply in (None, result.answer) else _plain(clip(result.reply, limit))
+    said = None if result.reply in (None, result.answer) else capped(clip(result.reply, limit))
     return (number, list(Outcome).index(result.outcome), letter, rules[result.rule], said)
-
-
-def _plain(text: str) -> str:
-    return "".join(capped(text))

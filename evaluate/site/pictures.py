@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.console import Advance, ignored
 from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.images import UnusablePictureError, read_picture
-from medrcube.evaluate.reporting.pictures import reduced_jpeg
+from medrcube.evaluate.reporting.pictures import jpeg_within
 from medrcube.files import write_again
 
 FOLDER = "pictures"
@@ -41,7 +42,11 @@ class Shown:
 
 
 def write_pictures(
-    out: Path, release: Benchmark, asked: Mapping[str, str], items: Iterable[Item]
+    out: Path,
+    release: Benchmark,
+    asked: Mapping[str, str],
+    items: Sequence[Item],
+    advance: Advance = ignored,
 ) -> dict[str, Shown]:
     """Write a reduced copy of every picture that may be passed on.
 
@@ -50,21 +55,31 @@ def write_pictures(
         release: where the pictures lie.
         asked: digest of the picture that models were asked about, by the name of the item.
         items: what the site shows.
+        advance: called after each picture.
 
     Returns:
         The picture of each item by its name.
     """
     out.mkdir(parents=True, exist_ok=True)
-    items = list(items)
-    withheld = {item.image for item in items if item.restricted}
-    wanted = {item.image for item in items if item.image is not None} - withheld
+    wanted = sorted(_wanted(items))
     allotment = MOST_BYTES // max(1, len(wanted))
+    made = {}
     with ThreadPoolExecutor() as pool:
-        order = sorted(wanted)
-        made = dict(
-            zip(order, pool.map(lambda it: _write(out, release, it, allotment), order), strict=True)
-        )
+        copies = pool.map(lambda image: _write(out, release, image, allotment), wanted)
+        for image, copy in zip(wanted, copies, strict=True):
+            made[image] = copy
+            advance()
     return {item.name: _of(item, asked.get(item.name), made) for item in items}
+
+
+def count_pictures(items: Sequence[Item]) -> int:
+    """How many distinct pictures may be passed on."""
+    return len(_wanted(items))
+
+
+def _wanted(items: Sequence[Item]) -> set[str]:
+    withheld = {item.image for item in items if item.restricted}
+    return {item.image for item in items if item.image is not None and item.image not in withheld}
 
 
 def _of(item: Item, asked: str | None, made: Mapping[str, tuple[Shown, str]]) -> Shown:
@@ -84,17 +99,9 @@ def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[S
         picture = read_picture(release.root / image, root=release.root)
     except UnusablePictureError:
         return Shown(why=ABSENT), ""
-    data = _small(picture.data, allotment)
+    data = jpeg_within(picture.data, _STEPS, allotment)
     if data is None:
         return Shown(why=TOO_LARGE), picture.sha256
     name = f"{picture.sha256[:_DIGEST]}.jpg"
     write_again(out / name, data)
     return Shown(file=name), picture.sha256
-
-
-def _small(data: bytes, allotment: int) -> bytes | None:
-    for side, quality in _STEPS:
-        made = reduced_jpeg(data, side=side, quality=quality)
-        if made is None or len(made) <= allotment:
-            return made
-    return None

@@ -13,16 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import MedrcubeError
+from medrcube.counting import counted
+from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark, load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.prompts import prompt_version
 from medrcube.evaluate.running.run_folder import read_asked, read_manifest
 from medrcube.evaluate.running.summary import FAILURE_GATE
-from medrcube.evaluate.scoring import main_results, read_by_rules, read_metrics, read_results
+from medrcube.evaluate.scoring import (
+    main_results,
+    read_by_rules,
+    read_metrics,
+    read_results,
+    withdrawn_items,
+)
 from medrcube.evaluate.site.sealing import DIGESTS, EXPECTED, broken_seals, odd_files
 from medrcube.evaluate.statistics.metrics import metrics
+from medrcube.evaluate.withdrawn import require_current
 
 _TOLD = 5
 """So many items are named for one kind of problem."""
@@ -64,9 +72,11 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
         manifest = read_manifest(run)
         problems += _manifest(manifest)
         problems += _items(run, benchmark)
+        problems += _errata(run, benchmark)
         scored, by_rules = read_results(run), read_by_rules(run)
         found = read_metrics(run)
         problems += _scores(scored, by_rules, found)
+        problems += _incomplete(manifest, found)
         notes = [] if problems else list(_notes(run, manifest, found, benchmark))
         summary = "" if problems else _summary(manifest, found)
     except MedrcubeError as error:
@@ -131,11 +141,21 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
     yield from _several(pictures, "were asked with another picture than the release has")
 
 
+def _errata(run: Path, benchmark: Benchmark) -> Iterator[str]:
+    """Items that count here though they were withdrawn, or the other way round."""
+    asked = {one.item.name for one in read_asked(run)}.union(withdrawn := withdrawn_items(run))
+    try:
+        require_current(str(run), withdrawn, asked.intersection(benchmark.errata))
+    except WorkspaceError as error:
+        yield str(error)
+
+
 def _several(names: Sequence[str], what: str) -> Iterator[str]:
     distinct = list(dict.fromkeys(names))
     if distinct:
         more = f" and {len(distinct) - _TOLD:,} more" if len(distinct) > _TOLD else ""
-        yield f"items.jsonl: {len(distinct):,} items {what}: {', '.join(distinct[:_TOLD])}{more}"
+        named = ", ".join(distinct[:_TOLD])
+        yield f"items.jsonl: {counted(len(distinct), 'item')} {what}: {named}{more}"
 
 
 def _scores(
@@ -163,6 +183,23 @@ def _scores(
         )
 
 
+def _incomplete(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """More questions without a reply than a ranking bears."""
+    total = found["global"]
+    outcomes, asked = total["outcomes"], total["n"]
+    failed, unseen = (outcomes[one.value] for one in (Outcome.FAILED, Outcome.MISSING_IMAGE))
+    if failed + unseen <= FAILURE_GATE * asked:
+        return
+    broken_off = manifest["ended"] is None
+    yield (
+        f"incomplete: {asked - failed - unseen:,} of {counted(asked, 'question')} "
+        f"{'has' if asked - failed - unseen == 1 else 'have'} a reply "
+        f"({failed:,} without one{' so far' if broken_off else ''}, {unseen:,} without a picture), "
+        f"and at most {100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command "
+        "that began it once more: it goes on, and  --again failed  asks what failed"
+    )
+
+
 def _follows(there: Result, here: Result, *, judged: bool) -> bool:
     if judged and here.outcome is Outcome.UNPARSED:
         return there.reply == here.reply
@@ -172,12 +209,10 @@ def _follows(there: Result, here: Result, *, judged: bool) -> bool:
 def _notes(
     run: Path, manifest: Mapping[str, Any], found: Mapping[str, Any], benchmark: Benchmark
 ) -> Iterator[str]:
-    total, lost = found["global"], (Outcome.FAILED, Outcome.MISSING_IMAGE)
-    gone = sum(total["outcomes"][outcome.value] for outcome in lost)
-    if total["n"] < len(benchmark.items):
-        yield f"asked {total['n']:,} of {len(benchmark.items):,} items; shown as a sample"
-    if gone > FAILURE_GATE * total["n"]:
-        yield f"{gone:,} of {total['n']:,} questions have no reply; shown as incomplete"
+    total = found["global"]
+    if total["n"] < len(benchmark.standing):
+        whole = counted(len(benchmark.standing), "item")
+        yield f"asked {total['n']:,} of {whole}; shown as a sample"
     if manifest["ended"] is None:
         yield "was broken off; the command that began it goes on"
     if manifest["dataset"]["digest"] != benchmark.digest:
@@ -197,6 +232,6 @@ def _notes(
 def _summary(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     total = found["global"]
     return (
-        f"{manifest['model']['name']}, {total['n']:,} items, "
+        f"{manifest['model']['name']}, {counted(total['n'], 'item')}, "
         f"{100 * total['accuracy']:.1f} % correct"
     )

@@ -18,18 +18,20 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 import medrcube
+from medrcube.console import Advance, Reporter
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark, load_benchmark
 from medrcube.evaluate.report import environment, page_values
-from medrcube.evaluate.reporting.runs import Run, load_runs
+from medrcube.evaluate.reporting.narrow import narrowed
+from medrcube.evaluate.reporting.runs import Run, load_runs, require_errata_of
 from medrcube.evaluate.site import items as items_part
 from medrcube.evaluate.site import pictures as pictures_part
-from medrcube.evaluate.site.board import Entry, board, slices
+from medrcube.evaluate.site.board import Entry, blocks, board, slices
 from medrcube.evaluate.site.cells import CellPage, cells
 from medrcube.evaluate.site.evidence import read_evidence
 from medrcube.evaluate.site.items import ItemData, write_items, write_script
 from medrcube.evaluate.site.names import model_pages
-from medrcube.evaluate.site.pictures import write_pictures
+from medrcube.evaluate.site.pictures import count_pictures, write_pictures
 from medrcube.evaluate.statistics.formulas import SMALL
 from medrcube.files import write_text
 
@@ -64,13 +66,16 @@ class Site:
     bytes: int
 
 
-def write_site(folders: Sequence[Path], release: Path, out: Path) -> Site:
+def write_site(
+    folders: Sequence[Path], release: Path, out: Path, reporter: Reporter | None = None
+) -> Site:
     """Write the site, in place of an earlier one.
 
     Args:
         folders: scored runs on the release, or on parts of it.
         release: folder of the release.
         out: folder of the site; a new or empty one, or one that holds a site.
+        reporter: shows the progress.
 
     Raises:
         WorkspaceError: a folder holds no scored run, or one of other items; or ``out`` holds
@@ -78,10 +83,15 @@ def write_site(folders: Sequence[Path], release: Path, out: Path) -> Site:
         ReleaseError: the release is broken.
     """
     _may_write(out)
+    shows = reporter or Reporter(quiet=True)
     benchmark = load_benchmark(release)
-    runs = load_runs(folders)
+    with shows.stage("runs", len(folders)) as advance:
+        runs = load_runs(folders, advance)
     _of_this_release(runs, benchmark)
+    require_errata_of(runs, benchmark)
+    items = benchmark.standing
     pages = model_pages(run.label for run in runs)
+    shows.note(f"comparing every two of {len(runs):,} runs")
     entries = board(runs, pages)
     ordered = [entry.run for entry in entries]
     asked = {
@@ -92,23 +102,26 @@ def write_site(folders: Sequence[Path], release: Path, out: Path) -> Site:
     }
     found = cells(entries)
     _clear(out)
-    shown = write_pictures(out / pictures_part.FOLDER, benchmark, asked, benchmark.items)
+    with shows.stage("pictures", count_pictures(items)) as advance:
+        shown = write_pictures(out / pictures_part.FOLDER, benchmark, asked, items, advance)
     data = ItemData(
-        items=benchmark.items,
+        items=items,
         runs=ordered,
         pictures=shown,
-        evidence=read_evidence(release, benchmark.items),
+        evidence=read_evidence(release, items),
     )
     models = [(entry.run.label, entry.page) for entry in entries]
-    limit = write_items(out / items_part.FOLDER, data, models)
+    with shows.stage("items", len(items)) as advance:
+        limit = write_items(out / items_part.FOLDER, data, models, advance)
     write_script(out / items_part.FOLDER / "board.js", "board", slices(ordered).rows)
-    _write_pages(out, entries, found, benchmark)
+    with shows.stage("pages", len(entries) + len(found)) as advance:
+        _write_pages(out, entries, found, benchmark, advance)
     _mark(out, entries)
     files = [path for path in out.rglob("*") if path.is_file()]
     return Site(
         index=out / "index.html",
         models=len(entries),
-        items=len(benchmark.items),
+        items=len(items),
         cells=len(found),
         reply_limit=limit,
         files=len(files),
@@ -117,13 +130,20 @@ def write_site(folders: Sequence[Path], release: Path, out: Path) -> Site:
 
 
 def _write_pages(
-    out: Path, entries: Sequence[Entry], found: Sequence[CellPage], benchmark: Benchmark
+    out: Path,
+    entries: Sequence[Entry],
+    found: Sequence[CellPage],
+    benchmark: Benchmark,
+    advance: Advance,
 ) -> None:
     made = _environment()
     shared = {
         "entries": entries,
+        "ranked": [entry for entry in entries if not entry.block],
+        "blocks": blocks(entries),
         "cells": found,
-        "questions": len(benchmark.items),
+        "questions": len(benchmark.standing),
+        "withdrawn_items": len(benchmark.errata),
         "version": medrcube.__version__,
         "small": SMALL,
     }
@@ -131,7 +151,7 @@ def _write_pages(
     def write(path: str, template: str, **values: Any) -> None:
         root = "../" * path.count("/")
         page = made.get_template(template).render(**shared, **values, root=root)
-        write_text(out / path, page)
+        write_text(out / path, narrowed(page) if path.endswith(".html") else page)
 
     write("index.html", "index.html.j2", slice_names=slices([e.run for e in entries]).names)
     write("cells.html", "cells.html.j2")
@@ -143,8 +163,10 @@ def _write_pages(
         wrong = style["failures"].shown[:_FEW_FAILURES]
         values = {**style, "entry": entry, "number": number, "wrong": wrong}
         write(entry.page, "model.html.j2", **{k: v for k, v in values.items() if k not in shared})
+        advance()
     for cell in found:
         write(cell.page, "cell.html.j2", cell=cell)
+        advance()
     write("assets/site.css", "site.css.j2", steps=style["steps"], picture_uris=[], filter_rules=[])
     for script in _SCRIPTS:
         write(f"assets/{script}", f"{script}.j2")

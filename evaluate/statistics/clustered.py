@@ -88,7 +88,7 @@ def share_interval(units: Sequence[Tally]) -> Interval | None:
 
     Answers that never differ between units and within them are at least as sure as single ones:
     a design effect below 1 counts as 1. Where all answers are alike nothing tells the design
-    effect, and every unit counts as one answer.
+    effect, and there are as many answers as effective units (``effective_units``).
     """
     if why_no_interval(units) is not None:
         return None

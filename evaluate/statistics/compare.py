@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.asked_how import side_by_side
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.scoring import read_results, withdrawn_items
 from medrcube.evaluate.statistics.conclusions import conclusions
 from medrcube.evaluate.statistics.contrasts import LOST
 from medrcube.evaluate.statistics.paired import Pair, adjust, paired_metrics
@@ -39,19 +41,22 @@ def compare(
 
     Returns:
         ``runs``, two with ``label``, ``folder``, ``model``, ``dataset`` and ``items``;
-        ``condition``; ``same_dataset``; ``items`` with ``common`` ones that are compared,
-        ``lost`` by either run, ``changed`` (same name, other content) and ``only_one``;
+        ``condition``; ``conditions_left``, of each run those that are not compared;
+        ``same_dataset``; ``items`` with ``common`` ones that are compared,
+        ``lost`` by either run, ``changed`` (same name, other content), ``only_one`` and
+        ``withdrawn`` by the errata that either run was scored with, which both leave out;
         ``overall``, a row of ``paired.paired_metrics`` with ``verdict``; ``families``, by axis a
-        list of such rows with the names of the group and ``mcnemar_p_holm``; ``notes``, what
-        else differs between the runs; ``conclusions``, sentences. ``verdict`` is ``first`` or
-        ``second`` where the interval leaves out 0 and McNemar's p (in a family: Holm's) is below
-        5 %, else ``unclear``.
+        list of such rows with the names of the group and ``mcnemar_p_holm``; ``settings``, (name,
+        of the first, of the second) of what was set differently; ``notes``, what else differs
+        between the runs; ``conclusions``, sentences. ``verdict`` is ``first`` or ``second`` where
+        the interval leaves out 0 and McNemar's p (in a family: Holm's) is below 5 %, else
+        ``unclear``.
 
     Raises:
         WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
             ``common``) or different conditions, or they share no item.
     """
-    one, other = _load(first), _load(second)
+    one, other = load_compared([first, second])
     same = one.dataset == other.dataset
     if not (same or common):
         raise WorkspaceError(
@@ -59,9 +64,11 @@ def compare(
             f"{other.dataset[:12]}); compare runs of one release, or add  --common  to compare on "
             "the items that are the same in both"
         )
-    condition, left, right = _shown(one, other)
+    condition, (left, right) = shown_alike([one, other])
+    if not common:
+        require_same_items([one, other], [left, right])
     names = [name for name in left if name in right]
-    equal = [name for name in names if _same_item(left[name], right[name])]
+    equal = [name for name in names if same_item(left[name], right[name])]
     kept = [
         (left[name], right[name])
         for name in equal
@@ -73,35 +80,43 @@ def compare(
     found = {
         "runs": [
             run.described(label)
-            for run, label in zip((one, other), _labels(one, other), strict=True)
+            for run, label in zip((one, other), labels_of([one, other]), strict=True)
         ],
         "condition": condition.value,
+        "conditions_left": left_conditions([one, other], condition),
         "same_dataset": same,
         "items": {
             "common": len(kept),
             "lost": len(equal) - len(kept),
             "changed": len(names) - len(equal),
             "only_one": len(left.keys() ^ right.keys()),
+            "withdrawn": len(one.withdrawn),
         },
         "overall": _judged(_row(kept), "mcnemar_p"),
         "families": {axis: _family(axis, kept) for axis in axes},
-        "notes": _notes(one, other),
+        "settings": [list(row) for row in side_by_side([one.manifest, other.manifest])],
+        "notes": differences_of_runs([one, other]),
     }
     return {**found, "conclusions": conclusions(found)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class ComparedRun:
+    """A scored run as it is set against others."""
+
     folder: Path
     manifest: Mapping[str, Any]
     results: Sequence[Result]
+    withdrawn: frozenset[str]
 
     @property
     def dataset(self) -> str:
+        """Digest that names the benchmark."""
         return benchmark_of(self.manifest)
 
     @property
     def model(self) -> str:
+        """Name of the model."""
         return str(self.manifest["model"]["name"])
 
     def shown(self, *conditions: Condition) -> dict[str, Result]:
@@ -118,6 +133,7 @@ class _Run:
         return {}
 
     def described(self, label: str) -> dict[str, Any]:
+        """The run as a result of a comparison names it."""
         items = {result.item.name for result in self.results}
         return {
             "label": label,
@@ -128,15 +144,37 @@ class _Run:
         }
 
 
-def _load(folder: Path) -> _Run:
-    return _Run(folder, read_manifest(folder), read_results(folder))
+def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
+    """Read scored runs; what was withdrawn in one of them is left out of all.
+
+    Raises:
+        WorkspaceError: a folder is no scored run.
+    """
+    withdrawn = frozenset(name for folder in folders for name in withdrawn_items(folder))
+    return [
+        ComparedRun(
+            folder=folder,
+            manifest=read_manifest(folder),
+            results=[r for r in read_results(folder) if r.item.name not in withdrawn],
+            withdrawn=withdrawn,
+        )
+        for folder in folders
+    ]
 
 
-def _labels(one: _Run, other: _Run) -> tuple[str, str]:
-    if one.model != other.model:
-        return one.model, other.model
-    return f"{one.model} ({one.folder.name})", f"{other.model} ({other.folder.name})"
+def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
+    """Name of each run: its model, with its folder or its number where others have the same."""
+    labels = [run.model for run in runs]
+    for more in (lambda run, _: run.folder.name, lambda _, number: f"run {number}"):
+        labels = [
+            label if labels.count(label) == 1 else f"{run.model} ({more(run, number)})"
+            for number, (run, label) in enumerate(zip(runs, labels, strict=True), start=1)
+        ]
+    return labels
 
+
+_PUT = ("system prompt", "examples", "size of pictures", "detail of pictures")
+"""Settings that change a question, beside the prompt."""
 
 _COMPARABLE = (
     (Condition.FULL, Condition.CIRCULAR),
@@ -146,20 +184,54 @@ _COMPARABLE = (
 )
 
 
-def _shown(one: _Run, other: _Run) -> tuple[Condition, dict[str, Result], dict[str, Result]]:
+def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, Result]]]:
+    """The first condition that all runs asked, and the results of each by item.
+
+    Raises:
+        WorkspaceError: no condition was asked by all.
+    """
     for conditions in _COMPARABLE:
-        left, right = one.shown(*conditions), other.shown(*conditions)
-        if left and right:
-            return conditions[0], left, right
-    asked = [", ".join(run.manifest["conditions"]) for run in (one, other)]
-    raise WorkspaceError(
-        f"{one.folder} asked {asked[0]}, {other.folder} asked {asked[1]}; expected a condition "
-        "that both asked"
-    )
+        found = [run.shown(*conditions) for run in runs]
+        if all(found):
+            return conditions[0], found
+    asked = [f"{run.folder} asked {', '.join(run.manifest['conditions'])}" for run in runs]
+    raise WorkspaceError(f"{', '.join(asked)}; expected a condition that {_all_of(runs)} asked")
 
 
-def _same_item(left: Result, right: Result) -> bool:
-    return left.item == right.item and left.asked.subject == right.asked.subject
+def left_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
+    """Of each run, the conditions that it asked and that are not compared."""
+    alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
+    return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
+
+
+def require_same_items(
+    runs: Sequence[ComparedRun], results: Sequence[Mapping[str, Result]]
+) -> None:
+    """Refuse runs of one release of which some were asked fewer items.
+
+    Raises:
+        WorkspaceError: they were not asked the same items.
+    """
+    if any(found.keys() != results[0].keys() for found in results):
+        told = ", ".join(
+            f"{run.folder} {counted(len(found), 'item')}"
+            for run, found in zip(runs, results, strict=True)
+        )
+        raise WorkspaceError(
+            f"the runs were asked different items of the release ({told}); add  --common  to "
+            "compare on the items that all of them were asked"
+        )
+
+
+def _all_of(runs: Sequence[ComparedRun]) -> str:
+    return "both" if len(runs) == 2 else "all"
+
+
+def same_item(left: Result, right: Result) -> bool:
+    """Whether two runs were asked the same words, options, key and picture."""
+    # A run that was asked elsewhere may know no picture.
+    pictures = {left.asked.subject, right.asked.subject} - {None}
+    return left.item == right.item and len(pictures) < 2
 
 
 def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
@@ -190,11 +262,17 @@ def _judged(row: dict[str, Any], key: str) -> dict[str, Any]:
     return {**row, "verdict": verdict}
 
 
-def _notes(one: _Run, other: _Run) -> list[str]:
+def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
+    """What else differs between runs, in sentences."""
     notes = []
-    if one.manifest["prompt"] != other.manifest["prompt"]:
+    prompts = [run.manifest["prompt"] for run in runs]
+    if any(prompt != prompts[0] for prompt in prompts):
         notes.append("the runs used different prompts: a difference may be theirs")
-    versions = [run.manifest.get("versions", {}).get("medrcube") for run in (one, other)]
-    if versions[0] != versions[1]:
-        notes.append(f"begun with versions {versions[0]} and {versions[1]} of medrcube")
+    put = [name for name, *_ in side_by_side([run.manifest for run in runs]) if name in _PUT]
+    if put:
+        notes.append(f"the runs differ in {', '.join(put)}: a difference may be theirs")
+    versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]
+    if len(set(versions)) > 1:
+        told = list(versions if len(runs) == 2 else dict.fromkeys(versions))
+        notes.append(f"begun with versions {', '.join(told[:-1])} and {told[-1]} of medrcube")
     return notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from medrcube.counting import counted
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.slices import COLUMNS, Axis
 from medrcube.evaluate.statistics.units import units_told
@@ -111,7 +112,7 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
     clear = [row for row in tested if row["verdict"] != "unclear"]
     small = len(rows) - len(tested)
     noun = "group" if axis == "parts" else axis
-    text = f"By {axis}: of {_number(len(tested), noun)} tested together (Holm), "
+    text = f"By {axis}: of {counted(len(tested), noun)} tested together (Holm), "
     if clear:
         largest = sorted(clear, key=lambda row: -abs(row["difference"]))
         named = "; ".join(
@@ -126,15 +127,10 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
     if clear and len(clear) < len(tested):
         text += " For the others nothing is shown, which is not the same as no difference."
     if small:
-        text += f" {_number(small, noun)} of fewer than 10 pairs left untested."
+        text += f" {counted(small, noun)} of fewer than 10 pairs left untested."
     return text
 
 
 def _equals(p: float | None) -> str:
     text = p_text(p)
     return text if text.startswith("<") else f"= {text}"
-
-
-def _number(count: int, noun: str) -> str:
-    plural = {"modality": "modalities"}.get(noun, f"{noun}s")
-    return f"{count:,} {noun if count == 1 else plural}"

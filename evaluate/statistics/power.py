@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from statistics import NormalDist
 
 POWER = 0.8
 """Probability with which the minimum detectable effect would be found."""
@@ -16,18 +17,21 @@ POWER = 0.8
 FEWEST_FOR_POWER = 30
 """With fewer units the design effect is too uncertain for a promise."""
 
-_ALPHA = 0.05
+ALPHA = 0.05
+"""Level of a single test."""
+
 _REACH = 7
 """Standard deviations of the number of pairs that differ, beyond which nothing counts."""
 
 
-def power(n: float, discordance: float, difference: float) -> float:
-    """Probability that the exact McNemar test finds a difference at 5 %, on either side.
+def power(n: float, discordance: float, difference: float, alpha: float = ALPHA) -> float:
+    """Probability that the exact McNemar test finds a difference, on either side.
 
     Args:
         n: number of independent pairs; rounded.
         discordance: probability that the two sides of a pair differ, above 0.
         difference: true difference of the accuracies, from 0 to ``discordance``.
+        alpha: level of the test.
     """
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
@@ -40,11 +44,12 @@ def power(n: float, discordance: float, difference: float) -> float:
     differ = np.arange(low, high + 1)
     weights = bdtr(differ, pairs, discordance) - bdtr(differ - 1, pairs, discordance)
     # The largest number of wins at which the exact test refuses, near its normal approximation.
-    near = np.floor(differ / 2 - 0.98 * np.sqrt(differ))
+    z = NormalDist().inv_cdf(1 - alpha / 2)
+    near = np.floor(differ / 2 - z / 2 * np.sqrt(differ))
     most = np.full(len(differ), -1.0)
     for shift in range(-3, 4):
         tried = np.maximum(near + shift, 0)
-        refused = bdtr(tried, differ, 0.5) <= _ALPHA / 2
+        refused = bdtr(tried, differ, 0.5) <= alpha / 2
         most = np.where(refused, np.maximum(most, tried), most)
     winning = (discordance + difference) / (2 * discordance)
     found = np.where(
@@ -56,7 +61,11 @@ def power(n: float, discordance: float, difference: float) -> float:
 
 
 def minimum_detectable_effect(
-    n: int, discordance: float, design: float = 1.0, crowding: float = 1.0
+    n: int,
+    discordance: float,
+    design: float = 1.0,
+    crowding: float = 1.0,
+    alpha: float = ALPHA,
 ) -> float | None:
     """Smallest true difference of accuracies that a comparison would find with ``POWER``.
 
@@ -66,6 +75,7 @@ def minimum_detectable_effect(
         design: design effect of the difference; below 1 counts as 1.
         crowding: mean number of pairs in the unit of a pair, itself included. The test takes the
             spread of whole units around 0, which a true difference widens where units are large.
+        alpha: level of the test; that of one of many tests is lower.
 
     Returns:
         The difference, between 0 and ``discordance``; ``None`` where even a difference in which
@@ -78,7 +88,7 @@ def minimum_detectable_effect(
 
     def falls_short(difference: float) -> bool:
         worth = n / design / (1 + wider * difference**2)
-        return power(worth, discordance, difference) < POWER
+        return power(worth, discordance, difference, alpha) < POWER
 
     low, high = 0.0, discordance
     if falls_short(high):

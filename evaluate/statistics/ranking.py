@@ -12,12 +12,15 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.statistics.contrasts import LOST
-from medrcube.evaluate.statistics.paired import Pair, holm, paired_metrics
-from medrcube.evaluate.statistics.units import unit_of
-
-ALPHA = 0.05
+from medrcube.evaluate.outcomes import Result
+from medrcube.evaluate.statistics.answer_table import (
+    ALPHA,
+    AnswerTable,
+    answer_table,
+    p_of_difference,
+)
+from medrcube.evaluate.statistics.clustered import Tally
+from medrcube.evaluate.statistics.paired import holm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,19 +45,22 @@ def ranking(runs: Mapping[str, Sequence[Result]]) -> list[Ranked]:
         runs: results by label, one of each item; a question counts for a pair of runs where
             neither has lost its reply.
     """
-    kept = {
-        label: {r.item.name: r for r in results if r.outcome not in LOST}
-        for label, results in runs.items()
-    }
-    accuracy = {label: _accuracy(found) for label, found in kept.items()}
-    labels = sorted(kept, key=lambda label: -accuracy[label])
-    pairs = list(itertools.combinations(range(len(labels)), 2))
-    p_values = [_p(kept[labels[i]], kept[labels[j]]) for i, j in pairs]
-    apart = {pair for pair, p in zip(pairs, holm(p_values), strict=True) if p < ALPHA}
+    table = answer_table(runs)
+    accuracy = [_share(table.shares(run)) for run in range(len(table.labels))]
+    order = sorted(range(len(accuracy)), key=lambda run: -accuracy[run])
+    letters = group_letters(table, order)
     return [
-        Ranked(label=label, accuracy=accuracy[label], letters=letters)
-        for label, letters in zip(labels, compact_letters(len(labels), apart), strict=True)
+        Ranked(label=table.labels[run], accuracy=accuracy[run], letters=found)
+        for run, found in zip(order, letters, strict=True)
     ]
+
+
+def group_letters(table: AnswerTable, order: Sequence[int]) -> list[str]:
+    """Letters of the runs of a table, in the order given, after Holm over all their pairs."""
+    pairs = list(itertools.combinations(range(len(order)), 2))
+    p_values = [p_of_difference(table.differences(order[i], order[j])) for i, j in pairs]
+    apart = {pair for pair, p in zip(pairs, holm(p_values), strict=True) if p < ALPHA}
+    return compact_letters(len(order), apart)
 
 
 def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
@@ -89,19 +95,6 @@ def _letter(place: int) -> str:
     return string.ascii_lowercase[place] + (str(rest) if rest else "")
 
 
-def _accuracy(found: Mapping[str, Result]) -> float:
-    right = sum(result.outcome is Outcome.CORRECT for result in found.values())
-    return right / len(found) if found else 0.0
-
-
-def _p(first: Mapping[str, Result], second: Mapping[str, Result]) -> float:
-    right = Outcome.CORRECT
-    pairs = [
-        Pair(unit_of(result), result.outcome is right, second[name].outcome is right)
-        for name, result in first.items()
-        if name in second
-    ]
-    found = paired_metrics(pairs)
-    interval = found["interval"]
-    told = interval is not None and not interval[0] <= 0 <= interval[1]
-    return float(found["mcnemar_p"]) if told else 1.0
+def _share(units: Sequence[Tally]) -> float:
+    size = sum(unit.size for unit in units)
+    return sum(unit.total for unit in units) / size if size else 0.0

@@ -131,6 +131,7 @@ class Server:
         )
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.in_flight = 0
         self.most_in_flight = 0
         self._lock = threading.Lock()
@@ -160,6 +161,7 @@ class Server:
             number = len(self.requests)
             self.requests.append(body)
             self.headers.append(dict(handler.headers))
+            self.paths.append(handler.path)
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:

@@ -11,7 +11,8 @@ from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.reworded import reworded_items
-from medrcube.evaluate.running.run_folder import begin_run, read_asked
+from medrcube.evaluate.running.begin import begin_run
+from medrcube.evaluate.running.run_folder import read_asked
 from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.release_facts import ItemFacts, write_item_facts
 

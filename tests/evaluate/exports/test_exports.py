@@ -25,8 +25,8 @@ from medrcube.evaluate.exports.selection import select
 from medrcube.evaluate.exports.writing import write_export
 from medrcube.evaluate.foreign.importing import import_run
 
-HARNESSES = ("vlmevalkit", "lmms-eval", "lm-eval")
-CANARY = b"restricted"
+HARNESSES = ("vlmevalkit", "lmms-eval", "lm-eval", "inspect")
+CANARY = b"CANARY"
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def test_what_is_left_out_is_counted_and_named(release, tmp_path):
     told = ["export", str(release.root), "--to", "vlmevalkit", "--out", str(tmp_path / "out")]
     ran = CliRunner().invoke(app, told)
     assert ran.exit_code == 0, ran.output
-    assert "left out 1 items (ALPHA 1): their pictures may not be passed on" in ran.output
-    assert "left out 1 items (ALPHA 1): their pictures are not in this release" in ran.output
+    assert "left out 1 item (ALPHA 1): their pictures may not be passed on" in ran.output
+    assert "left out 1 item (ALPHA 1): their pictures are not in this release" in ran.output
     assert "5 items" in ran.output
 
 
@@ -110,7 +110,33 @@ def test_a_row_for_vlmevalkit_holds_the_item_and_the_bytes_of_its_picture(releas
     assert md5 in (tmp_path / "out/run_vlmevalkit.py").read_text("utf-8")
 
 
-@pytest.mark.parametrize("harness", HARNESSES[1:])
+def test_a_folder_for_inspect_holds_each_picture_once_and_names_it(release, tmp_path):
+    write_export(select(release, private=False), tmp_path / "out", "inspect")
+    lines = (tmp_path / "out/items.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["target"] for row in rows] == ["A", "B", "C", "D", "A"]
+    assert rows[4]["metadata"]["options"]["D"] == "None"
+    images = [row["input"][0]["content"][0]["image"] for row in rows]
+    assert len(set(images)) == len(list((tmp_path / "out/pictures").iterdir())) == 3
+    picture = release.root / "ALPHA/pictures/p0.png"
+    assert (tmp_path / "out" / images[0]).read_bytes() == picture.read_bytes()
+
+
+def test_the_items_as_csv_hold_every_item_and_say_which_pictures_are_here(release, tmp_path):
+    told = ["export", str(release.root), "--to", "csv", "--out", str(tmp_path / "items.csv")]
+    ran = CliRunner().invoke(app, told)
+    assert (ran.exit_code, "7 items" in ran.output) == (0, True)
+    with (tmp_path / "items.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [item.id for item in release.items]
+    assert [row["gt_letter"] for row in rows] == [item.key for item in release.items]
+    assert [row["picture"] for row in rows] == ["here"] * 6 + ["absent"]
+    assert rows[4]["option_D"] == "None"
+    digests = release.image_digests
+    assert rows[0]["image_sha256"] == digests[rows[0]["image"]]
+
+
+@pytest.mark.parametrize("harness", ["lmms-eval", "lm-eval"])
 def test_the_parquet_of_a_task_holds_prompt_key_and_bytes(release, tmp_path, harness):
     write_export(select(release, private=False), tmp_path / "out", harness)
     rows = pq.read_table(tmp_path / "out/test.parquet").to_pylist()

@@ -137,8 +137,20 @@ def test_a_log_that_we_wrote_for_inspect_comes_back_the_same(benchmark, tmp_path
 def test_blind_replies_are_never_taken_for_answers_about_the_picture(benchmark, tmp_path):
     run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.BLIND])
     export_inspect(tmp_path / "run", tmp_path / "log.eval", Condition.BLIND)
-    with pytest.raises(WorkspaceError, match="holds no reply"):
-        import_run(tmp_path / "log.eval", benchmark, tmp_path / "back")
+    found = import_run(tmp_path / "log.eval", benchmark, tmp_path / "back")
+    assert found.replies == 6
+    back, own = read_results(tmp_path / "back"), read_results(tmp_path / "run")
+    assert {one.asked.presentation.condition for one in back} == {Condition.BLIND}
+    assert [(one.item.name, one.reply) for one in back] == [
+        (one.item.name, one.reply) for one in own
+    ]
+
+
+def test_a_log_of_turned_options_is_refused_by_the_name_of_its_condition(benchmark, tmp_path):
+    run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.CIRCULAR])
+    export_inspect(tmp_path / "run", tmp_path / "log.json", Condition.CIRCULAR)
+    with pytest.raises(WorkspaceError, match="log of the condition circular"):
+        import_run(tmp_path / "log.json", benchmark, tmp_path / "back")
 
 
 def test_a_request_that_failed_there_is_no_wrong_answer(benchmark, tmp_path):
@@ -156,7 +168,7 @@ def test_items_without_a_reply_are_named_and_count_as_failed(benchmark, tmp_path
     told = [str(tmp_path / "r.tsv"), "--release", release, "--out", out, "--model", "m"]
     ran = CliRunner().invoke(app, ["import-run", *told])
     assert ran.exit_code == 0, ran.output
-    assert "2 items have no reply there and count as failed: ALPHA/q004, ALPHA/q005" in ran.output
+    assert "2 items without a reply there, counted as failed: ALPHA/q004, ALPHA/q005" in ran.output
 
 
 def test_a_file_of_another_release_is_refused_and_nothing_is_written(benchmark, tmp_path):
@@ -188,7 +200,7 @@ def test_a_run_is_never_written_over(benchmark, tmp_path):
         ("x.tsv", "item\tprediction\nA/1\tA\nA/1\tB\n", "has two replies to A/1"),
         ("x.jsonl", '{"doc": {"id": 1}}\n', "line 1: names no item"),
         ("x.jsonl", '{"doc": {"item": "A/1"}, "resps": []}\n', "line 1: has no reply"),
-        ("x.jsonl", "{\n", "cannot be read as JSON lines"),
+        ("x.jsonl", "{\n", "line 1: cannot be read as JSON"),
     ],
 )
 def test_what_is_no_result_file_is_refused_by_what_is_wrong(tmp_path, name, text, said):

@@ -36,7 +36,7 @@ SHOTS = (
     ("report-leaderboard.png", "#leaderboard", 900, None),
     ("report-radar.png", "#radar", 620, None),
     ("report-conditions.png", "#conditions", 1010, "#conditions ~ details"),
-    ("report-credibility.png", "#credibility", 830, None),
+    ("report-credibility.png", "#credibility", 860, None),
     ("report-correlation.png", "#correlation", 560, None),
     ("report-failures.png", "#failures", 1100, None),
 )

@@ -61,7 +61,8 @@ def report(load, row, tmp_path):
 def test_the_page_is_well_formed_and_loads_nothing(report, row):
     text = report([row(n) for n in range(12)], "baseline/first", "baseline/random")
     page = Page(text)
-    assert not {"script", "link", "iframe", "object", "form"} & set(page.tags)
+    assert not {"link", "iframe", "object", "form"} & set(page.tags)
+    assert list(page.tags).count("script") == 1
     assert all(value.startswith("data:image/") for name, value in page.attributes if name == "src")
     assert not re.search(r"url\((?!data:image/)|@import|https?://", text)
     assert "default-src 'none'" in text
@@ -70,7 +71,7 @@ def test_the_page_is_well_formed_and_loads_nothing(report, row):
 def test_hostile_text_stays_text(report, row):
     rows = [row(n, question=HOSTILE, option_A=HOSTILE, option_B=HOSTILE + "b") for n in (2, 3, 6)]
     page = Page(report([r | {"dataset": "ALPHA"} for r in rows]))
-    assert "script" not in page.tags
+    assert list(page.tags).count("script") == 1
     assert not any(name.startswith("on") for name, _ in page.attributes)
     assert HOSTILE in page.text
 

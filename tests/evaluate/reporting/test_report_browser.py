@@ -86,7 +86,7 @@ def make_rows(row):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, row, write_release):
-    """Reports of one run, of three, and of one in which nothing went wrong."""
+    """Reports of one run, of three, of runs asked unlike things, and of one without a fault."""
     folder = tmp_path_factory.mktemp("pages")
     benchmark = load_benchmark(write_release(folder / "release", list(make_rows(row))))
     items = {item.name: item for item in benchmark.items}
@@ -102,11 +102,15 @@ def pages(tmp_path_factory, row, write_release):
         )
     few = load_benchmark(write_release(folder / "few", [row(0)]))
     run_evaluation(few, Dice("t/one", {i.name: i for i in few.items}, 100), folder / "perfect")
+    run_evaluation(
+        benchmark, Dice("test/few", items, 60), folder / "part", limit=20, may_send=["ALPHA"]
+    )
     made = SimpleNamespace(
-        one=folder / "one.html", many=folder / "many.html", perfect=folder / "perfect.html"
+        **{name: folder / f"{name}.html" for name in ("one", "many", "mixed", "perfect")}
     )
     write_report(runs[:1], made.one, benchmark.root)
     write_report(runs, made.many, benchmark.root)
+    write_report([*runs[:2], folder / "part"], made.mixed, benchmark.root)
     write_report([folder / "perfect"], made.perfect, few.root)
     return made
 
@@ -184,14 +188,77 @@ def test_the_page_fits_a_phone(open_page, pages, name):
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
 
 
-def test_the_leaderboard_scrolls_in_its_box_and_keeps_the_names(open_page, pages):
-    page = open_page(pages.many, viewport={"width": NARROW, "height": 740})
-    box = page.locator(".board .scroll")
-    box.focus()
-    assert box.evaluate("it => it.scrollWidth > it.clientWidth")
-    box.evaluate("it => { it.scrollLeft = 400 }")
-    name = page.get_by_role("rowheader", name="Lingshu-32B").first
-    assert name.bounding_box()["x"] >= 0
+CUT = """() => [...document.querySelectorAll(".scroll")]
+    .filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.getAttribute("aria-label") || box.innerText.slice(0, 60))"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("name", ["one", "many", "mixed"])
+def test_no_column_is_clipped(open_page, pages, name, width):
+    page = open_page(getattr(pages, name), viewport={"width": width, "height": 900})
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate(CUT) == []
+    cells = page.locator("table:visible td").evaluate_all(
+        "all => all.filter(it => it.clientWidth && it.getBoundingClientRect().right > innerWidth)"
+        ".map(it => it.outerHTML)"
+    )
+    assert cells == []
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scripts", [True, False])
+def test_every_value_is_named_on_a_phone_with_and_without_scripts(open_page, pages, width, scripts):
+    page = open_page(
+        pages.many, viewport={"width": width, "height": 900}, java_script_enabled=scripts
+    )
+    cell = page.locator(".contest tbody tr").first.locator("td").nth(1)
+    assert cell.get_attribute("data-label") == "accuracy %"
+    above = cell.bounding_box()["y"] > page.locator(".contest tbody th").first.bounding_box()["y"]
+    assert above == (width == 390)
+
+
+def names(page):
+    return page.locator(".contest tbody th .mark").evaluate_all(
+        "all => all.map(it => it.parentElement.textContent)"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_tables_are_sorted_by_click_and_by_keyboard(open_page, pages, width, scheme):
+    viewport = {"width": width, "height": 900}
+    page = open_page(pages.many, viewport=viewport, color_scheme=scheme)
+    able, poor, middling = names(page)
+    button = page.locator(".contest").get_by_role("button", name="accuracy %")
+    button.click()
+    assert names(page) == [able, middling, poor]
+    button.focus()
+    page.keyboard.press("Enter")
+    assert names(page) == [poor, middling, able]
+    assert page.locator(".contest th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    page.locator(".contest").get_by_role("button", name="Model").click()
+    assert names(page) == sorted(names(page))
+
+
+def test_sorting_never_mixes_our_runs_with_the_published_ones(open_page, pages):
+    page = open_page(pages.many)
+    ours = page.locator(".ranks .ours tr").count()
+    page.locator(".ranks").get_by_role("button", name="overall").click()
+    assert page.locator(".ranks .ours tr").count() == ours
+    assert page.locator(".ranks tbody tr:first-child .block").count() == 2
+
+
+def test_runs_of_other_questions_stand_in_blocks_of_their_own(open_page, pages):
+    page = open_page(pages.mixed)
+    blocks = page.locator(".contest tbody")
+    assert blocks.count() == 2
+    assert blocks.first.locator(".block").inner_text().startswith("Asked all ")
+    assert "a sample of 20 of" in blocks.last.locator(".block").inner_text()
+    before = blocks.last.locator("th .mark").count()
+    page.locator(".contest").get_by_role("button", name="accuracy %").click()
+    assert blocks.last.locator("th .mark").count() == before == 1
+    assert page.get_by_text("No one ranking:").is_visible()
 
 
 def test_the_leaderboard_is_whole_on_a_desk(open_page, pages):
@@ -235,8 +302,8 @@ def test_filters_work_where_scripts_are_forbidden(open_page, pages):
 
 def test_hostile_text_does_nothing(open_page, pages):
     page = open_page(pages.many)
-    assert page.title() == "3 models · evaluation report"
-    assert page.evaluate("document.scripts.length") == 0
+    assert page.title() == "3 runs · evaluation report"
+    assert page.evaluate("document.scripts.length") == 1
     assert page.evaluate("document.images.length") == 0
     assert page.locator("h1").count() == 1
     assert page.evaluate("document.styleSheets.length") == 1

@@ -202,6 +202,7 @@ def test_hostile_replies_stay_text_and_stay_short(scored, row, tmp_path):
     write_report([tmp_path / "run0"], tmp_path / "x.html", benchmark.root)
     text = (tmp_path / "x.html").read_text("utf-8")
     body = text[text.index("<body>") :]
+    body = body.partition("<script>")[0] + body.partition("</script>")[2]  # that of the page
     assert not re.search(r"<(script|style|h1>gone)", body)
     assert "\x1b" not in text
     assert not set(text) & set("\u202e\u202c\u200b")
@@ -221,7 +222,7 @@ def test_a_hostile_name_of_a_model_or_a_source_stays_text(load, row, tmp_path):
     for shown in (runs, runs[:1]):
         write_report(shown, tmp_path / "x.html")
         text = (tmp_path / "x.html").read_text("utf-8")
-        assert "<script" not in text
+        assert text.count("<script") == 1
         assert "<b>'" not in text
         assert "\u202e" not in text
 

@@ -21,7 +21,7 @@ from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting import svg
-from medrcube.evaluate.reporting.contrasts import contrasts, summaries
+from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
 from medrcube.evaluate.reporting.correlation import correlation
 from medrcube.evaluate.reporting.credibility import credibility
 from medrcube.evaluate.reporting.cube import accuracy_map, contrast_map, signed
@@ -171,6 +171,14 @@ def test_image_gain_is_what_the_picture_adds(seen):
     cells = [c for _, rows in found["Image gain"].map for _, row in rows for c in row if c]
     assert {cell.text for cell in cells} <= {signed(n / 12, 0) for n in range(-12, 13)}
     assert all("with the picture" in cell.said for cell in cells)
+
+
+def test_a_condition_that_no_run_has_takes_no_columns(seen):
+    asked_again = summary_columns(summaries(seen))
+    assert [heading for _, heading in asked_again] == [
+        "without the picture",
+        "with another picture",
+    ]
 
 
 def test_runs_of_one_condition_have_no_contrasts(three):

@@ -14,6 +14,7 @@ from medrcube.console import Reporter
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.report import write_report
+from medrcube.evaluate.running import runner
 from medrcube.evaluate.running.progress import describe, watch
 from medrcube.evaluate.running.summary import Progress
 
@@ -141,7 +142,10 @@ def test_a_largest_cost_ends_with_three_and_tells_the_cost(evaluate):
     result = evaluate(*prices, "--max-cost", "4.5")
     assert result.exit_code == 3, result.output
     assert "cost so far: 4.40 US dollars" in result.stdout
-    assert "4 questions are left" in result.stdout
+    assert "4 questions left" in result.stdout
+    assert "4 answered, 0 unparsed, 0 refused, 0 cut, 0 failed, 0 missing, 4 not asked" in " ".join(
+        result.stdout.split()
+    )
 
 
 def test_a_parameter_can_be_left_to_the_server(evaluate, server):
@@ -165,7 +169,7 @@ def test_parameters_reach_the_server(evaluate, server):
 
 def test_the_help_names_every_exit_status():
     text = " ".join(CliRunner().invoke(app, ["evaluate", "--help"]).stdout.split())
-    for words in ("0 done", "2 wrong use", "3 incomplete", "--recheck", "--max-cost"):
+    for words in ("0 done", "2 wrong use", "3 incomplete", "130 stopped by hand", "--max-cost"):
         assert words in text
 
 
@@ -229,8 +233,79 @@ def test_scoring_again_gives_its_numbers_to_programs(evaluate, tmp_path):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     written = json.loads((tmp_path / "run/metrics.json").read_text())
-    assert {**found, "metrics": None} == {**written, "metrics": None}
+    beside = {"metrics": None, "ends": None, "incomplete": None}
+    assert {**found, **beside} == {**written, **beside}
     assert found["metrics"] == str(tmp_path / "run/metrics.json")
+    assert (found["ends"]["answered"], found["incomplete"]) == (8, None)
+
+
+def _score(run, *options):
+    return CliRunner().invoke(app, ["score", str(run), *options])
+
+
+def test_scoring_a_run_that_was_not_asked_to_its_end_says_so_and_ends_with_three(
+    evaluate, tmp_path
+):
+    evaluate()
+    run = tmp_path / "run"
+    attempts = run / "attempts.jsonl"
+    attempts.write_bytes(b"".join(attempts.read_bytes().splitlines(keepends=True)[:5]))
+    result = _score(run)
+    words = " ".join(result.stdout.split())
+    assert result.exit_code == 3, result.output
+    assert "0 failed, 0 missing, 3 not asked" in words
+    assert words.count("INCOMPLETE 3 questions not asked yet") == 1
+    told = json.loads(_score(run, "--json").stdout)
+    assert (told["ends"]["not-asked"], told["ends"]["failed"]) == (3, 0)
+    assert told["incomplete"]
+    write_report([run], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert 0 < page.index("3 of 8 questions were not asked") < page.index('class="figure"')
+
+
+def test_scoring_a_run_with_too_many_failures_ends_with_three(
+    evaluate, server, completion, problem, tmp_path
+):
+    server.behave = lambda n, _b: problem(400, "too large") if n % 2 else completion("A")
+    evaluate()
+    result = _score(tmp_path / "run")
+    assert result.exit_code == 3, result.output
+    assert "4 failed, 0 missing, 0 not asked" in " ".join(result.stdout.split())
+    assert "INCOMPLETE too many questions have no reply" in result.stdout
+
+
+def test_a_model_that_cannot_be_used_keeps_no_other_from_being_asked(
+    evaluate, server, completion, problem
+):
+    def behave(_n, body):
+        return problem(401, "no such key") if body["model"] == "stub" else completion("A")
+
+    server.behave = behave
+    result = evaluate("--model", "openai/good", "--json")
+    assert result.exit_code == 2, result.output
+    broken, good = json.loads(result.stdout)["runs"]
+    assert (broken["model"], good["model"]) == ("openai/stub", "openai/good")
+    assert "no such key" in broken["error"]
+    assert good["answered"] == 8
+    told = evaluate("--model", "openai/good")
+    assert told.exit_code == 2
+    assert "openai/stub: FAILED" in told.stdout
+    assert "openai/good: done" in told.stdout
+
+
+def test_a_run_that_is_stopped_by_hand_tells_how_far_it_came(
+    evaluate, server, completion, monkeypatch, tmp_path
+):
+    def stop(self, *_, **__):
+        raise KeyboardInterrupt
+
+    evaluate("--limit", "5")
+    monkeypatch.setattr(runner.Session, "ask_all", stop)
+    result = evaluate()
+    assert result.exit_code == 130
+    words = " ".join(result.stdout.split())
+    assert "8 questions: 5 answered" in words
+    assert "3 not asked" in words
 
 
 def test_a_report_says_above_its_first_number_how_many_replies_were_cut(

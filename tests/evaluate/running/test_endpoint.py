@@ -17,8 +17,10 @@ from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.images import Picture, media_type, read_picture
 from medrcube.evaluate.models import media
 from medrcube.evaluate.models.contract import RejectedError, Request, TransientError
-from medrcube.evaluate.models.openai_body import Body, chat_body
+from medrcube.evaluate.models.openai_body import Body, Turn, chat_body
 from medrcube.evaluate.models.registry import ModelSettings, open_model
+
+PICTURE = b"data:image/png;base64,QUJD"
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"), ("C", "Edema"), ("D", "Fracture"))
 
@@ -240,7 +242,7 @@ def test_an_address_with_a_version_keeps_it(ask, server, monkeypatch):
 
 def test_a_body_says_what_it_holds_whatever_the_text():
     prompt = 'Is "\x00" \\u0000 a mark? \U0001f600 答案'
-    body = chat_body("m\x00", prompt, b"data:image/png;base64,QUJD", {"seed": 3})
+    body = chat_body("m\x00", [Turn(prompt=prompt, picture=PICTURE)], {"seed": 3})
     found = json.loads(b"".join(body.pieces))
     assert found["messages"][0]["content"] == [
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
@@ -252,14 +254,16 @@ def test_a_body_says_what_it_holds_whatever_the_text():
 
 @pytest.mark.parametrize("system", ["\\u0000", '"\\u0000"', 'say "\\u0000', "答案 \\"])
 def test_no_system_prompt_is_taken_for_the_place_of_the_picture(system):
-    body = chat_body("m", "Is it?", b"data:image/png;base64,QUJD", {}, system)
+    body = chat_body("m", [Turn(prompt="Is it?", picture=PICTURE)], {}, system=system)
     first, question = json.loads(b"".join(body.pieces))["messages"]
     assert first["content"] == system
     assert question["content"][0]["image_url"]["url"] == "data:image/png;base64,QUJD"
 
 
 def test_a_body_without_a_picture_has_only_the_text():
-    found = json.loads(b"".join(chat_body("m", "Is \x00 it?", None, {}).pieces))
+    found = json.loads(
+        b"".join(chat_body("m", [Turn(prompt="Is \x00 it?", picture=None)], {}).pieces)
+    )
     assert found["messages"][0]["content"] == [{"type": "text", "text": "Is \x00 it?"}]
 
 

@@ -20,6 +20,7 @@ from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.selection import Choice, choose
 from medrcube.evaluate.statistics.compare import compare
 
 ELSEWHERE = "models.example.org"
@@ -193,7 +194,7 @@ def test_a_choice_that_leaves_nothing_is_refused(ask):
 def test_only_pictures_that_are_there_are_asked_and_the_report_says_so(ask, mixed, tmp_path):
     (mixed / "BUSI/pictures/BUSI0.png").unlink()
     output = ask("--present-only")
-    assert "left out: 1 items, whose picture is not there" in output
+    assert "left out: 1 item, whose picture is not there" in output
     assert "INCOMPLETE" not in output
     assert "0 missing" in output
     write_report([tmp_path / "run"], tmp_path / "report.html")
@@ -253,3 +254,19 @@ def test_an_expression_of_any_text_is_read_or_refused(text):
         expressions.parse(text)
     except MedrcubeError:
         return
+
+
+@pytest.mark.parametrize("text", ['options != "4"', 'options in (3, "4")', "anatomy == 3"])
+def test_a_number_is_not_compared_with_text(text):
+    with pytest.raises(WorkspaceError, match="compares a number with text"):
+        expressions.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['anatomy == "chest"', 'anatomy != "chest"', 'not anatomy in ("chest",)']
+)
+def test_a_value_that_no_item_has_is_refused_with_those_that_there_are(mixed, text):
+    items = load_benchmark(mixed).items
+    with pytest.raises(WorkspaceError, match="no item has anatomy chest; there are Chest"):
+        choose(load_benchmark(mixed), Choice(where=text))
+    assert choose(load_benchmark(mixed), Choice(where='anatomy == "Chest"')).wanted == len(items)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.models.contract import RejectedError, Reply
 from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.site.writing import write_site
 from medrcube.taxonomy import Task
@@ -67,3 +68,44 @@ def made(tmp_path_factory, row, write_release):
     return SimpleNamespace(
         release=release, runs=runs, out=folder / "out", site=site, benchmark=benchmark
     )
+
+
+class Silent(Dice):
+    """Fails each question but the first few."""
+
+    def __init__(self, name, items, answered):
+        super().__init__(name, items, 100)
+        self._left = answered
+
+    async def answer(self, request):
+        self._left -= 1
+        if self._left < 0:
+            raise RejectedError("no reply", code="400")
+        return await super().answer(request)
+
+
+class Cut(Dice):
+    """Is cut before it answers, each sixth time."""
+
+    async def answer(self, request):
+        reply = await super().answer(request)
+        lot = hashlib.sha256(self._items[request.item].id.encode()).digest()[0]
+        return replace(reply, text="I", finish_reason="length") if lot % 6 == 0 else reply
+
+
+@pytest.fixture(scope="session")
+def mixed(made, tmp_path_factory):
+    """The same runs with one that was cut, one without most replies, and two samples."""
+    folder = tmp_path_factory.mktemp("mixed")
+    items = {item.name: item for item in made.benchmark.items}
+    models = {
+        "cut": (Cut("test/cut", items, 80), None),
+        "silent": (Silent("test/silent", items, 5), None),
+        "sample": (Dice("test/sample", items, 95), 20),
+        "other": (Dice("test/other", items, 10), 20),
+    }
+    for name, (model, limit) in models.items():
+        run_evaluation(made.benchmark, model, folder / name, may_send=["ALPHA"], limit=limit)
+    runs = [*made.runs, *(folder / name for name in models)]
+    write_site(runs, made.release, folder / "out")
+    return SimpleNamespace(folder=folder, runs=runs, out=folder / "out", release=made.release)

@@ -175,3 +175,14 @@ def test_a_restricted_picture_is_told_and_not_shown(open_page, made):
     page = open_page(f"items.html#item={quote(item.name, safe='')}")
     page.get_by_text("This picture may not be passed on.").wait_for()
     assert page.locator(".item img").count() == 0
+
+
+def test_what_went_wrong_stands_in_blocks_on_a_narrow_screen(open_page, made):
+    model = next(path.name for path in (made.out / "models").iterdir() if "poor" in path.name)
+    page = open_page(f"models/{model}", viewport={"width": 390, "height": 800})
+    table = page.locator("table.failed")
+    assert table.locator("tbody td").count() > 3
+    edges = table.locator("tbody tr > *").evaluate_all(
+        "cells => cells.map(cell => cell.getBoundingClientRect().right)"
+    )
+    assert max(edges) <= 390

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from medrcube.evaluate.statistics.power import POWER, minimum_detectable_effect, power
 
@@ -32,6 +32,19 @@ def test_the_detectable_effect_is_found_in_four_of_five_trials(n, discordance):
 @given(st.integers(1, 400), st.floats(0.02, 0.9))
 def test_equal_sides_are_told_apart_in_at_most_five_of_a_hundred(n, discordance):
     assert 0 <= power(n, discordance, 0.0) <= 0.05 + 1e-9
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 6, 0.05 / 45, 0.05 / 1225])
+@pytest.mark.parametrize("n", [20, 90, 400])
+def test_power_is_that_of_the_exact_test_at_its_level(n, alpha):
+    discordance, difference = 0.5, 0.25
+    winning = (discordance + difference) / (2 * discordance)
+    expected = 0.0
+    for differ in range(1, n + 1):
+        p = binom.cdf(np.minimum(wins := np.arange(differ + 1), differ - wins), differ, 0.5)
+        refused = wins[2 * p <= alpha]
+        expected += binom.pmf(differ, n, discordance) * binom.pmf(refused, differ, winning).sum()
+    assert power(n, discordance, difference, alpha) == pytest.approx(expected, abs=1e-6)
 
 
 @given(st.integers(30, 400), st.floats(0.05, 0.9), st.floats(0, 0.9))

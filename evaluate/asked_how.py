@@ -1,0 +1,86 @@
+"""How a run was asked, in words: only what an option changed, so a plain run has almost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["asked_how", "side_by_side"]
+
+_ENDED = {"truncated": "cut", "failed": "failed"}
+_LEFT_OUT = {"not-there": "without their picture", "may-not-be-sent": "that may not be sent"}
+
+
+def asked_how(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What was set for a run, by name; the same for a run that was killed and went on.
+
+    Args:
+        manifest: of the run.
+    """
+    model = manifest["model"]
+    prompt = manifest["prompt"]
+    found = {
+        "prompt": f"{prompt['name']} {prompt['version']}",
+        "template": prompt.get("text"),
+        "system prompt": model.get("system"),
+        "examples": _examples(manifest),
+        "examples come": _places(manifest),
+        "size of pictures": _pixels(manifest),
+        "detail of pictures": model.get("image_detail"),
+        "items": _items(manifest),
+        "sent on the user's word": ", ".join(manifest.get("may_send", ())),
+        "asked again": "; ".join(map(_again, manifest.get("again", ()))),
+    }
+    return {name: str(told) for name, told in found.items() if told}
+
+
+def side_by_side(manifests: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """(name, of each run) of everything in which runs were set differently."""
+    found = [asked_how(manifest) for manifest in manifests]
+    names = dict.fromkeys(name for one in found for name in one if name != "template")
+    rows = [(name, *(one.get(name, "") for one in found)) for name in names]
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _examples(manifest: Mapping[str, Any]) -> str:
+    shots = manifest.get("shots")
+    if not shots:
+        return ""
+    apart = {
+        "unit and look": "of other patients or cases, and of pictures that do not look alike",
+        "look alone": "of pictures that do not look alike (the release tells not every patient)",
+    }[shots["apart_by"]]
+    many = "" if shots["count"] == 1 else "s"
+    return f"{shots['count']} solved example{many}, seed {shots['seed']}, {apart}"
+
+
+def _places(manifest: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{count:,} from {'the same ' if place != 'another task' else ''}{place}"
+        for place, count in (manifest.get("examples_from") or {}).items()
+    )
+
+
+def _pixels(manifest: Mapping[str, Any]) -> str:
+    pixels = manifest.get("pictures")
+    return f"at most {pixels['longest_side']:,} pixels a side ({pixels['rule']})" if pixels else ""
+
+
+def _items(manifest: Mapping[str, Any]) -> str:
+    chosen, whole = manifest.get("selection"), manifest["dataset"]["items"]
+    if chosen is None:
+        return ""
+    left = "".join(
+        f"; left out {count:,} {_LEFT_OUT.get(why, why)}"
+        for why, count in chosen["left_out"].items()
+    )
+    return f"{chosen['items']:,} chosen of {whole:,}{left}"
+
+
+def _again(once: Mapping[str, Any]) -> str:
+    ended: Iterable[str] = once["ended"]
+    limits = (once.get("parameters") or {}).items()
+    longest = next((value for name, value in limits if "max_" in name and "tokens" in name), None)
+    told = f", with replies up to {longest:,} tokens" if isinstance(longest, int) else ""
+    many = "" if once["questions"] == 1 else "s"
+    return f"{once['questions']:,} question{many} ({' or '.join(_ENDED[e] for e in ended)}){told}"

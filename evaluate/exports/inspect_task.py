@@ -1,0 +1,106 @@
+"""A release as a task of Inspect:  ``inspect eval medrcube/benchmark -T release=FOLDER``.
+
+Inspect finds this module by the entry point ``inspect_ai`` of the installed package; nothing else
+imports it, so that medrcube itself needs no Inspect.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import get_model
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Score,
+    Scorer,
+    Target,
+    accuracy,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState, generate
+
+from medrcube.evaluate.answers import extract
+from medrcube.evaluate.benchmark import Benchmark, Item, load_benchmark
+from medrcube.evaluate.contracts import allowed, cards, stays_here, under_contract
+from medrcube.evaluate.exports.samples import sample
+from medrcube.evaluate.exports.selection import items_of, select
+
+_HERE = ("hf/", "mockllm/", "none/")
+
+
+@task
+def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
+    """The items of a release whose pictures are there, with the prompt of ``medrcube evaluate``.
+
+    Args:
+        release: its folder.
+        i_may_send: sources under a contract whose pictures may be sent to a model outside this
+            machine, parted by commas; without their name they are left out.
+
+    Raises:
+        ReleaseError: the release is broken, or no item is left.
+        WorkspaceError: ``i_may_send`` names what needs no leave.
+    """
+    loaded = load_benchmark(Path(release).absolute())
+    named = i_may_send.split(",") if isinstance(i_may_send, str) else i_may_send
+    chosen = select(
+        _sendable(loaded, [name.strip() for name in named if name.strip()]), private=True
+    )
+    for sentence in chosen.left_out():
+        _tell(sentence)
+    return Task(
+        dataset=MemoryDataset([_sample(chosen.benchmark, item) for item in chosen.items]),
+        solver=generate(),
+        scorer=letter(),
+        version=loaded.digest[:8],
+        metadata={"benchmark_sha256": loaded.digest},
+    )
+
+
+@scorer(metrics=[accuracy(), stderr(cluster="unit")])
+def letter() -> Scorer:
+    """The letter that our rules read; a reply without one is no answer, and counts as wrong."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        options = [(name, str(text)) for name, text in state.metadata["options"].items()]
+        found, rule = extract(state.output.completion, options)
+        value = NOANSWER if found is None else CORRECT if found == target.text else INCORRECT
+        return Score(value=value, answer=found, explanation=f"by the rule {rule}")
+
+    return score
+
+
+def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
+    """The release without the pictures that must not leave this machine, where they would."""
+    model = get_model()
+    closed = under_contract(loaded.items, cards())
+    leave = allowed(named, closed)
+    if str(model).startswith(_HERE) or stays_here(model.api.base_url):
+        return loaded
+    kept = tuple(item for item in loaded.items if item.dataset not in closed - leave)
+    if len(kept) < len(loaded.items):
+        left_out = Counter(item.dataset for item in loaded.items) - Counter(
+            item.dataset for item in kept
+        )
+        _tell(
+            f"left out {items_of(left_out)}: a contract keeps their pictures on this machine; "
+            "-T i_may_send=SOURCE,...  if the owner lets you send them"
+        )
+    return replace(loaded, items=kept)
+
+
+def _sample(loaded: Benchmark, item: Item) -> Sample:
+    return Sample(**sample(item, str(loaded.path(item))))
+
+
+def _tell(sentence: str) -> None:
+    sys.stderr.write(f"medrcube: {sentence}\n")

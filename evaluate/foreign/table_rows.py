@@ -1,0 +1,65 @@
+"""Rows of a result file: spreadsheet, TSV, CSV, or a JSON list of objects."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+
+__all__ = ["SPREADSHEET", "table_rows"]
+
+SPREADSHEET = ".xlsx"
+
+_DIALECTS = {".tsv": "excel-tab", ".csv": "excel"}
+_LARGEST_CELL = 2**24
+
+
+def table_rows(path: Path) -> Sequence[Mapping[str, Any]]:
+    """Rows by column, in the order of the file; the kind of file is known by its extension.
+
+    Raises:
+        WorkspaceError: it cannot be read, or is not what its extension says.
+    """
+    if path.suffix == SPREADSHEET:
+        return _spreadsheet(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        if path.suffix == ".json":
+            return _records(json.loads(text))
+        usual = csv.field_size_limit(_LARGEST_CELL)  # of the whole process
+        try:
+            return list(csv.DictReader(io.StringIO(text, newline=""), dialect=_dialect(path)))
+        finally:
+            csv.field_size_limit(usual)
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
+        raise WorkspaceError(f"{path}: cannot be read: {error}") from error
+
+
+def _dialect(path: Path) -> str:
+    return _DIALECTS[path.suffix]
+
+
+def _records(value: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list) or (value and not any(isinstance(row, dict) for row in value)):
+        raise ValueError("expected a list of objects")
+    # What is no object is a row without columns, and refused or counted as such.
+    return [row if isinstance(row, dict) else {} for row in value]
+
+
+def _spreadsheet(path: Path) -> Sequence[Mapping[str, Any]]:
+    import openpyxl  # noqa: PLC0415 - needs an extra
+
+    try:
+        book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        columns = next(rows, ())
+        records = [dict(zip(columns, row, strict=False)) for row in rows]
+        book.close()
+    except Exception as error:  # its reader fails in many ways on what is no spreadsheet
+        raise WorkspaceError(f"{path}: is no spreadsheet: {error}") from error
+    return records

@@ -1,0 +1,221 @@
+"""The leaderboard and the cube as LaTeX tables, for papers: every number with its interval.
+
+Each file holds floats that need only ``booktabs``; ``tables.tex`` is a whole document around all
+of them, to look at. Numbers are per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.counting import counted
+from medrcube.evaluate.reporting import safe_text
+from medrcube.evaluate.reporting.cube import axes
+from medrcube.evaluate.reporting.runs import Run, lost
+from medrcube.evaluate.statistics.formulas import SMALL
+from medrcube.evaluate.statistics.ranking import ranking
+from medrcube.evaluate.statistics.units import units_told
+from medrcube.files import write_text
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+Row = Mapping[str, Any]
+
+DOCUMENT = "tables.tex"
+
+_AXES = {"Task": "tasks", "Modality": "modalities", "Region": "regions", "Source": "sources"}
+_SIGNS = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+)
+_LONGEST_NAME = 80
+_COLUMNS = 6
+_NONE = "--"
+
+
+def write_latex(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Write ``leaderboard.tex``, a file for each axis, ``cube-N.tex`` for each run, and a document.
+
+    Returns:
+        The files, in the order of writing.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    ordered = sorted(
+        runs, key=lambda run: (run.incomplete, -(run.total["accuracy"] or 0), run.label)
+    )
+    parts = {"leaderboard": _leaderboard(ordered)}
+    for title, _, groups in axes(ordered):
+        if title in _AXES:
+            parts[_AXES[title]] = "\n".join(_axis(ordered, title, groups))
+    for number, run in enumerate(ordered, start=1):
+        parts[f"cube-{number}"] = "\n".join(_cube(run, number))
+    written = [folder / f"{name}.tex" for name in parts]
+    for path, text in zip(written, parts.values(), strict=True):
+        write_text(path, text)
+    inputs = "\n".join(f"\\input{{{name}}}\n\\clearpage" for name in parts)
+    write_text(folder / DOCUMENT, _DOCUMENT.replace("INPUTS", inputs))
+    return [*written, folder / DOCUMENT]
+
+
+def escape(text: str) -> str:
+    """Text of others as LaTeX prints it: on one line, no sign with a meaning left."""
+    return safe_text.one_line(text, _LONGEST_NAME).translate(_SIGNS)
+
+
+def _leaderboard(runs: Sequence[Run]) -> str:
+    letters = _letters(runs)
+    head = ["Model", "Items", "Units", "Accuracy", "95\\,\\% interval", "Chance"]
+    rows = []
+    for run in runs:
+        total = run.total
+        cells = [
+            escape(run.label) + (r"\textsuperscript{*}" if run.incomplete else ""),
+            f"{total['n']:,}",
+            units_told(total["unit_kinds"]),
+            _percent(total["accuracy"]),
+            _span(total["interval"]),
+            _percent(total["chance"]),
+        ]
+        rows.append([*cells, letters.get(run.label, _NONE)] if letters else cells)
+    told = [_told(runs)]
+    if letters:
+        head.append("Group")
+        told.append(
+            "Models that share a letter cannot be told apart (all pairs, exact test of whole "
+            "units, Holm, 5\\,\\%)."
+        )
+    layout = "lrlrrr" + ("l" if letters else "")
+    return _table(layout, [head], rows, " ".join(told), "leaderboard")
+
+
+def _axis(
+    runs: Sequence[Run], title: str, groups: Sequence[tuple[str, Sequence[tuple[Run, Row | None]]]]
+) -> Iterator[str]:
+    """One float for every few groups: more do not fit a page."""
+    caption = f"Accuracy by {title.lower()}. {_told(runs)} {_SMALL}"
+    for start in range(0, len(groups), _COLUMNS):
+        shown = groups[start : start + _COLUMNS]
+        rows = [
+            row
+            for place, run in enumerate(runs)
+            for row in _pair(escape(run.label), [found[place][1] for _, found in shown])
+        ]
+        head = ["Model", *(_narrow(name) for name, _ in shown)]
+        label = _AXES[title] if not start else f"{_AXES[title]}-{start // _COLUMNS + 1}"
+        yield _table("l" + "r" * len(shown), [head], rows, caption, label)
+
+
+def _cube(run: Run, number: int) -> Iterator[str]:
+    """One float for each modality: its tasks by its regions."""
+    found = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
+    for modality in Modality:
+        tasks = [task for task in Task if any((modality, task, a) in found for a in Anatomy)]
+        regions = [a for a in Anatomy if any((modality, task, a) in found for task in tasks)]
+        if not tasks:
+            continue
+        rows = [
+            row
+            for task in tasks
+            for row in _pair(task, [found.get((modality, task, a)) for a in regions])
+        ]
+        caption = f"{escape(run.label)}, {modality}. {_told([run])} {_SMALL}"
+        label = f"cube-{number}-{modality.name.lower()}"
+        head = ["Task", *map(str, regions)]
+        yield _table("l" + "r" * len(regions), [head], rows, caption, label)
+
+
+def _pair(name: str, groups: Sequence[Row | None]) -> list[list[str]]:
+    """Two rows: accuracies, and below them their intervals and numbers of items."""
+    cells = [_cell(row if row is not None and row["n"] else None) for row in groups]
+    return [[name, *(above for above, _ in cells)], ["", *(below for _, below in cells)]]
+
+
+def _cell(row: Row | None) -> tuple[str, str]:
+    if row is None:
+        return _NONE, ""
+    value = _percent(None if lost(row) == row["n"] else row["accuracy"])
+    shown = rf"\textit{{{value}}}" if row["small"] else value
+    return shown, rf"{{\scriptsize {_span(row['interval'])}, {row['n']:,}}}"
+
+
+def _table(
+    layout: str,
+    head: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[str]],
+    caption: str,
+    name: str,
+) -> str:
+    def lines(cells: Sequence[Sequence[str]]) -> str:
+        # Little room below an interval, so that it stays with its number.
+        return "\n".join(
+            " & ".join(row) + r" \\" + ("" if row[0] else r"\addlinespace") for row in cells
+        )
+
+    return (
+        "\\begin{table}\n\\centering\n\\small\n"
+        f"\\caption{{{caption}}}\n\\label{{tab:medrcube-{name}}}\n"
+        f"\\begin{{tabular}}{{{layout}}}\n\\toprule\n{lines(head)}\n\\midrule\n{lines(rows)}\n"
+        "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+    )
+
+
+def _told(runs: Sequence[Run]) -> str:
+    """What a reader has to know before the numbers."""
+    digests = sorted({run.benchmark[:8] for run in runs})
+    told = ["Per cent of all items; intervals keep the items of one unit together."]
+    if len(digests) == 1:
+        told.append(f"Benchmark {digests[0]}.")
+    else:
+        told.append(
+            f"Different benchmarks ({', '.join(digests)}): these accuracies are of different items."
+        )
+    if gone := max(len(run.withdrawn) for run in runs):
+        told.append(
+            f"Left out of a run: up to {counted(gone, 'item')} that its release has withdrawn."
+        )
+    if any(run.incomplete for run in runs):
+        told.append("* has items without a reply, which count as wrong: no interval and no group.")
+    return " ".join(told)
+
+
+def _letters(runs: Sequence[Run]) -> dict[str, str]:
+    ranked = [run for run in runs if not run.incomplete]
+    if len(ranked) < 2 or len({run.benchmark for run in ranked}) > 1:
+        return {}
+    return {one.label: one.letters for one in ranking({r.label: r.results for r in ranked})}
+
+
+def _narrow(name: str) -> str:
+    return r"\shortstack[r]{" + r"\\".join(escape(word) for word in name.split()) + "}"
+
+
+def _percent(value: float | None) -> str:
+    return _NONE if value is None else f"{100 * value:.1f}"
+
+
+def _span(interval: Sequence[float] | None) -> str:
+    return _NONE if interval is None else f"{100 * interval[0]:.1f}--{100 * interval[1]:.1f}"
+
+
+_SMALL = (
+    "Below each: 95\\,\\% interval, number of items; a dash: no interval, or nothing was asked; "
+    f"in italics: fewer than {SMALL} items."
+)
+_DOCUMENT = r"""\documentclass{article}
+\usepackage[utf8]{inputenc}
+\usepackage{textcomp}
+\usepackage[landscape,margin=1.5cm]{geometry}
+\usepackage{booktabs}
+\begin{document}
+INPUTS
+\end{document}
+"""

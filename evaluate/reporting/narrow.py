@@ -1,0 +1,133 @@
+"""Tables of a page that read on a narrow screen, and can be sorted.
+
+A screen of 390 pixels has room for four columns of numbers. In a table of more, or of sentences,
+every cell is told the name of its column, so that the style sheet can set a row as a block of named
+values: nothing lies beyond the edge, and nothing needs a script. Heads are told their column, by
+which a script sorts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+MOST_COLUMNS = 4
+"""Tables of more columns become blocks on a narrow screen."""
+
+PROSE = "prose"
+"""Class of tables whose cells hold sentences, which become blocks at any number of columns."""
+
+FEWEST_ROWS = 3
+"""With fewer rows there is nothing to sort."""
+
+_TABLE = re.compile(r"<table(?P<tag>[^>]*)>(?P<head>.*?</thead>)(?P<body>.*?)</table>", re.DOTALL)
+_ROW = re.compile(r"(<tr[^>]*>)(.*?)</tr>", re.DOTALL)
+_CELL = re.compile(r"<(?P<kind>t[hd])(?P<tag>[^>]*)>(?P<inner>.*?)</(?P=kind)>", re.DOTALL)
+_SPAN = re.compile(r'\b(row|col)span="(\d+)"')
+_CLASS = re.compile(r'class="([^"]*)"')
+_MARKUP = re.compile(r"<[^>]*>")
+_APART = frozenset({"heat", "prov"})
+"""Classes of tables that fit as they are, and mean nothing in another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    head: tuple[int, int] | None
+    """Row and place of its own head; none for a column that has no name."""
+    label: str
+
+
+def narrowed(page: str) -> str:
+    """The page with what narrow screens and the script need.
+
+    Args:
+        page: HTML of this package's templates, in which text of others is escaped.
+    """
+    return _TABLE.sub(_table, page)
+
+
+def _table(found: re.Match[str]) -> str:
+    tag, head, body = found["tag"], found["head"], found["body"]
+    known = _CLASS.search(tag)
+    names = known[1].split() if known else []
+    if _APART.intersection(names):
+        return found[0]
+    columns = _columns(head)
+    if len(columns) > MOST_COLUMNS or PROSE in names:
+        names.append("stacks")
+        body = _ROW.sub(lambda row: row[1] + _labelled(row[2], columns) + "</tr>", body)
+    if len(_ROW.findall(body)) >= FEWEST_ROWS and "sortable" not in names:
+        names.append("sortable")
+    places = {column.head: place for place, column in enumerate(columns) if column.head}
+    head = _placed(head, places)
+    rest = _CLASS.sub("", tag).rstrip()
+    return f'<table class="{" ".join(names)}"{rest}>{head}{body}</table>'
+
+
+def _columns(head: str) -> list[_Column]:
+    """Every column with the head that stands right above its cells."""
+    rows = [list(_CELL.finditer(inner)) for _, inner in _ROW.findall(head)]
+    grid: dict[tuple[int, int], tuple[int, int]] = {}
+    for number, cells in enumerate(rows):
+        column = 0
+        for place, cell in enumerate(cells):
+            while (number, column) in grid:
+                column += 1
+            span = dict(_SPAN.findall(cell["tag"]))
+            for down in range(int(span.get("row", 1))):
+                for right in range(int(span.get("col", 1))):
+                    grid[number + down, column + right] = (number, place)
+    last = len(rows) - 1
+    width = 1 + max((column for row, column in grid if row == last), default=-1)
+    heads = [grid[last, column] for column in range(width)]
+    texts = [_text(rows[row][place]["inner"]) for row, place in heads]
+    counts = Counter(texts)
+    columns = []
+    for column, (own, text) in enumerate(zip(heads, texts, strict=True)):
+        above = grid.get((0, column), own)
+        group = _text(rows[above[0]][above[1]]["inner"]) if above != own else ""
+        label = f"{group}: {text}" if group and counts[text] > 1 else text
+        named = rows[own[0]][own[1]]["kind"] == "th" and text
+        columns.append(_Column(own if named else None, label))
+    return columns
+
+
+def _text(inner: str) -> str:
+    return " ".join(_MARKUP.sub(" ", inner).split()).replace('"', "&quot;")
+
+
+def _labelled(cells: str, columns: list[_Column]) -> str:
+    place = 0
+
+    def label(cell: re.Match[str]) -> str:
+        nonlocal place
+        span = int(dict(_SPAN.findall(cell["tag"])).get("col", 1))
+        name = columns[place].label if span == 1 and place < len(columns) else ""
+        place += span
+        if cell["kind"] == "th" or not name or "wide" in cell["tag"]:
+            return cell[0]
+        return f'<td{cell["tag"]} data-label="{name}">{cell["inner"]}</td>'
+
+    return _CELL.sub(label, cells)
+
+
+def _placed(head: str, places: dict[tuple[int, int], int]) -> str:
+    number = -1
+
+    def row(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        place = -1
+
+        def cell(one: re.Match[str]) -> str:
+            nonlocal place
+            place += 1
+            column = places.get((number, place))
+            if column is None:
+                return one[0]
+            return f'<th{one["tag"]} data-column="{column}">{one["inner"]}</th>'
+
+        return found[1] + _CELL.sub(cell, found[2]) + "</tr>"
+
+    return _ROW.sub(row, head)

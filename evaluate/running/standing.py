@@ -1,0 +1,65 @@
+"""How the questions of a run stand: what is answered, what is lost, what is still to be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from medrcube.counting import counted
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.running.summary import FAILURE_GATE
+from medrcube.evaluate.scoring import NOT_ASKED
+
+__all__ = ["Standing", "ends_of", "standing_of"]
+
+_END_OF = {
+    Outcome.CORRECT: "answered",
+    Outcome.WRONG: "answered",
+    Outcome.UNPARSED: "unparsed",
+    Outcome.REFUSED: "refused",
+    Outcome.TRUNCATED: "cut",
+    Outcome.FAILED: "failed",
+    Outcome.MISSING_IMAGE: "missing",
+}
+_LOST = ("cut", "failed", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How often each end holds over every presentation of a run.
+
+    Attributes:
+        ends: ``answered``, ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing`` and
+            ``not-asked``, each with its count.
+    """
+
+    ends: Mapping[str, int]
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why the numbers are of a part only; ``None`` where they are not."""
+        if left := self.ends[NOT_ASKED]:
+            return f"{counted(left, 'question')} not asked yet"
+        if sum(self.ends[end] for end in _LOST) > FAILURE_GATE * sum(self.ends.values()):
+            return "too many questions have no reply, or one that was cut"
+        return None
+
+    def __str__(self) -> str:
+        """The counts in one line."""
+        return ", ".join(f"{count:,} {end.replace('-', ' ')}" for end, count in self.ends.items())
+
+
+def standing_of(results: Iterable[Result]) -> Standing:
+    """How the questions of a run stand."""
+    return Standing(ends_of(results))
+
+
+def ends_of(results: Iterable[Result]) -> Mapping[str, int]:
+    """How often each end holds."""
+    found = Counter(_end(result) for result in results)
+    return {end: found[end] for end in (*dict.fromkeys(_END_OF.values()), NOT_ASKED)}
+
+
+def _end(result: Result) -> str:
+    return NOT_ASKED if result.rule == NOT_ASKED else _END_OF[result.outcome]

@@ -1,0 +1,124 @@
+"""What stands in the ranking of a site and of a report, what beside it, and with which marks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from medrcube.cli import app
+from medrcube.evaluate.report import write_report
+from medrcube.evaluate.reporting.comparison import comparison
+from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.site.board import blocks, board
+from medrcube.evaluate.site.names import model_pages
+from medrcube.evaluate.site.submission import check_run
+
+
+@pytest.fixture
+def entries(mixed):
+    runs = load_runs(mixed.runs)
+    return board(runs, model_pages(run.label for run in runs))
+
+
+def entry_of(entries, label):
+    return next(entry for entry in entries if entry.run.label == label)
+
+
+def page_of(mixed, name):
+    return (mixed.out / "models" / f"{name}.html").read_text("utf-8")
+
+
+def test_cut_replies_are_marked_on_the_leaderboard(mixed, entries):
+    entry = entry_of(entries, "test/cut")
+    assert entry.run.cut > 1
+    assert f"{entry.run.cut} replies cut" in entry.remarks
+    assert f"{entry.run.cut} replies cut</span>" in (mixed.out / "index.html").read_text("utf-8")
+
+
+def test_cut_replies_are_told_above_the_first_number_of_the_page(mixed, entries):
+    page = page_of(mixed, entry_of(entries, "test/cut").page[7:-5])
+    told = page.index("were cut by the limit of tokens")
+    assert told < page.index("Accuracy of all questions")
+
+
+def test_an_incomplete_run_has_no_rank_no_group_and_no_interval(mixed, entries):
+    entry = entry_of(entries, "test/silent")
+    assert entries[-1] is entry
+    assert entry.block.startswith("Not ranked")
+    assert (entry.letters, entry.run.total["interval"]) == ("", None)
+    assert any("5 of 48 have a reply" in remark for remark in entry.remarks)
+    ranking, _, below = (mixed.out / "index.html").read_text("utf-8").partition("</table>")
+    assert "test/silent" not in ranking
+    assert "test/silent" in below
+
+
+def test_the_page_of_an_incomplete_run_names_no_interval(mixed, entries):
+    page = page_of(mixed, entry_of(entries, "test/silent").page[7:-5])
+    assert "95 % interval" not in page.partition('id="cells"')[0]
+    assert page.index("This run is incomplete") < page.index("Accuracy of all questions")
+
+
+def test_an_incomplete_run_changes_no_group_of_the_others(mixed, entries):
+    runs = load_runs([run for run in mixed.runs if run.name != "silent"])
+    without = board(runs, model_pages(run.label for run in runs))
+    assert [(e.run.label, e.letters) for e in without] == [
+        (e.run.label, e.letters) for e in entries[:-1]
+    ]
+
+
+def test_a_sample_is_not_ranked_with_whole_runs(entries):
+    assert [len(members) for _, members in blocks(entries)] == [2, 1]
+    title, samples = blocks(entries)[0]
+    assert title == "Asked a sample of 20 of 48 questions"
+    assert [entry.run.label for entry in samples] == ["test/sample", "test/other"]
+    assert all(entry.letters for entry in samples)
+    assert [e.run.total["n"] for e in entries if not e.block] == [48] * 4
+
+
+def test_a_report_lists_incomplete_runs_last_without_group_and_interval(mixed, tmp_path):
+    *ranked, last = comparison(load_runs(mixed.runs))
+    assert [run.label for run in last.runs] == ["test/silent"]
+    assert (last.letters, last.runs[0].total["interval"]) == ({}, None)
+    assert all("test/silent" not in part.letters for part in ranked)
+    write_report(mixed.runs, tmp_path / "x.html")
+    text = (tmp_path / "x.html").read_text("utf-8")
+    body = text[text.index("Not ranked: more than 5 %") :].partition("</tbody>")[0]
+    assert "5 of 48 have a reply" in body
+    assert not re.search(r"class=\"range\"", body)
+
+
+def test_an_incomplete_run_is_refused_with_counts_and_advice(mixed):
+    args = ["validate-run", str(mixed.folder / "silent"), "--release", str(mixed.release)]
+    told = CliRunner().invoke(app, [*args, "--seal"])
+    assert told.exit_code == 1
+    assert "ERROR incomplete: 5 of 48 questions have a reply" in told.output
+    assert "--again failed" in told.output
+    assert not (mixed.folder / "silent/digests.json").exists()
+
+
+def test_a_run_whose_replies_were_cut_may_be_handed_in(mixed):
+    assert check_run(mixed.folder / "cut", mixed.release).problems == []
+
+
+def test_a_site_of_incomplete_runs_alone_has_no_ranking(mixed, tmp_path):
+    args = ["site", str(mixed.folder / "silent"), "--release", str(mixed.release)]
+    made = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
+    assert made.exit_code == 0, made.output
+    page = (tmp_path / "out/index.html").read_text("utf-8")
+    assert 'id="board"' not in page
+    assert "board.js" not in page
+
+
+@pytest.mark.parametrize("command", ["site", "report"])
+def test_a_run_given_twice_is_named_and_taken_once(mixed, tmp_path, command):
+    run = mixed.folder / "cut"
+    out = tmp_path / ("out" if command == "site" else "out.html")
+    args = [command, str(run), f"{run}/../cut", "--release", str(mixed.release)]
+    made = CliRunner().invoke(app, [*args, "--out", str(out)])
+    assert made.exit_code == 0, made.output
+    assert "was given 2 times and is taken once" in " ".join(made.output.split())
+    page = (out / "index.html" if command == "site" else out).read_text("utf-8")
+    assert "(run 2)" not in page
+    assert ("1 model on" if command == "site" else "<h1>test/cut") in page

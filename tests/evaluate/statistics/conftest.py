@@ -1,0 +1,82 @@
+"""Scored runs with known answers, and the command that compares them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.running.attempts import FILE
+from medrcube.evaluate.running.run_folder import read_asked
+from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.scoring import score
+
+
+@pytest.fixture
+def scored_run(tmp_path, write_release, row):
+    """Make the run of a model that says the key of some questions, and another letter else."""
+
+    def make(name, right, *, n=40, lost=(), release="r", conditions=("full",), **changes):
+        root = tmp_path / release
+        if not root.exists():
+            rows = [row(i, **{"image_path": _picture(i // 2), **changes}) for i in range(n)]
+            write_release(root, rows)
+        out = tmp_path / name
+        _write_run(root, out, name, right, lost, [Condition(one) for one in conditions])
+        return out
+
+    return make
+
+
+def _picture(number):
+    """A name of its own sum of characters, from which the bytes of the picture are made."""
+    return f"pictures/{'p' * (number + 1)}.png"
+
+
+def _write_run(root, out, name, right, lost, conditions):
+    benchmark = load_benchmark(root)
+    run_evaluation(benchmark, open_model("baseline/first"), out, conditions=conditions)
+    manifest = json.loads((out / "manifest.json").read_text())
+    manifest["model"]["name"] = name
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    keys = {}
+    for asked in read_asked(out):
+        number = int(asked.item.id[1:])
+        wrong = "B" if asked.item.key == "A" else "A"
+        keys[asked.key] = None if number in lost else asked.item.key if number in right else wrong
+    lines = []
+    for line in (out / FILE).read_text().splitlines():
+        record = json.loads(line)
+        if keys[record["key"]] is not None:
+            lines.append(json.dumps({**record, "text": keys[record["key"]]}) + "\n")
+    (out / FILE).write_text("".join(lines))
+    score(out)
+
+
+@pytest.fixture
+def benchmark_run(tmp_path):
+    """Make a run of some items of the release that ``scored_run`` made."""
+
+    def make(name, limit, *, release="r"):
+        model = open_model("baseline/first")
+        run_evaluation(load_benchmark(tmp_path / release), model, tmp_path / name, limit=limit)
+        return tmp_path / name
+
+    return make
+
+
+@pytest.fixture
+def compare_command():
+    return lambda *arguments: subprocess.run(
+        [sys.executable, "-c", "from medrcube.cli import main; main()", "compare", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )

@@ -1,0 +1,156 @@
+"""Many runs on the same questions: groups that cannot be told apart, under one correction."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.statistics.answer_table import answer_table
+from medrcube.evaluate.statistics.compare import compare
+from medrcube.evaluate.statistics.compare_many import compare_many, compare_table
+from medrcube.evaluate.statistics.paired import holm
+from medrcube.taxonomy import Task
+
+TASKS = list(Task)[:4]
+
+
+@pytest.fixture
+def answers(result):
+    """Results of a run that is right on some questions; tasks go round."""
+
+    def make(right, n=80, lost=(), pictures=1):
+        return [
+            result(
+                f"q{i}",
+                i in right,
+                picture=f"p{i // pictures}",
+                task=TASKS[i % 4],
+                outcome=Outcome.FAILED if i in lost else None,
+            )
+            for i in range(n)
+        ]
+
+    return make
+
+
+def test_groups_of_equals_and_pairs_say_the_same(answers):
+    table = answer_table(
+        {"low": answers(range(10)), "high": answers(range(70)), "as high": answers(range(69))}
+    )
+    row = compare_table(table, "task")["overall"]
+    assert [run["label"] for run in row["runs"]] == ["high", "as high", "low"]
+    assert [run["letters"] for run in row["runs"]] == ["a", "a", "b"]
+    assert {(p["first"], p["second"]): p["apart"] for p in row["pairs"]} == {
+        ("high", "as high"): False,
+        ("high", "low"): True,
+        ("as high", "low"): True,
+    }
+
+
+def test_all_groups_and_pairs_are_adjusted_as_one_family(answers):
+    table = answer_table({str(k): answers(range(k)) for k in (20, 38, 44, 72)})
+    found = compare_table(table, "task")
+    pairs = [pair for group in found["groups"] for pair in group["pairs"]]
+    assert len(pairs) == found["correction"]["group_tests"] == 4 * 6
+    assert [pair["p_holm"] for pair in pairs] == holm([pair["p"] for pair in pairs])
+    overall = found["overall"]["pairs"]
+    assert [pair["p_holm"] for pair in overall] == holm([pair["p"] for pair in overall])
+
+
+def test_only_questions_that_every_run_has_kept_are_compared(answers):
+    table = answer_table(
+        {"a": answers(range(80), lost=[0, 1]), "b": answers(range(80), lost=[1, 2])}
+    )
+    found = compare_table(table, "task")["overall"]
+    assert found["n"] == 77
+    assert [run["accuracy"] for run in found["runs"]] == [1, 1]
+
+
+def test_a_small_group_is_shown_and_not_tested(answers):
+    found = compare_table(answer_table({"a": answers(range(20), 20), "b": answers([], 20)}), "task")
+    assert [(group["n"], group["small"], group["pairs"]) for group in found["groups"]] == [
+        (5, True, [])
+    ] * 4
+    assert {run["letters"] for group in found["groups"] for run in group["runs"]} == {""}
+    assert found["correction"]["group_tests"] == 0
+
+
+def test_questions_on_one_picture_count_once(answers):
+    half = answers(range(40), pictures=20)
+    apart = compare_table(answer_table({"a": answers(range(80)), "b": answers(range(40))}), "task")
+    together = compare_table(
+        answer_table({"a": answers(range(80), pictures=20), "b": half}), "task"
+    )
+    assert [run["letters"] for run in apart["overall"]["runs"]] == ["a", "b"]
+    assert [run["letters"] for run in together["overall"]["runs"]] == ["a", "a"]
+
+
+def test_equal_models_are_parted_in_at_most_one_table_of_twenty(answers):
+    rng = np.random.default_rng(5)
+    parted = 0
+    for _ in range(60):
+        runs = {str(k): answers(set(np.flatnonzero(rng.random(48) < 0.5)), 48) for k in range(4)}
+        found = compare_table(answer_table(runs), "task")
+        parted += any(p["apart"] for group in found["groups"] for p in group["pairs"])
+        parted += any(p["apart"] for p in found["overall"]["pairs"])
+    assert parted <= 0.1 * 60 + 6  # two tables, each at 5 %, and three standard errors
+
+
+def test_runs_without_a_question_in_common_are_refused(answers):
+    runs = {"a": answers([], lost=range(40)), "b": answers([], lost=range(40, 80))}
+    with pytest.raises(WorkspaceError, match="no item in common"):
+        compare_table(answer_table(runs), "task")
+
+
+def test_pairs_are_those_of_two_runs_alone(scored_run):
+    folders = [scored_run("a", range(40)), scored_run("b", range(20)), scored_run("c", range(10))]
+    found = compare_many(folders, by="voxel")
+    for first, second in itertools.combinations(folders, 2):
+        two = compare(first, second)["overall"]
+        pair = next(
+            pair
+            for pair in found["overall"]["pairs"]
+            if {pair["first"], pair["second"]} == {first.name, second.name}
+        )
+        assert abs(pair["difference"]) == abs(two["difference"])
+        assert pair["p"] == two["mcnemar_p"]
+
+
+def test_what_differs_between_the_runs_is_left_out_and_counted(scored_run):
+    a, b = scored_run("a", range(40)), scored_run("b", range(40), lost=[3])
+    c = scored_run("c", range(40), n=39, release="other")
+    found = compare_many([a, b, c], common=True)
+    assert found["items"] == {"common": 38, "lost": 1, "changed": 0, "only_some": 1, "withdrawn": 0}
+    assert found["same_dataset"] is False
+    with pytest.raises(WorkspaceError, match=r"different benchmarks.*--common"):
+        compare_many([a, b, c])
+
+
+def test_the_command_shows_groups_and_what_follows(scored_run, compare_command):
+    folders = [str(scored_run(name, range(k))) for name, k in (("a", 40), ("b", 20), ("c", 18))]
+    done = compare_command(*folders, "--by", "voxel")
+    assert done.returncode == 0, done.stderr
+    assert "DD X-ray Chest" in done.stdout
+    assert "a is right more often than every other run" in done.stdout
+    assert "Runs that share a letter are not told apart" in done.stdout
+    told = compare_command(*folders, "--by", "voxel", "--json")
+    assert json.loads(told.stdout) == compare_many([Path(one) for one in folders], by="voxel")
+
+
+def test_a_run_that_is_given_twice_stands_twice(scored_run):
+    a, b = scored_run("a", range(40)), scored_run("b", range(20))
+    found = compare_many([a, b, a])
+    assert [run["label"] for run in found["overall"]["runs"]] == ["a (run 1)", "a (run 3)", "b"]
+    assert [run["letters"] for run in found["overall"]["runs"]] == ["a", "a", "b"]
+
+
+def test_one_run_is_not_compared(scored_run, compare_command):
+    done = compare_command(str(scored_run("a", range(4))))
+    assert done.returncode == 2
+    assert "expected two or more" in done.stderr
