@@ -8,16 +8,23 @@ from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
+from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Role, User
+from medrcube.review.sent import check_sent
+from medrcube.review.views.failures import failure
 
 View = Callable[..., HttpResponse]
 EVERYONE = frozenset(Role)
 """Everybody who has signed in."""
 
 
-def allow(*roles: Role) -> Callable[[View], View]:
+def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
     """Let only these roles in.
+
+    Whoever still has a password that somebody else chose sees only pages with ``first`` until it is
+    changed.
 
     Others get 404, not 403: that a page exists is no one's business who may not see it. Who is
     not signed in is sent to sign in; a script is told so with 401, so that what was typed stays
@@ -34,12 +41,24 @@ def allow(*roles: Role) -> Callable[[View], View]:
                 return redirect_to_login(request.get_full_path())
             if reader(request).role not in allowed:
                 raise Http404
+            if reader(request).temporary_password and not first:
+                return redirect("me")
+            try:
+                check_sent(request.POST)
+            except InvalidAnswerError as error:
+                return failure(request, 422, str(error), _typed(request))
             return view(request, *args, **kwargs)
 
         guarded.allowed_roles = allowed  # type: ignore[attr-defined]  # read by the matrix test
         return guarded
 
     return decorate
+
+
+def _typed(request: HttpRequest) -> str:
+    """What was written by hand, so that nobody has to write it again."""
+    longest = max((text for texts in request.POST.lists() for text in texts[1]), key=len)
+    return longest.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def reader(request: HttpRequest) -> User:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from django.contrib.auth.password_validation import validate_password
@@ -10,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.review import keymap
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
@@ -32,9 +30,12 @@ def change_password(
         validate_password(new, user)
     except ValidationError as error:
         raise InvalidAnswerError(" ".join(error.messages)) from error
+    if new == old:
+        raise InvalidAnswerError("the new password is the old one; choose another")
     user.set_password(new)
+    user.temporary_password = False
     with transaction.atomic():
-        user.save(update_fields=["password"])
+        user.save(update_fields=["password", "temporary_password"])
         entry = Entry(
             actor=user.pseudonym,
             kind="person.password_changed",
@@ -44,11 +45,7 @@ def change_password(
         record(now or timezone.now(), entry)
 
 
-def change_keys(user: User, keys: Mapping[str, str], *, off: bool) -> None:
-    """Store a reader's own keys.
-
-    Raises:
-        InvalidAnswerError: as ``keymap.chosen``.
-    """
-    user.keymap = keymap.chosen(keys, off=off)
-    user.save(update_fields=["keymap"])
+def switch_single_keys(user: User, *, on: bool) -> None:
+    """Let keys of one character act on the review page, or not."""
+    user.single_keys = on
+    user.save(update_fields=["single_keys"])

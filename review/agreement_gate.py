@@ -18,8 +18,8 @@ LABELS = tuple(decision.value for decision in Decision)
 BLIND = "blind_accuracy"
 _REJECTS = f"specific_{Decision.REJECT.value}"
 _AT_ONCE = 10_000
-_Row = tuple[str, str, str, bool]
-"""Item, pseudonym, decision, whether the blind answer was the key."""
+_Row = tuple[str, str, str, bool | None]
+"""Item, pseudonym, decision, whether the answer was the key; ``None`` where it was not blind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +116,7 @@ _FIELDS = (
     "decision",
     "claim__blind__option",
     "claim__version__key",
+    "claim__blinded",
 )
 
 
@@ -127,8 +128,9 @@ def _valid() -> QuerySet[Review]:
     )
 
 
-def _row(item: str, rater: str, decision: str, option: int | None, key: int) -> _Row:
-    return item, rater, decision, option == key
+def _row(item: str, rater: str, decision: str, *answer: int | None) -> _Row:
+    option, key, blinded = answer
+    return item, rater, decision, option == key if blinded else None
 
 
 def _agreement(stratum: str, rows: list[_Row], rules: Policy) -> Agreement:
@@ -142,7 +144,8 @@ def _agreement(stratum: str, rows: list[_Row], rules: Policy) -> Agreement:
         values[places[item], columns[rater]] = LABELS.index(decision)
     table = Ratings(values=values, labels=LABELS)
     estimates = panel(table, Decision.REJECT.value)
-    estimates[BLIND] = share(BLIND, sum(right for *_, right in rows), len(rows))
+    blind = [right for *_, right in rows if right is not None]
+    estimates[BLIND] = share(BLIND, sum(blind), len(blind))
     return Agreement(
         stratum=stratum,
         raters=tuple(raters),

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from medrcube.files import replacing, sha256_of
+from medrcube.files import PRIVATE, private_file, private_folder, replacing, sha256_of
 from medrcube.review.errors import ReviewError
 from medrcube.review.setup import KEY_FILE, LOCK_FILE, Place
 
@@ -67,7 +67,7 @@ def copy_beside(database: Path, word: str, now: datetime) -> Path:
     """A copy of a SQLite file beside it, under a name that says when and why."""
     stamp = now.strftime("%Y-%m-%dT%H-%M-%S")
     target = database.with_name(f"{database.stem}-{word}-{stamp}{database.suffix}")
-    with replacing(target) as partial:
+    with replacing(target, mode=PRIVATE) as partial:
         copy_database(database, partial)
     return target
 
@@ -96,11 +96,10 @@ def back_up(place: Place, target: Path, now: datetime | None = None) -> BackUp:
         }
         listed = Path(name) / _LIST
         listed.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        with replacing(target) as partial, tarfile.open(partial, "w") as archive:
+        with replacing(target, mode=PRIVATE) as partial, tarfile.open(partial, "w") as archive:
             archive.add(listed, _LIST)
             for inside, path in sorted(files.items()):
                 archive.add(path, inside)
-    target.chmod(0o600)
     return _described(target, known)
 
 
@@ -121,12 +120,13 @@ def restore(archive: Path, place: Place) -> BackUp:
     database.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=database.parent) as name:
         known = _unpacked(archive, Path(name))
-        place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(place.folder)
         for inside in sorted(known["files"]):
             if inside != _DATABASE:
                 target = place.folder / Path(inside).relative_to(_FOLDER)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 (Path(name) / inside).replace(target)
+        private_file(Path(name) / _DATABASE)
         # Last, so that a restore that was broken off is seen as none.
         (Path(name) / _DATABASE).replace(database)
     return _described(archive, known)

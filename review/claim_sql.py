@@ -6,11 +6,14 @@ import json
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
 
 from medrcube.review.sql import LIVE, at, lock, one, rows, run, token_value, when
+
+if TYPE_CHECKING:
+    from medrcube.review.policy import Policy
 
 _LOOK_AHEAD = 16
 """Items of the same rank among which a reader's own lot decides, so that readers spread out."""
@@ -38,6 +41,8 @@ class Candidate(NamedTuple):
     modality: str
     gold: bool
     returned: bool
+    blinded: bool
+    case_key: str
 
 
 class Standing(NamedTuple):
@@ -57,6 +62,7 @@ class Standing(NamedTuple):
     current: bool
     gold_defect: str
     answered: bool
+    blinded: bool
 
 
 def policy_text() -> str | None:
@@ -78,7 +84,7 @@ def in_hand(user: int, now: datetime) -> tuple[Any, ...] | None:
     """The live claim of a reader, on an item that is still in the queue: columns of ``Claim``."""
     return one(
         """
-        SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at
+        SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at, c.blinded
         FROM review_claim c
         CROSS JOIN review_itemversion v CROSS JOIN review_item i
         WHERE c.user_id = %s AND c.released_at IS NULL AND c.submitted_at IS NULL
@@ -97,7 +103,7 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
         SELECT c.id, v.id, c.claimed_at, c.expires_at,
             c.released_at IS NULL AND c.submitted_at IS NULL, c.submitted_at IS NOT NULL,
             i.id, v.number, v.key, v.options, i.state, i.version = v.number, i.gold_defect,
-            b.id IS NOT NULL
+            b.id IS NOT NULL, c.blinded
         FROM review_claim c
         JOIN review_itemversion v ON v.id = c.version_id
         JOIN review_item i ON i.id = v.item_id
@@ -124,6 +130,7 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
         current=bool(row[11]),
         gold_defect=row[12],
         answered=bool(row[13]),
+        blinded=bool(row[14]),
     )
 
 
@@ -148,23 +155,24 @@ def free_overdue(now: datetime) -> list[tuple[str, int, str]]:
     return [_held_by(*row) for row in found]
 
 
-def unfinished(user: int, reviews: int) -> list[Candidate]:
+def unfinished(user: int, rules: Policy) -> list[Candidate]:
     """Items that a reader lost by time with something typed, and may still review."""
     page = """
         SELECT i.* FROM review_draft d CROSS JOIN review_itemversion v CROSS JOIN review_item i
         WHERE d.user_id = %s AND v.id = d.version_id
         AND i.id = v.item_id AND i.version = v.number AND i.state = 'queued' AND EXISTS (
             SELECT 1 FROM review_claim c WHERE c.version_id = v.id AND c.user_id = d.user_id
-            AND c.outcome IN ('expired', 'paused')
+            AND c.outcome IN ('expired', 'paused', 'undone')
         ) LIMIT 1000
     """
-    return _eligible(page, (user,), user, reviews)
+    return _eligible(page, (user,), user, rules)
 
 
-def waiting(user: int, reviews: int, *, gold: bool) -> list[Candidate]:
+def waiting(user: int, rules: Policy, *, gold: bool) -> list[Candidate]:
     """The first items of the queue that a reader may be handed, in its order.
 
-    Looks at the first few, which is nearly always enough, and then at ever more.
+    Looks at the first few, which is nearly always enough, and then at ever more. Where the rules
+    let some readers not be blind, items to which this one is not come last.
     """
     # A page is cut off before anything is joined to it: so both databases walk along the index
     # of the queue and look up the rest row by row, whatever they believe about the tables.
@@ -176,9 +184,10 @@ def waiting(user: int, reviews: int, *, gold: bool) -> list[Candidate]:
     """  # noqa: S608
     size = _FIRST_PAGE
     while True:
-        found = _eligible(page, (user, size), user, reviews)
-        if found or size > _waiting_in_all(gold=gold):
-            return found
+        found = _eligible(page, (user, size), user, rules)
+        blind = [item for item in found if item.blinded]
+        if blind or size > _waiting_in_all(gold=gold):
+            return blind or ([] if gold else found)
         size *= _WIDER
 
 
@@ -192,14 +201,21 @@ def hold_item(item: str, number: int) -> bool:
     return one(sql, item, number) is not None
 
 
-def slots(version: int) -> set[int]:
-    """Slots of a version that are taken, by live claims and by reviews."""
-    sql = "SELECT slot FROM review_claim WHERE version_id = %s AND released_at IS NULL"
-    return {row[0] for row in rows(sql, version)}
+def slots(version: int) -> dict[int, bool]:
+    """Slots of a version that are taken, by live claims and by reviews; whether each is blind."""
+    sql = "SELECT slot, blinded FROM review_claim WHERE version_id = %s AND released_at IS NULL"
+    return {slot: bool(blinded) for slot, blinded in rows(sql, version)}
+
+
+def is_blind(version: int, item: str, user: int) -> bool:
+    """Whether nothing that a reader has been shown answers an item."""
+    sql = f"SELECT {_BLIND.format(version='%s', item='%s')}"
+    row = one(sql, version, user, version, user, item, user)
+    return bool(row and row[0])
 
 
 def insert_claim(
-    version: int, user: int, slot: int, token: uuid.UUID, *, now: datetime, expires: datetime
+    chosen: Candidate, user: int, slot: int, token: uuid.UUID, *, now: datetime, expires: datetime
 ) -> int:
     """Take a slot.
 
@@ -209,15 +225,16 @@ def insert_claim(
     row = one(
         """
         INSERT INTO review_claim
-        (version_id, user_id, slot, token, claimed_at, expires_at, outcome)
-        VALUES (%s, %s, %s, %s, %s, %s, '') RETURNING id
+        (version_id, user_id, slot, token, claimed_at, expires_at, outcome, blinded)
+        VALUES (%s, %s, %s, %s, %s, %s, '', %s) RETURNING id
         """,
-        version,
+        chosen.version,
         user,
         slot,
         token_value(token),
         at(now),
         at(expires),
+        chosen.blinded,
     )
     return int(row[0]) if row else 0
 
@@ -298,20 +315,36 @@ def _waiting_in_all(*, gold: bool) -> int:
     return int(row[0]) if row else 0
 
 
-def _eligible(page: str, values: tuple[object, ...], user: int, reviews: int) -> list[Candidate]:
+_BLIND = """
+    CASE WHEN EXISTS (
+        SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
+        WHERE c.version_id = {version} AND c.user_id = %s
+    ) THEN NOT EXISTS (
+        SELECT 1 FROM review_claim c
+        WHERE c.version_id = {version} AND c.user_id = %s AND NOT c.blinded
+    ) ELSE NOT EXISTS (
+        SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
+    ) END
+"""
+"""An answer that a reader gave before the lease was over stays what it was; three times a user."""
+
+
+def _eligible(page: str, values: tuple[object, ...], user: int, rules: Policy) -> list[Candidate]:
     """Those of a page of items that a reader may be handed.
 
     Not what they wrote, hold, have reviewed or returned as not their field; nothing that has all
-    its readers; and who has seen an item is not shown its copy with a defect, nor the other way
-    round.
+    its readers, or all those who need not be blind; and who has seen an item is not shown its copy
+    with a defect, nor the other way round.
     """
     found = rows(
         f"""
-        SELECT i.id, i.version, v.id, i.reviews, i.priority, i.anatomy, i.modality,
-            i.gold_defect > '', EXISTS (
+        SELECT * FROM (
+        SELECT i.id, i.version, v.id AS version_id, i.reviews, i.priority, i.anatomy, i.modality,
+            i.gold_defect > '' AS gold, EXISTS (
                 SELECT 1 FROM review_claim c
                 WHERE c.version_id = v.id AND c.user_id = %s AND c.outcome = 'given-back'
-            )
+            ) AS returned, {_BLIND.format(version="v.id", item="i.id")} AS blinded,
+            i.case_key, i.lot
         FROM ({page}) i CROSS JOIN review_itemversion v
         WHERE v.item_id = i.id AND v.number = i.version
         AND (v.author_id IS NULL OR v.author_id <> %s)
@@ -332,18 +365,26 @@ def _eligible(page: str, values: tuple[object, ...], user: int, reviews: int) ->
         AND NOT EXISTS (
             SELECT 1 FROM review_itemversion tv CROSS JOIN review_claim c
             WHERE tv.item_id = i.copied_from_id AND c.version_id = tv.id AND c.user_id = %s
+        )) w
+        WHERE blinded OR %s > (
+            SELECT count(*) FROM review_claim c
+            WHERE c.version_id = w.version_id AND c.released_at IS NULL AND NOT c.blinded
         )
-        ORDER BY i.reviews DESC, i.priority DESC, i.lot LIMIT {_LOOK_AHEAD}
+        ORDER BY blinded DESC, reviews DESC, priority DESC, lot LIMIT {_LOOK_AHEAD}
         """,  # noqa: S608
+        user,
+        user,
+        user,
         user,
         *values,
         user,
         user,
-        reviews,
+        rules.reviews,
         user,
         user,
+        rules.unblinded_reviews,
     )
-    return [Candidate._make((*row[:-2], bool(row[-2]), bool(row[-1]))) for row in found]
+    return [Candidate._make((*row[:7], *map(bool, row[7:10]), row[10])) for row in found]
 
 
 def _held_by(version: int, user: int) -> tuple[str, int, str]:

@@ -8,6 +8,7 @@ So the trail is told again, item by item, and held against them.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ _RULINGS = {
 }
 _ASKED = ("question", "options", "key", "picture__sha256")
 _ANSWERED = ("option", "confidence", "needs_image", "image_adequate", "milliseconds")
+_NOT_BLIND = "answer that was not blind"
+_GIVEN_ONCE = frozenset({"answer", _NOT_BLIND})
 _REVIEWED = ("decision", "checklist", "verdicts", "comment", "seconds")
 
 
@@ -64,7 +67,14 @@ class _Story:
     state: str = ""
     version: int = 0
     wordings: dict[int, str] = field(default_factory=dict)
-    facts: set[_Fact] = field(default_factory=set)
+    facts: Counter[_Fact] = field(default_factory=Counter)
+
+    def add(self, fact: _Fact) -> None:
+        """Take a fact in; a review may be made and taken back more than once.
+
+        An answer is given once: whoever gets an item again brings it along.
+        """
+        self.facts[fact] = 1 if fact.what in _GIVEN_ONCE else self.facts[fact] + 1
 
 
 def _differences() -> Iterator[str]:
@@ -115,6 +125,10 @@ def _tell(story: _Story, kind: str, who: str, body: dict[str, Any]) -> None:
         story.wordings[story.version] = body["content_sha256"]
     if kind == "blind.answered":
         fact = _fact("answer", body["version"], who, {name: body[name] for name in _ANSWERED})
+        if not body.get("blinded", True):
+            story.add(_fact(_NOT_BLIND, body["version"], who, {}))
+    elif kind == "blind.flagged":
+        fact = _fact(_NOT_BLIND, body["version"], body["reader"], {})
     elif kind == "review.submitted":
         said = {name: body[name] for name in _REVIEWED}
         reasons = [(code, option) for code, option in body["reasons"]]
@@ -126,7 +140,7 @@ def _tell(story: _Story, kind: str, who: str, body: dict[str, Any]) -> None:
         fact = _fact("adjudication", body["version"], who, said)
     else:
         return
-    story.facts.add(fact)
+    story.add(fact)
 
 
 def _stored(names: Sequence[str]) -> dict[str, _Story]:
@@ -136,16 +150,17 @@ def _stored(names: Sequence[str]) -> dict[str, _Story]:
     for name, number, *asked in versions.values_list("item_id", "number", *_ASKED):
         stories[name].wordings[number] = content_sha256(*asked)
     for name, fact in _rows(names):
-        stories[name].facts.add(fact)
+        stories[name].add(fact)
     return stories
 
 
 def _rows(names: Sequence[str]) -> Iterator[tuple[str, _Fact]]:
     of = ("claim__version__item", "claim__version__number", "claim__user__pseudonym")
-    for name, number, who, *said in BlindAnswer.objects.filter(
-        claim__version__item__in=names
-    ).values_list(*of, *_ANSWERED):
+    answers = BlindAnswer.objects.filter(claim__version__item__in=names)
+    for name, number, who, blinded, *said in answers.values_list(*of, "claim__blinded", *_ANSWERED):
         yield name, _fact("answer", number, who, dict(zip(_ANSWERED, said, strict=True)))
+        if not blinded:
+            yield name, _fact(_NOT_BLIND, number, who, {})
     for review in (
         Review.objects.filter(claim__version__item__in=names)
         .select_related("claim__version", "claim__user")

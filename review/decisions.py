@@ -16,6 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from medrcube.ontologies.lint import ERROR, Draft, lint
+from medrcube.review import disclosure
 from medrcube.review.audit import SYSTEM, Entry, head, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import (
@@ -28,7 +29,7 @@ from medrcube.review.models import (
     User,
 )
 from medrcube.review.policy import current_policy
-from medrcube.review.questionnaire import DANGERS, Decision
+from medrcube.review.questionnaire import Decision, Reason
 from medrcube.review.settle import settle, take
 from medrcube.review.states import State, Step
 
@@ -133,6 +134,7 @@ def edit(
             created_at=now,
         )
         Item.objects.filter(pk=item.pk).update(version=new.number, reviews=0, sole_reader=None)
+        disclosure.refresh([item.pk], now)
         record(now, *entries)
     return new
 
@@ -162,16 +164,18 @@ def decide_quarantine(
 def report(
     item_id: str, version: int, user: User, *, reason: str, note: str, now: datetime | None = None
 ) -> None:
-    """Quarantine an item in which somebody other than a reviewer sees a danger.
+    """Quarantine an item from which somebody other than a reviewer sees harm coming.
+
+    Personal data is reported by ``incidents.report``.
 
     Raises:
-        InvalidAnswerError: the reason is no danger, there is no note, or nobody is shown the item
+        InvalidAnswerError: the reason is another one, there is no note, or nobody is shown the item
             any more.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
-    if reason not in DANGERS:
-        raise InvalidAnswerError("only PHI and UNSAFE quarantine an item at once")
+    if reason != Reason.UNSAFE:
+        raise InvalidAnswerError("only UNSAFE is reported with a note; PHI needs none")
     if not note.strip():
         raise InvalidAnswerError("say what you saw, without repeating what identifies somebody")
     with transaction.atomic():

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from django.db.models import F, QuerySet
 
 from medrcube.build.reviewed import LET_THROUGH, SCHEMA, SUMMARY, VERDICTS
-from medrcube.files import write_text
+from medrcube.files import PRIVATE, private_folder, write_text
 from medrcube.review import audit, crosscheck
 from medrcube.review.agreement_gate import Agreement, by_stratum
 from medrcube.review.errors import ReviewError
@@ -76,9 +76,10 @@ def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
     """
     with one_moment():
         tables = {name: list(rows()) for name, rows in _TABLES.items()}
+    private_folder(out)
     for name, rows in tables.items():
         text = _as_csv(rows, _COLUMNS[name]) if kind == "csv" else _as_jsonl(rows)
-        write_text(out / f"{name}.{kind}", text)
+        write_text(out / f"{name}.{kind}", text, mode=PRIVATE)
     return {f"{name}.{kind}": len(rows) for name, rows in tables.items()}
 
 
@@ -128,9 +129,10 @@ def flow_back(workspace: Path) -> FlowBack:
             "strata": [_agreement(found) for found in parts],
         },
     }
-    write_text(workspace / VERDICTS, data)
+    write_text(workspace / VERDICTS, data, mode=PRIVATE)
     # Last: as long as it names another digest, a release refuses both.
-    write_text(workspace / SUMMARY, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+    write_text(workspace / SUMMARY, text, mode=PRIVATE)
     return FlowBack(
         items=len(rows),
         accepted=sum(states[state] for state in LET_THROUGH),
@@ -182,6 +184,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         **_READER,
         **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
         "void_because": "claim__outcome",
+        "blinded": "claim__blinded",
         "answer": "claim__blind__option",
         "key": "claim__version__key",
         "confidence": "claim__blind__confidence",
@@ -195,6 +198,7 @@ _FIELDS: dict[str, dict[str, str]] = {
     "blind_answers": {
         **_READER,
         **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
+        "blinded": "claim__blinded",
         "answer": "option",
         "confidence": "confidence",
         "needs_image": "needs_image",

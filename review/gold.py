@@ -14,15 +14,15 @@ from hashlib import sha256
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.review import review_sql
+from medrcube.review import disclosure, review_sql
 from medrcube.review.audit import SYSTEM, Entry, record
 from medrcube.review.decisions import Edit, content_sha256, current, new_options
 from medrcube.review.errors import ConflictError, InvalidAnswerError
-from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, User
+from medrcube.review.models import Claim, Item, ItemVersion, User
 from medrcube.review.policy import Policy, current_policy, lot
-from medrcube.review.questionnaire import DANGERS, Decision, Reason
-from medrcube.review.settle import outcome, settle, take
-from medrcube.review.states import State, Step
+from medrcube.review.questionnaire import Decision, Reason
+from medrcube.review.states import State
+from medrcube.review.voiding import void
 
 
 def is_turn(user: User, rules: Policy) -> bool:
@@ -82,6 +82,7 @@ def make_gold(
             content_sha256=digest,
             created_at=old.created_at,
         )
+        disclosure.refresh([item.pk], now)
         body = {
             "defect": defect,
             "copied_from": item_id,
@@ -123,7 +124,9 @@ def judge(user: User, now: datetime) -> bool:
     with transaction.atomic():
         if not User.objects.filter(pk=user.pk, paused=False).update(paused=True):
             return False
-        entries, voided = _void(user, since, rules, now)
+        claims = Claim.objects.filter(user=user, released_at=None, submitted_at__gte=since)
+        ordered = claims.select_related("version__item", "user").order_by("version__item_id")
+        entries, voided = void(ordered, SYSTEM, now)
         _end_live(user, now)
         body = {"found": found, "of": len(latest), "voided": voided}
         record(now, *entries, _about(SYSTEM, "reader.paused", user, body))
@@ -177,43 +180,6 @@ def _switch(user_id: int, manager: User, note: str, now: datetime, *, paused: bo
         record(now, _about(manager.pseudonym, kind, user, {"note": note}))
 
 
-def _void(user: User, since: datetime, rules: Policy, now: datetime) -> tuple[list[Entry], int]:
-    """Take back the reviews of a reader; events, and how many were taken back."""
-    claims = Claim.objects.filter(user=user, released_at=None, submitted_at__gte=since)
-    entries: list[Entry] = []
-    voided = 0
-    for claim in claims.select_related("version__item").order_by("version__item_id"):
-        version, item = claim.version, claim.version.item
-        row = review_sql.discount_review(item.pk, version.number)
-        if row is None:  # released, or there is a newer version: nothing rests on it
-            continue
-        item.state, item.reviews = row
-        back = _rests_on_reviews(item, version)
-        Claim.objects.filter(pk=claim.pk).update(released_at=now, outcome="voided")
-        voided += 1
-        body = {"version": version.number, "reader": user.pseudonym}
-        entries.append(
-            Entry(actor=SYSTEM, kind="review.voided", object=f"item:{item.pk}", body=body)
-        )
-        if back:
-            entries.append(take(now, item, Step.REVIEW_VOIDED, SYSTEM))
-            entries += settle(now, item, version.pk, rules)
-    return entries, voided
-
-
-def _rests_on_reviews(item: Item, version: ItemVersion) -> bool:
-    """Whether the state follows from the reviews alone; what a person has decided stands."""
-    if item.state == State.ADJUDICATION:
-        return True
-    if Adjudication.objects.filter(version=version).exists():
-        return False
-    if item.state == State.REJECTED:
-        reviews = [vote.review for vote in review_sql.votes(version.pk)]
-        looked_at = review_sql.reasons_of(reviews) & DANGERS  # by a manager, who rejected it
-        return outcome(version.pk) is Step.REVIEWERS_REJECT and not looked_at
-    return item.state == State.ACCEPTED
-
-
 def _end_live(user: User, now: datetime) -> None:
     live = Claim.objects.filter(user=user, released_at=None, submitted_at=None)
     live.update(released_at=now, outcome="paused")
@@ -228,6 +194,7 @@ def _copy(item: Item, defect: str) -> Item:
         task=item.task,
         anatomy=item.anatomy,
         modality=item.modality,
+        case_key=item.case_key,
         stratum=item.stratum,
         state=State.QUEUED,
         priority=item.priority,

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from PIL import Image
 
 from medrcube.console import Reporter
-from medrcube.review import assets
+from medrcube.review import assets, disclosure
 from medrcube.review.audit import Entry, record
 from medrcube.review.decisions import content_sha256, current
 from medrcube.review.errors import ConflictError, ReviewError
@@ -32,7 +33,7 @@ from medrcube.review.intake import (
     read_workspace,
     same_pixels,
 )
-from medrcube.review.models import Asset, Item, ItemVersion, Project
+from medrcube.review.models import Asset, Item, ItemVersion, Project, RawFile
 from medrcube.review.policy import Policy, current_policy, lot
 from medrcube.review.questionnaire import VERSION
 from medrcube.review.ranking import Doubts, kept, priorities
@@ -127,6 +128,7 @@ def import_workspace(
         for row in changed:
             _change(row, known[row.item.id], gallery, context, report)
             advance()
+    _recase(incoming)
     again = {row.item.id for row in incoming if row.item.id in known}
     report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)
     report.pictures = gallery.taken
@@ -265,6 +267,7 @@ def _add(rows: Sequence[_Pictured], context: _Context) -> int:
         with transaction.atomic():
             Item.objects.bulk_create(items)
             ItemVersion.objects.bulk_create(versions)
+            _keep_files((row.row for row in rows), now)
             record(now, *(_imported(version, state) for version in versions))
     except IntegrityError as error:
         raise ConflictError(
@@ -316,6 +319,7 @@ def _new_version(row: _Pictured, known: _Known, context: _Context) -> None:
         Item.objects.filter(pk=item.pk).update(
             version=new.number, reviews=0, sole_reader=None, **_about(row.row, context)
         )
+        _keep_files([row.row], now)
         record(now, *entries)
 
 
@@ -326,9 +330,35 @@ def _about(row: Incoming, context: _Context) -> dict[str, Any]:
         "task": row.item.task,
         "anatomy": row.item.anatomy,
         "modality": row.item.modality,
+        "case_key": row.case_key,
         "stratum": row.stratum,
         "priority": context.ranks[row.item.id],
     }
+
+
+def _keep_files(rows: Iterable[Incoming], now: datetime) -> None:
+    """Raw files of items, and what their cases tell of each other; in a transaction."""
+    rows = list(rows)
+    names = [row.item.id for row in rows]
+    RawFile.objects.filter(item__in=names).delete()
+    RawFile.objects.bulk_create(
+        [RawFile(item_id=row.item.id, sha256=digest) for row in rows for digest in row.raw_files]
+    )
+    disclosure.refresh(names, now)
+
+
+def _recase(incoming: Sequence[Incoming]) -> None:
+    """Name the case and the raw files of items that an earlier version has taken in."""
+    for part in _parts(incoming):
+        wanted = {row.item.id: row for row in part}
+        stored = Item.objects.filter(pk__in=wanted).values_list("pk", "case_key")
+        other = [wanted[name] for name, case in stored if case != wanted[name].case_key]
+        if other:
+            with transaction.atomic():
+                for row in other:
+                    copies = Q(pk=row.item.id) | Q(copied_from=row.item.id)
+                    Item.objects.filter(copies).update(case_key=row.case_key)
+                _keep_files(other, timezone.now())
 
 
 def _reorder(

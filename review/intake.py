@@ -6,18 +6,20 @@ and releases rely on is checked here, and what fails is refused with a reason.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from django.utils.crypto import salted_hmac
 from PIL import Image
 
 from medrcube.build.questions.items import Item, items_from_frame
@@ -60,6 +62,8 @@ class Incoming:
         overlay: the same picture with its mark, or ``None``.
         asks_mark: whether the question is about the mark.
         fingerprint: of what it asks.
+        case_key: its case under a keyed name, which says nothing outside the queue.
+        raw_files: digests of the raw files that hold its image.
     """
 
     item: Item
@@ -67,6 +71,8 @@ class Incoming:
     overlay: Sample | None
     asks_mark: bool
     fingerprint: str
+    case_key: str = ""
+    raw_files: tuple[str, ...] = ()
 
     @property
     def stratum(self) -> str:
@@ -83,6 +89,7 @@ def read_workspace(workspace: Workspace) -> tuple[list[Incoming], list[Refused]]
     samples = samples_from_frame(_table(workspace.samples, workspace))
     items, refused = _items(_table(workspace.items, workspace))
     pictures = _Pictures(samples)
+    files = _raw_files(workspace)
     known = Counter(item.id for item in items)
     incoming: list[Incoming] = []
     for item in items:
@@ -90,7 +97,9 @@ def read_workspace(workspace: Workspace) -> tuple[list[Incoming], list[Refused]]
         if reason:
             refused.append(Refused(item=_printable(item.id), reason=reason))
         else:
-            incoming.append(pictures.of(item))
+            row = pictures.of(item)
+            held = files.get(item.sample, files.get(row.picture.id, ()))
+            incoming.append(replace(row, case_key=_case_key(row.picture), raw_files=held))
     return incoming, refused
 
 
@@ -197,6 +206,35 @@ class _Pictures:
             asks_mark=clean is not None,
             fingerprint=asked,
         )
+
+
+def _case_key(sample: Sample) -> str:
+    told = f"{sample.source}\0{sample.case}"
+    return salted_hmac("medrcube.review.case", told, algorithm="sha256").hexdigest()[:32]
+
+
+def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """Digests of the raw files of each picture; masks and tables are no source of what it shows.
+
+    Raises:
+        WorkspaceError: the recipes cannot be read.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    try:
+        with workspace.recipes.open(encoding="utf-8") as lines:
+            for line in lines:
+                recipe = json.loads(line)
+                names = {name for image in recipe["images"] for name in image["files"]}
+                digests = sorted({str(recipe["files"][name]) for name in names})
+                found[str(recipe["sample"])] = tuple(digests)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise WorkspaceError(
+            f"{workspace.recipes}: cannot be read ({error!r}); build again:  medrcube build "
+            f"{workspace.root}"
+        ) from error
+    return found
 
 
 def _view(sample: Sample) -> tuple[object, ...]:

@@ -1,29 +1,23 @@
-"""Which key does what on the review page, and a reader's own choice of keys."""
+"""What the keys of the review page do: one meaning for each key, on every step.
+
+Small letters, digits and named keys act; Shift with a letter ticks a reason. Whoever must not have
+keys of one character, for speech input for example, turns them off in the account (WCAG 2.1.4).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.questionnaire import Reason
 
-OFF = "off"
-"""Name in a stored map that turns keys of one character off (WCAG 2.1.4)."""
-NAMED = (
-    "Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp",
-    "PageDown", "Insert", "Delete", "Backspace",
-    *(f"F{number}" for number in range(1, 13)),
-)  # fmt: skip
-"""Keys of more than one character that may be chosen, as ``KeyboardEvent.key`` names them."""
+__all__ = ["ACTIONS", "REASON_KEYS", "Action", "key_rows"]
 
-SIGNS = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"}
-"""What stands on such a key."""
+_SYMBOLS = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"}
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a key can do: its name in the page, in words, and its key unless chosen otherwise."""
+    """What a key does: its name in the page, in words, and its key as ``KeyboardEvent.key``."""
 
     name: str
     text: str
@@ -35,55 +29,41 @@ ACTIONS: tuple[Action, ...] = (
     Action("option-2", "Answer B", "2"),
     Action("option-3", "Answer C", "3"),
     Action("option-4", "Answer D", "4"),
-    Action("continue", "Send this step", "Enter"),
+    Action("cannot-tell", "I cannot tell", "5"),
+    Action("confidence-1", "Guessing", "7"),
+    Action("confidence-2", "Fairly sure", "8"),
+    Action("confidence-3", "Sure", "9"),
+    Action("needs-yes", "The question needs the picture", "y"),
+    Action("needs-no", "It does not", "n"),
+    Action("needs-unsure", "Unsure whether it does", "u"),
+    Action("adequate-yes", "The picture is good enough", "g"),
+    Action("adequate-no", "It is not", "b"),
     Action("accept", "Accept", "a"),
-    Action("revise", "Revise: needs an edit", "e"),
+    Action("revise", "Revise", "e"),
     Action("reject", "Reject", "r"),
+    Action("continue", "Send this step", "Enter"),
     Action("overlay", "Show or hide the mark", "o"),
     Action("invert", "Invert grey values", "i"),
-    Action("zoom-in", "Larger", "+"),
-    Action("zoom-out", "Smaller", "-"),
-    Action("zoom-reset", "Whole picture", "0"),
-    Action("pan-left", "Move left", "ArrowLeft"),
-    Action("pan-right", "Move right", "ArrowRight"),
-    Action("pan-up", "Move up", "ArrowUp"),
-    Action("pan-down", "Move down", "ArrowDown"),
-    Action("window", "Next grey-value window", "w"),
-    Action("skip", "Not my field", "n"),
+    Action("zoom-in", "Zoom in", "+"),
+    Action("zoom-out", "Zoom out", "-"),
+    Action("zoom-reset", "Fit the picture", "0"),
+    Action("zoom-pixel", "One pixel to one pixel", "p"),
+    Action("full-screen", "Full screen", "f"),
+    Action("reset", "Reset the view", "Backspace"),
+    Action("pan-left", "Pan left", "ArrowLeft"),
+    Action("pan-right", "Pan right", "ArrowRight"),
+    Action("pan-up", "Pan up", "ArrowUp"),
+    Action("pan-down", "Pan down", "ArrowDown"),
+    Action("skip", "To “Not my field”", "s"),
     Action("help", "Show the keys", "?"),
 )
 
-
-def keys_of(stored: Mapping[str, Any]) -> dict[str, str]:
-    """Action -> key for a reader, defaults where they chose nothing."""
-    return {action.name: str(stored.get(action.name, action.key)) for action in ACTIONS}
-
-
-def are_off(stored: Mapping[str, Any]) -> bool:
-    """Whether a reader wants no keys of one character."""
-    return stored.get(OFF) is True
+REASON_KEYS: dict[str, str] = {
+    reason.value: chr(ord("A") + place) for place, reason in enumerate(Reason)
+}
+"""Reason -> the letter that ticks it together with Shift."""
 
 
-def chosen(keys: Mapping[str, str], *, off: bool) -> dict[str, Any]:
-    """What to store for a reader: where their keys differ from the default.
-
-    Raises:
-        InvalidAnswerError: a key is none, or stands for two actions.
-    """
-    wanted = {action.name: keys.get(action.name, action.key).strip() for action in ACTIONS}
-    taken: dict[str, str] = {}
-    for action in ACTIONS:
-        key = wanted[action.name]
-        if key not in NAMED and (len(key) != 1 or not key.isprintable()):
-            names = ", ".join(NAMED[:5])
-            raise InvalidAnswerError(
-                f"“{action.text}”: {key!r} is no key; give one character, or a name such as {names}"
-            )
-        if key.casefold() in taken:
-            raise InvalidAnswerError(
-                f"the key {key!r} stands for two things: “{taken[key.casefold()]}” and "
-                f"“{action.text}”; change one of them"
-            )
-        taken[key.casefold()] = action.text
-    different = {it.name: wanted[it.name] for it in ACTIONS if wanted[it.name] != it.key}
-    return {**different, OFF: True} if off else different
+def key_rows() -> list[tuple[str, str]]:
+    """Meaning and key of every action, as the help lists them."""
+    return [(action.text, _SYMBOLS.get(action.key, action.key)) for action in ACTIONS]

@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 from django.db.models import F
 
 from medrcube.errors import MedrcubeError, WorkspaceError
-from medrcube.files import write_bytes, write_text
+from medrcube.files import private_folder, write_bytes, write_text
 from medrcube.review import assets
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.errors import InvalidAnswerError
@@ -74,7 +74,7 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
     original would show.
 
     Args:
-        out: folder to write.
+        out: folder to write; a new one is its owner's alone.
         prefix: where the pictures will lie under the folder that Label Studio serves.
         limit: at most so many items, in the order of the queue.
 
@@ -85,6 +85,8 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
         number=F("item__version"), item__state=State.QUEUED, item__gold_defect=""
     ).select_related("item", "picture", "overlay")
     ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")[:limit]
+    if not out.exists():
+        private_folder(out)
     tasks, pictures = [], set()
     for version in ordered:
         shown = (version.asks_mark and version.overlay) or version.picture

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from medrcube.review import claim_sql
+from medrcube.review import claim_sql, disclosure
 from medrcube.review.answers import Answer, Ruling, check_answer, check_ruling
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ConflictError
@@ -42,7 +42,7 @@ def review_once(
     free_overdue(now)
     with transaction.atomic():
         claim = _claim(version, user, now, seconds)
-        answer_blind(claim.token, user, answer, now)
+        answer_blind(claim.token, user, answer, now, reveals=False)
         return submit(claim.token, user, ruling, now)
 
 
@@ -70,10 +70,16 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
         raise ConflictError(
             f"item {version.item_id} does not wait for reviews of version {version.number} any more"
         )
-    used, wanted = claim_sql.slots(version.pk), current_policy().reviews
+    used, rules = claim_sql.slots(version.pk), current_policy()
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
-    if slot >= wanted:
-        raise ConflictError(f"item {version.item_id} has its {wanted} readers already")
+    if slot >= rules.reviews:
+        raise ConflictError(f"item {version.item_id} has its {rules.reviews} readers already")
+    blinded = claim_sql.is_blind(version.pk, version.item_id, user.pk)
+    if not blinded and sum(not blind for blind in used.values()) >= rules.unblinded_reviews:
+        raise ConflictError(
+            f"{user.pseudonym} has been shown what answers {version.item_id}, so another reader "
+            "has to see it"
+        )
     try:
         with transaction.atomic():
             claim = Claim.objects.create(
@@ -81,13 +87,15 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
                 user=user,
                 slot=slot,
                 claimed_at=now - timedelta(seconds=seconds),
-                expires_at=now + timedelta(minutes=current_policy().lease_minutes),
+                expires_at=now + timedelta(minutes=rules.lease_minutes),
+                blinded=blinded,
             )
     except IntegrityError as error:
         raise ConflictError(
             f"{user.pseudonym} holds another item in the queue; it has to be sent or given back"
         ) from error
-    body = {"version": version.number, "slot": slot, "by": "import"}
+    disclosure.begun(user.pk, version.item_id, now)
+    body = {"version": version.number, "slot": slot, "by": "import", "blinded": blinded}
     entry = Entry(
         actor=user.pseudonym, kind="claim.issued", object=f"item:{version.item_id}", body=body
     )

@@ -12,13 +12,13 @@ from datetime import datetime
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Role, User
+from medrcube.review.sent import email_of
 from medrcube.taxonomy import Anatomy, Modality
 
 SPECIALTIES = (*(part.value for part in Anatomy), *(kind.value for kind in Modality))
@@ -31,20 +31,6 @@ def random_password() -> str:
     """Sixteen random signs in groups of four: 79 bits."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(4))
     return "-".join(groups)
-
-
-def check_address(email: str) -> str:
-    """An address as accounts have it.
-
-    Raises:
-        InvalidAnswerError: it is none.
-    """
-    email = email.strip().casefold()
-    try:
-        validate_email(email)
-    except ValidationError as error:
-        raise InvalidAnswerError(f"{email!r} is no e-mail address") from error
-    return email
 
 
 def check_password(password: str, user: User) -> None:
@@ -66,19 +52,30 @@ def add(
     role: str,
     specialties: Sequence[str],
     password: str,
+    temporary: bool = True,
     now: datetime | None = None,
 ) -> User:
     """Make an account.
+
+    Args:
+        actor: who makes it.
+        email: sign-in address.
+        role: what the person may do.
+        specialties: regions and modalities that the person reads.
+        password: the first one.
+        temporary: whether the person has to change it, since somebody else chose it.
+        now: for tests.
 
     Raises:
         InvalidAnswerError: no address, role or specialty that we know, a weak password, or an
             address that has an account.
     """
-    email = check_address(email)
+    email = email_of(email)
     fields = {"role": _role(role), "specialties": _specialties(specialties)}
     user = User(email=email, **fields)
     check_password(password, user)
     user.set_password(password)
+    user.temporary_password = temporary
     try:
         with transaction.atomic():
             user.save()
@@ -148,7 +145,7 @@ def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None 
 
 
 def reset_password(actor: User, user_id: int, password: str, now: datetime | None = None) -> User:
-    """Set another password; every session of the account ends with the old one.
+    """Set another password, to be changed at the next sign-in; every session ends with the old.
 
     Raises:
         InvalidAnswerError: it is weak.
@@ -159,7 +156,8 @@ def reset_password(actor: User, user_id: int, password: str, now: datetime | Non
         user = _locked(user_id)
         check_password(password, user)
         user.password = hashed
-        user.save(update_fields=["password"])
+        user.temporary_password = True
+        user.save(update_fields=["password", "temporary_password"])
         record(now or timezone.now(), _entry(actor, "password_reset", user))
     return user
 

@@ -21,6 +21,9 @@ class Policy:
 
     Attributes:
         reviews: independent reviews of every version.
+        unblinded_reviews: how many of them may come from readers who have been shown what answers
+            the item; their answers count nowhere, their decisions do.
+        undo_minutes: how long a reader may take a review back, unless another has begun.
         lease_minutes: how long an unsaved claim holds an item.
         gold_rate: share of items with a known defect among those handed out.
         gold_pass: share of known defects that a reviewer must find.
@@ -32,6 +35,8 @@ class Policy:
     """
 
     reviews: int = 2
+    unblinded_reviews: int = 0
+    undo_minutes: int = 10
     lease_minutes: int = 20
     gold_rate: float = 0.05
     gold_pass: float = 0.8
@@ -49,6 +54,13 @@ class Policy:
                 raise ReviewError(f"policy: {field.name} = {value!r}, expected {wanted}")
         if not 1 <= self.reviews <= 9:
             raise ReviewError(f"policy: reviews = {self.reviews}, expected 1 to 9")
+        if not 0 <= self.unblinded_reviews < self.reviews:
+            raise ReviewError(
+                f"policy: unblinded_reviews = {self.unblinded_reviews}, expected less than reviews "
+                f"({self.reviews}): one review at least is blind"
+            )
+        if not 0 <= self.undo_minutes <= 24 * 60:
+            raise ReviewError(f"policy: undo_minutes = {self.undo_minutes}, expected 0 to 1440")
         if self.lease_minutes < 1:
             raise ReviewError(f"policy: lease_minutes = {self.lease_minutes}, expected 1 or more")
         if self.gold_window < 1:

@@ -53,7 +53,7 @@ class Reader:
         key: of the account.
         seconds: median time from claim to submit; ``None`` without reviews.
         decisions: decision -> share of the reviews.
-        blind: share of blind answers that equal the key.
+        blind: share of the answers that equal the key; those that were not blind are left out.
         gold_found: known defects found among ``gold_seen``, the latest that the policy looks at.
     """
 
@@ -134,18 +134,31 @@ def readers(rules: Policy, taken: Taken | None = None) -> list[Reader]:
     taken = seconds_taken() if taken is None else taken
     decisions: dict[int, dict[str, int]] = {}
     right: Counter[int] = Counter()
-    equal = Q(claim__blind__option=F("claim__version__key"))
-    for user, decision, count, hits in (
+    answers: Counter[int] = Counter()
+    blinded = Q(claim__blinded=True)
+    equal = blinded & Q(claim__blind__option=F("claim__version__key"))
+    for user, decision, count, blind, hits in (
         _real()
         .values_list("claim__user", "decision")
-        .annotate(count=Count("pk"), hits=Count("pk", filter=equal))
+        .annotate(
+            count=Count("pk"),
+            blind=Count("pk", filter=blinded),
+            hits=Count("pk", filter=equal),
+        )
         .order_by()
     ):
         decisions.setdefault(user, {})[decision] = count
+        answers[user] += blind
         right[user] += hits
     people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(decisions)))
     return [
-        _reader(user, decisions.get(user.pk, {}), right[user.pk], taken.get(user.pk), rules)
+        _reader(
+            user,
+            decisions.get(user.pk, {}),
+            share("blind_accuracy", right[user.pk], answers[user.pk]),
+            taken.get(user.pk),
+            rules,
+        )
         for user in people.order_by("pseudonym")
     ]
 
@@ -194,7 +207,7 @@ def forecast(rules: Policy, now: datetime, taken: Taken) -> Forecast:
 def _reader(
     user: User,
     decisions: Mapping[str, int],
-    right: int,
+    blind: Estimate,
     seconds: Counter[int] | None,
     rules: Policy,
 ) -> Reader:
@@ -208,7 +221,7 @@ def _reader(
         done=done,
         seconds=_median(seconds or Counter()),
         decisions={name.value: decisions.get(name, 0) / done if done else 0 for name in Decision},
-        blind=share("blind_accuracy", right, done),
+        blind=blind,
         gold_found=sum(found_defect(claim) for claim in gold),
         gold_seen=len(gold),
     )

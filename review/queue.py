@@ -19,14 +19,15 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from medrcube.review import claim_sql, gold, review_sql
+from medrcube.review import claim_sql, disclosure, gold, incidents, review_sql
 from medrcube.review.answers import Answer, Ruling, check_answer, check_ruling
 from medrcube.review.audit import SYSTEM, Entry, record
 from medrcube.review.claim_sql import Candidate, Standing
 from medrcube.review.errors import ConflictError, InvalidAnswerError, StaleClaimError
 from medrcube.review.models import BlindAnswer, Claim, Item, Review, User
 from medrcube.review.policy import Policy, current_policy
-from medrcube.review.settle import settle
+from medrcube.review.questionnaire import Reason
+from medrcube.review.settle import danger, settle
 from medrcube.review.sql import unhurried, when
 from medrcube.review.states import State
 
@@ -77,7 +78,7 @@ def held(user: User, now: datetime | None = None) -> Claim | None:
     row = claim_sql.in_hand(user.pk, now or timezone.now())
     if row is None:
         return None
-    pk, version, slot, token, claimed_at, expires_at = row
+    pk, version, slot, token, claimed_at, expires_at, blinded = row
     return _stored(
         Claim,
         id=pk,
@@ -90,6 +91,7 @@ def held(user: User, now: datetime | None = None) -> Claim | None:
         submitted_at=None,
         released_at=None,
         outcome="",
+        blinded=bool(blinded),
     )
 
 
@@ -157,6 +159,7 @@ def answer_blind(
     now: datetime | None = None,
     *,
     typed: Mapping[str, object] | None = None,
+    reveals: bool = True,
 ) -> BlindAnswer:
     """Store step one; only after this may the key leave the server.
 
@@ -166,6 +169,7 @@ def answer_blind(
         answer: step one.
         now: when.
         typed: the form as it was sent, kept as a draft should the claim be lost.
+        reveals: whether the reader is shown the key next.
 
     Raises:
         StaleClaimError: the claim is not live any more, or was answered already.
@@ -183,13 +187,16 @@ def answer_blind(
         "image_adequate": answer.image_adequate,
         "milliseconds": answer.milliseconds,
     }
-    event = _entry(user.pseudonym, "blind.answered", found.item, found.number, **said)
+    told = {**said, "blinded": found.blinded}
+    event = _entry(user.pseudonym, "blind.answered", found.item, found.number, **told)
     expires = now + timedelta(minutes=current_policy().lease_minutes)
     try:
         with transaction.atomic():
             if not claim_sql.extend(found.claim, now, expires):
                 raise _stale()
             pk = review_sql.insert_answer(found.claim, answer, now)
+            if reveals:
+                disclosure.revealed(user.pk, found.item, now)
             record(now, event)
     except StaleClaimError:
         _keep(found, user, typed, now)
@@ -242,16 +249,23 @@ def submit(
         seconds=seconds,
     )
     item = _item(found)
+    fresh = frozenset(code for code, _ in ruling.reasons)
+    named = Reason.PHI in fresh and danger(item, fresh)
     try:
         with transaction.atomic():
+            others = incidents.lock_linked(Item.objects.get(pk=found.item)) if named else []
             # The item first: others who review, edit or end it wait here for the commit.
             item.reviews = review_sql.count_review(found.item, found.number, user.pk)
             if not item.reviews or not review_sql.close_claim(found.claim, now):
                 raise _stale()
             pk = review_sql.insert_review(found.claim, ruling, seconds, now)
             claim_sql.drop_draft(found.version, user.pk)
-            fresh = frozenset(code for code, _ in ruling.reasons)
-            record(now, event, *settle(now, item, found.version, rules, fresh))
+            if named:
+                others = [item, *(row for row in others if row.pk != item.pk)]
+                entries = incidents.quarantine(item, others, user, now)[1]
+            else:
+                entries = settle(now, item, found.version, rules, fresh)
+            record(now, event, *entries)
     except StaleClaimError:
         _keep(found, user, typed, now)
         raise
@@ -288,12 +302,17 @@ def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
         raise _TakenError
     used = claim_sql.slots(chosen.version)
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
-    if slot >= rules.reviews and not chosen.gold:
+    seeing = sum(not blinded for blinded in used.values())
+    if not chosen.gold and (
+        slot >= rules.reviews or (not chosen.blinded and seeing >= rules.unblinded_reviews)
+    ):
         raise _TakenError
     token, expires = uuid.uuid4(), now + timedelta(minutes=rules.lease_minutes)
-    pk = claim_sql.insert_claim(chosen.version, user.pk, slot, token, now=now, expires=expires)
+    pk = claim_sql.insert_claim(chosen, user.pk, slot, token, now=now, expires=expires)
     claim_sql.carry_answer(pk, chosen.version, user.pk)
-    record(now, _entry(user.pseudonym, "claim.issued", chosen.item, chosen.number, slot=slot))
+    disclosure.begun(user.pk, chosen.item, now)
+    body = {"slot": slot, "blinded": chosen.blinded}
+    record(now, _entry(user.pseudonym, "claim.issued", chosen.item, chosen.number, **body))
     return _stored(
         Claim,
         id=pk,
@@ -306,22 +325,26 @@ def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
         submitted_at=None,
         released_at=None,
         outcome="",
+        blinded=chosen.blinded,
     )
 
 
 def _choose(user: User, rules: Policy, fields: frozenset[str]) -> Candidate | None:
-    lost = claim_sql.unfinished(user.pk, rules.reviews)
+    lost = claim_sql.unfinished(user.pk, rules)
     if lost:
         return lost[0]
     if gold.is_turn(user, rules):
-        found = claim_sql.waiting(user.pk, rules.reviews, gold=True)
+        found = claim_sql.waiting(user.pk, rules, gold=True)
         if found:
             return min(found, key=lambda item: _lot(user, item))
-    found = claim_sql.waiting(user.pk, rules.reviews, gold=False)
+    found = claim_sql.waiting(user.pk, rules, gold=False)
     if not found:
         return None
     first = (found[0].reviews, found[0].priority)
     equal = [item for item in found if (item.reviews, item.priority) == first]
+    # Of one case the first alone: its items stand in the order in which they tell least.
+    cases = {item.case_key or item.item: item for item in reversed(equal)}
+    equal = list(cases.values())
     return min(equal, key=lambda item: (item.returned, _foreign(item, fields), _lot(user, item)))
 
 

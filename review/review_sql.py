@@ -14,11 +14,12 @@ _EVENTS_AT_ONCE = 100
 
 
 class Vote(NamedTuple):
-    """A valid review: its decision, and whether the blind answer was the key."""
+    """A valid review: its decision, and whether the first answer was the key and was blind."""
 
     review: int
     decision: str
     right: bool
+    blinded: bool
 
 
 def insert_answer(claim: int, answer: Answer, now: datetime) -> int:
@@ -110,7 +111,7 @@ def votes(version: int) -> list[Vote]:
     """Valid reviews of a version."""
     found = rows(
         """
-        SELECT r.id, r.decision, b."option" = v.key
+        SELECT r.id, r.decision, b."option" = v.key, c.blinded
         FROM review_claim c
         JOIN review_itemversion v ON v.id = c.version_id
         JOIN review_review r ON r.claim_id = c.id
@@ -119,7 +120,7 @@ def votes(version: int) -> list[Vote]:
         """,
         version,
     )
-    return [Vote(review, decision, bool(right)) for review, decision, right in found]
+    return [Vote(pk, said, bool(right), bool(blinded)) for pk, said, right, blinded in found]
 
 
 def reasons_of(reviews: Sequence[int]) -> set[str]:

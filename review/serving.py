@@ -6,6 +6,7 @@ proxy's word for the address of a client, and nobody else's.
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -64,6 +65,8 @@ def listening(
             f"{host}:{port}: cannot be listened on ({error}); choose another --port"
         ) from error
     shown = f"[{host}]" if ":" in host else host
+    # A queue of one request is no news; waitress warns of every one.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield server, f"http://{shown}:{server.effective_port}/"

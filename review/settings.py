@@ -88,6 +88,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
         "OPTIONS": {"user_attributes": ["email"]},
     },
+    {"NAME": "medrcube.review.passwords.StrengthValidator"},
 ]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
@@ -98,6 +99,7 @@ SIGN_IN_WINDOW_SECONDS = 15 * 60
 SIGN_IN_LIMITS = {"pair": 5, "account": 50, "address": 100}
 SESSION_IDLE_SECONDS = 30 * 60
 SESSION_LONGEST_SECONDS = 12 * 60 * 60
+SESSION_ENGINE = "medrcube.review.sessions"
 SESSION_COOKIE_AGE = SESSION_LONGEST_SECONDS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

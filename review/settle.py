@@ -96,12 +96,16 @@ def valid_reviews(version: ItemVersion) -> list[Review]:
 
 
 def outcome(version: int) -> Step:
-    """The step that the valid reviews of a version call for, however many they are."""
+    """The step that the valid reviews of a version call for, however many they are.
+
+    Accepted is what all accept and all who were blind have answered with the key. That at least one
+    was blind follows from ``Policy.unblinded_reviews``.
+    """
     votes = review_sql.votes(version)
     decisions = {vote.decision for vote in votes}
     if decisions == {Decision.REJECT}:
         return Step.REVIEWERS_REJECT
-    if decisions == {Decision.ACCEPT} and all(vote.right for vote in votes):
+    if decisions == {Decision.ACCEPT} and all(vote.right for vote in votes if vote.blinded):
         codes = review_sql.reasons_of([vote.review for vote in votes])
         if not codes & _BLOCKING:
             return Step.REVIEWERS_ACCEPT

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from medrcube.files import private_file, private_folder
 from medrcube.review.errors import ReviewError
 
 KEY_FILE = "secret.key"
@@ -57,7 +58,7 @@ def configure(place: Place) -> None:
     if "://" not in place.database:
         _refuse_network(Path(place.database).absolute().parent)
     try:
-        place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _close_to_others(place)
         _make_key(place.folder / KEY_FILE)
     except OSError as error:
         raise ReviewError(f"{place.folder}: cannot be written ({error.strerror})") from error
@@ -86,6 +87,9 @@ def migrate() -> Path | None:
     from django.db import DatabaseError, connection  # noqa: PLC0415
     from django.db.migrations.executor import MigrationExecutor  # noqa: PLC0415
 
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite" and Path(name).is_absolute():
+        private_file(Path(name))
     with _alone():
         executor = MigrationExecutor(connection)
         loader = executor.loader
@@ -97,7 +101,7 @@ def migrate() -> Path | None:
             )
         if not executor.migration_plan(loader.graph.leaf_nodes()):
             return None
-        copy = _kept(str(connection.settings_dict["NAME"])) if loader.applied_migrations else None
+        copy = _kept(name) if loader.applied_migrations else None
         try:
             call_command("migrate", verbosity=0, interactive=False)
         except DatabaseError as error:
@@ -132,6 +136,23 @@ def _kept(name: str) -> Path | None:
 
     path = Path(name)
     return copy_beside(path, "before-update", datetime.now(UTC)) if path.is_file() else None
+
+
+def _close_to_others(place: Place) -> None:
+    """Let the owner alone read the queue, whatever the umask; also one that stood open before.
+
+    SQLite gives its ``-wal`` and ``-shm`` files the mode of the database.
+    """
+    private_folder(place.folder)
+    private_file(place.folder / LOCK_FILE)
+    if "://" in place.database or place.database == ":memory:":
+        return
+    database = Path(place.database)
+    exports = (database.with_name(name) for name in ("accepted.jsonl", "review.json"))
+    copies = database.parent.glob(f"{database.stem}*{database.suffix}*")
+    for path in (*copies, *exports):
+        if path.is_file():
+            private_file(path)
 
 
 def _make_key(path: Path) -> None:

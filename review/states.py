@@ -41,6 +41,7 @@ class Step(StrEnum):
     MANAGER_CLEARS = "manager_clears"
     MANAGER_REJECTS = "manager_rejects"
     REVIEW_VOIDED = "review_voided"
+    REOPENED = "reopened"
     RELEASE = "release"
     DEFECT_FOUND = "defect_found"
 
@@ -62,6 +63,10 @@ TABLE: dict[tuple[State, Step], State] = {
     (State.ADJUDICATION, Step.REVIEW_VOIDED): State.QUEUED,
     (State.ACCEPTED, Step.REVIEW_VOIDED): State.QUEUED,
     (State.REJECTED, Step.REVIEW_VOIDED): State.QUEUED,
+    (State.ADJUDICATION, Step.REOPENED): State.QUEUED,
+    (State.ACCEPTED, Step.REOPENED): State.QUEUED,
+    (State.REJECTED, Step.REOPENED): State.QUEUED,
+    (State.NEEDS_REVISION, Step.REOPENED): State.QUEUED,
     (State.ACCEPTED, Step.RELEASE): State.RELEASED,
     (State.RELEASED, Step.DEFECT_FOUND): State.WITHDRAWN,
     **{

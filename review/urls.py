@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from medrcube.review.views import failures, home, me, pictures, reviewing, sign_in
+from medrcube.review.views import (
+    failures,
+    home,
+    me,
+    mine,
+    personal_data,
+    pictures,
+    reviewing,
+    sign_in,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
@@ -12,11 +21,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("review/", reviewing.queue_page, name="queue"),
+    path("review/mine/", mine.mine, name="mine"),
     path("review/<uuid:token>/", reviewing.review_page, name="review"),
     path("review/<uuid:token>/blind/", reviewing.answer, name="review-blind"),
     path("review/<uuid:token>/submit/", reviewing.submit, name="review-submit"),
     path("review/<uuid:token>/draft/", reviewing.draft, name="review-draft"),
     path("review/<uuid:token>/give-back/", reviewing.give_back, name="review-give-back"),
+    path("review/<uuid:token>/undo/", mine.undo, name="review-undo"),
+    path("review/<uuid:token>/personal-data/", personal_data.of_claim, name="review-personal-data"),
     path("pictures/<uuid:asset>/", pictures.picture, name="picture"),
     path("me/", me.me, name="me"),
     path("keys/", me.keys, name="keys"),

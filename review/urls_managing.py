@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from medrcube.review.views import adjudication, dashboards, items, people, quarantine, trail
+from medrcube.review.views import (
+    adjudication,
+    dashboards,
+    items,
+    people,
+    personal_data,
+    quarantine,
+    trail,
+)
 
 urlpatterns: list[URLPattern] = [
     path("items/", items.items, name="items"),
     path("items/<str:item>/", items.item_page, name="item"),
     path("items/<str:item>/edit/", items.edit_page, name="item-edit"),
     path("items/<str:item>/gold/", items.gold_page, name="item-gold"),
+    path("items/<str:item>/personal-data/", personal_data.of_item, name="item-personal-data"),
     path("adjudication/", adjudication.waiting, name="adjudication"),
     path("adjudication/<str:item>/", adjudication.adjudicate, name="adjudicate"),
     path("quarantine/", quarantine.quarantine, name="quarantine"),
+    path("incidents/<int:incident>/", quarantine.incident, name="incident"),
     path("quarantine/<str:item>/", quarantine.decide, name="quarantine-decide"),
     path("dashboard/", dashboards.progress_page, name="dashboard"),
     path("dashboard/agreement/", dashboards.agreement_page, name="agreement"),

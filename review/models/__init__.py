@@ -1,7 +1,9 @@
-"""Tables of the review queue, in four groups."""
+"""Tables of the review queue, in six groups."""
 
+from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile
 from medrcube.review.models.items import Asset, Item, ItemVersion, Project
 from medrcube.review.models.people import Role, User
+from medrcube.review.models.remarks import Remark
 from medrcube.review.models.trail import AgreementSnapshot, Chain, Event, Release, ReleaseItem
 from medrcube.review.models.work import (
     Adjudication,
@@ -22,13 +24,18 @@ __all__ = [
     "Chain",
     "Claim",
     "Comment",
+    "Disclosure",
     "Draft",
     "Event",
+    "Exposure",
+    "Incident",
     "Item",
     "ItemVersion",
     "Project",
+    "RawFile",
     "Release",
     "ReleaseItem",
+    "Remark",
     "Review",
     "ReviewReason",
     "Role",

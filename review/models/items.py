@@ -52,6 +52,7 @@ class Item(models.Model):
 
     Attributes:
         id: id of the item in the workspace.
+        case_key: the case of the source that it is about, under a keyed name; empty where unknown.
         stratum: what agreement is counted by: modality, task and distractor strategy.
         version: number of the current version.
         reviews: valid reviews of the current version; kept beside the rows so that the queue
@@ -63,6 +64,7 @@ class Item(models.Model):
         gold_defect: code of the known defect of a gold item; empty for a real one.
         copied_from: the item that a gold item was made from; who has seen one is not shown the
             other.
+        incident: why it is in quarantine, where somebody saw who the patient is.
     """
 
     id = models.CharField(primary_key=True, max_length=64)
@@ -70,6 +72,7 @@ class Item(models.Model):
     task = models.CharField(max_length=64)
     anatomy = models.CharField(max_length=32)
     modality = models.CharField(max_length=32)
+    case_key = models.CharField(max_length=32, blank=True, default="", db_index=True)
     stratum = models.CharField(max_length=160)
     state = models.CharField(
         max_length=16, choices=[(state.value, state.value) for state in State], default=State.DRAFT
@@ -84,6 +87,9 @@ class Item(models.Model):
     gold_defect = models.CharField(max_length=32, blank=True, default="")
     copied_from = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, related_name="gold_copies"
+    )
+    incident = models.ForeignKey(
+        "review.Incident", on_delete=models.PROTECT, null=True, related_name="items"
     )
 
     class Meta:

@@ -43,7 +43,8 @@ class User(AbstractBaseUser):
         specialties: anatomies and modalities that the person reads, for the order of the queue.
         pseudonym: the name that exports carry.
         paused: whether the person gets no new items until a manager has talked to them.
-        keymap: action -> key, where it differs from the default; ``{"off": true}`` for none.
+        temporary_password: whether somebody else chose the password, so that it must be changed.
+        single_keys: whether keys of one character act on the review page (WCAG 2.1.4).
     """
 
     email = models.EmailField(unique=True)
@@ -52,7 +53,8 @@ class User(AbstractBaseUser):
     pseudonym = models.CharField(max_length=32, unique=True, default=new_pseudonym)
     is_active = models.BooleanField(default=True)
     paused = models.BooleanField(default=False)
-    keymap = models.JSONField(default=dict, blank=True)
+    temporary_password = models.BooleanField(default=False)
+    single_keys = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = UserManager()

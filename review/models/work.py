@@ -22,7 +22,9 @@ class Claim(models.Model):
     Attributes:
         token: what a submit must show; fences late submits.
         outcome: why it was released: expired, skipped, given-back, paused (the reader),
-            superseded (the item left the queue), voided (a review that counts no more).
+            superseded (the item left the queue), voided (a review that counts no more), undone
+            (a review that its own reader took back).
+        blinded: whether nothing that its reader had been shown answers the item.
     """
 
     version = models.ForeignKey(
@@ -38,6 +40,7 @@ class Claim(models.Model):
     submitted_at = models.DateTimeField(null=True)
     released_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=16, blank=True, default="")
+    blinded = models.BooleanField(default=True)
 
     class Meta:
         app_label = "review"

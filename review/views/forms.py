@@ -20,7 +20,6 @@ _BARRING = {
     OptionVerdict.SAME_AS_ANOTHER: "is the same as another",
 }
 """Verdicts on a wrong option with which an item cannot be accepted."""
-_MOST = 20_000
 _MANY = 100
 
 
@@ -56,7 +55,7 @@ def ruling(sent: QueryDict, wrong: Iterable[int]) -> Ruling:
         wrong: indices of the wrong options.
 
     Raises:
-        InvalidAnswerError: an item is accepted with lines left open, or against them.
+        InvalidAnswerError: an item is accepted against a line of the checklist or a verdict.
     """
     checklist = {
         line.name: _SAID[said]
@@ -66,7 +65,11 @@ def ruling(sent: QueryDict, wrong: Iterable[int]) -> Ruling:
     verdicts = {str(index): said for index in wrong if (said := sent.get(f"verdict.{index}", ""))}
     decision = sent.get("decision", "")
     if decision == Decision.ACCEPT:
-        _refuse_open(checklist, verdicts, wrong)
+        _refuse_contradictions(checklist, verdicts)
+        # The page says beside the choice that to accept is to say all of this.
+        checklist = {**{line.name: True for line in CHECKLIST}, **checklist}
+        attested = OptionVerdict.PLAUSIBLE_AND_WRONG.value
+        verdicts = {str(index): attested for index in wrong} | verdicts
     return Ruling(
         decision=decision,
         checklist=checklist,
@@ -85,7 +88,7 @@ def draft(sent: QueryDict, *, blind: bool) -> dict[str, list[str]]:
         blind: whether that is step one.
     """
     return {
-        name: [text[:_MOST] for text in sent.getlist(name)[:_MANY]]
+        name: sent.getlist(name)[:_MANY]
         for name in sent
         if (name in BLIND_FIELDS if blind else _is_second(name))
     }
@@ -97,25 +100,19 @@ def _is_second(name: str) -> bool:
     return name in ("decision", "reason", "comment") or rest in known.get(first, ())
 
 
-def _refuse_open(
-    checklist: Mapping[str, bool | None], verdicts: Mapping[str, str], wrong: Iterable[int]
+def _refuse_contradictions(
+    checklist: Mapping[str, bool | None], verdicts: Mapping[str, str]
 ) -> None:
     for line in CHECKLIST:
-        if line.name not in checklist:
-            raise InvalidAnswerError(f"before you accept, answer the line “{line.text}”")
-        if checklist[line.name] is False:
+        if checklist.get(line.name) is False:
             raise InvalidAnswerError(
                 f"you answered “no” to “{line.text}”; revise or reject the item, or change that"
             )
-    for index in wrong:
-        letter = chr(ord("A") + index)
-        said = verdicts.get(str(index), "")
-        if not said:
-            raise InvalidAnswerError(f"before you accept, judge the wrong option {letter}")
-        if said in tuple(_BARRING):
+    for index, verdict in verdicts.items():
+        if verdict in tuple(_BARRING):
             raise InvalidAnswerError(
-                f"you say that option {letter} {_BARRING[OptionVerdict(said)]}; revise or reject "
-                "the item, or change that"
+                f"you say that option {chr(ord('A') + int(index))} "
+                f"{_BARRING[OptionVerdict(verdict)]}; revise or reject the item, or change that"
             )
 
 

@@ -11,12 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from medrcube.review import comments, decisions, gold
+from medrcube.review import comments, decisions, gold, voiding
 from medrcube.review.access import allow, reader
 from medrcube.review.decisions import Edit
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError, ReviewError
+from medrcube.review.incidents import UNSEEN
 from medrcube.review.models import Adjudication, Comment, Event, Item, Role, User
-from medrcube.review.questionnaire import DANGERS, Reason
+from medrcube.review.questionnaire import Reason
 from medrcube.review.sql import rows
 from medrcube.review.states import TABLE, State, Step
 from medrcube.review.views import record
@@ -41,8 +42,8 @@ _MOST_EVENTS = 200
 _EDITABLE = frozenset(
     {state for state, step in TABLE if step in (Step.EDIT_WANTED, Step.NEW_VERSION)}
 )
-_UNSEEN = frozenset({State.DRAFT, State.REJECTED, State.WITHDRAWN, State.QUARANTINED})
-"""Where a danger is no news: nobody is shown the item."""
+_FINAL = frozenset({State.RELEASED, State.WITHDRAWN})
+"""Where nothing rests on a review any more."""
 
 
 @allow(Role.ADJUDICATOR, Role.MANAGER)
@@ -187,8 +188,11 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
         and not record.took_part(found, user),
         "editable": found.state in _EDITABLE and not found.gold_defect,
         "goldable": found.state == State.ACCEPTED and not found.gold_defect,
-        "reportable": found.state not in _UNSEEN,
-        "dangers": sorted(DANGERS),
+        "reportable": found.state not in UNSEEN,
+        "voidable": user.role == Role.MANAGER and found.state not in _FINAL,
+        "reopenable": user.role == Role.MANAGER
+        and not found.gold_defect
+        and (State(found.state), Step.REOPENED) in TABLE,
         "error": error,
         "form": posted(request, "form"),
         "typed": posted(request, "text"),
@@ -269,6 +273,20 @@ def _withdraw(request: HttpRequest, found: Item, user: User) -> str:
     return "The item is withdrawn."
 
 
+def _void(request: HttpRequest, _found: Item, user: User) -> str:
+    if user.role != Role.MANAGER:
+        raise Http404
+    voiding.void_review(posted_number(request, "claim"), user, posted(request, "text"))
+    return "The review counts no more."
+
+
+def _reopen(request: HttpRequest, found: Item, user: User) -> str:
+    if user.role != Role.MANAGER:
+        raise Http404
+    voiding.reopen(found.pk, posted_number(request, "version"), user, posted(request, "text"))
+    return "The item is back in the queue; others will review it."
+
+
 def _no_form(_request: HttpRequest, _found: Item, _user: User) -> str:
     raise InvalidAnswerError("nothing was sent that this page knows; load it again")
 
@@ -278,6 +296,8 @@ _FORMS: dict[str, Callable[[HttpRequest, Item, User], str]] = {
     "resolve": _resolve,
     "report": _report,
     "withdraw": _withdraw,
+    "void": _void,
+    "reopen": _reopen,
 }
 
 

@@ -71,8 +71,8 @@ def text_of(request: HttpRequest, name: str) -> str:
 
 
 def posted(request: HttpRequest, name: str) -> str:
-    """A text of a form: line ends as everywhere, without NUL, which no database takes."""
-    return request.POST.get(name, "").replace("\r\n", "\n").replace("\0", "")
+    """A text of a form, with line ends as everywhere."""
+    return request.POST.get(name, "").replace("\r\n", "\n")
 
 
 def posted_number(request: HttpRequest, name: str) -> int:

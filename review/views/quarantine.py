@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable
 
 from django.contrib import messages
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from medrcube.review import decisions
+from medrcube.review import decisions, incidents
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
 from medrcube.review.models import Event, Item, Role
@@ -19,6 +20,7 @@ from medrcube.review.views import record
 from medrcube.review.views.failures import failure
 from medrcube.review.views.paging import page_of, posted, posted_number
 
+_HELD = Q(items__state=State.QUARANTINED)
 _COLUMNS = ("id", "task", "anatomy", "modality", "version", "gold_defect")
 
 
@@ -57,7 +59,28 @@ def decide(request: HttpRequest, item: str) -> HttpResponse:
     return redirect("quarantine")
 
 
-def _list(request: HttpRequest, failed: Item | None = None, error: str = "") -> HttpResponse:
+@allow(Role.MANAGER)
+@require_POST
+def incident(request: HttpRequest, incident: int) -> HttpResponse:
+    """Put back, or end, all items that went out with one report of personal data."""
+    decision = posted(request, "decision")
+    if decision not in ("clear", "reject"):
+        return _list(request, error="decide: put them back, or reject them", report=incident)
+    clear, note = decision == "clear", posted(request, "note")
+    try:
+        count = incidents.decide(incident, reader(request), clear=clear, note=note)
+    except InvalidAnswerError as error:
+        return _list(request, error=str(error), report=incident)
+    except (ConflictError, IllegalStepError) as error:
+        return failure(request, 409, str(error), note)
+    done = "back in the queue" if clear else "rejected"
+    messages.success(request, f"{count} items are {done}.")
+    return redirect("quarantine")
+
+
+def _list(
+    request: HttpRequest, failed: Item | None = None, error: str = "", report: int = 0
+) -> HttpResponse:
     held = Item.objects.filter(state=State.QUARANTINED)
     if failed is not None:
         held = held.filter(pk__gte=failed.pk)  # what was typed stands on the page that is shown
@@ -66,6 +89,8 @@ def _list(request: HttpRequest, failed: Item | None = None, error: str = "") -> 
     context = {
         "page": page,
         "rows": [(row, why.get(row["id"])) for row in page.rows],
+        "reports": incidents.open_incidents().annotate(held=Count("items", filter=_HELD)),
+        "failed_report": report,
         "failed": failed.pk if failed else "",
         "note": posted(request, "note"),
         "error": error,

@@ -12,6 +12,7 @@ from django.http import Http404
 
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
 from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict
+from medrcube.review.remarks import remarks_of
 from medrcube.review.views import evidence
 from medrcube.review.views.sheet import OptionSheet, Pane
 
@@ -43,17 +44,21 @@ class Said:
 
     Attributes:
         tone: class of the tag that shows the decision.
+        claim: what the review ended.
         stands: whether it counts: it was not taken back.
+        blinded: whether nothing that the reader had been shown answers the item.
         objections: lines of the checklist that were not answered with yes.
         verdicts: on the wrong options that are not plausible and wrong.
     """
 
+    claim: int
     reader: str
     version: int
     at: datetime
     decision: str
     tone: str
     stands: bool
+    blinded: bool
     blind: str
     right: bool
     sure: str
@@ -114,6 +119,7 @@ def shown(version: ItemVersion) -> dict[str, object]:
         ],
         "provenance": evidence.provenance(version),
         "warnings": evidence.warnings(version),
+        "remarks": remarks_of(version.item_id),
     }
 
 
@@ -155,12 +161,14 @@ def _said(claim: Claim) -> Said:
     review, blind, version = claim.review, claim.blind, claim.version
     option = blind.option
     return Said(
+        claim=claim.pk,
         reader=claim.user.pseudonym,
         version=version.number,
         at=review.submitted_at,
         decision=review.decision,
         tone=_TONES[Decision(review.decision)],
         stands=claim.released_at is None,
+        blinded=claim.blinded,
         blind="cannot tell" if option is None else _option(version, option),
         right=option == version.key,
         sure=_SURE.get(blind.confidence, ""),

@@ -6,13 +6,12 @@ import uuid
 from datetime import timedelta
 
 from django.contrib import messages
-from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from medrcube.review import queue
+from medrcube.review import queue, voiding
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import (
     ConflictError,
@@ -20,7 +19,8 @@ from medrcube.review.errors import (
     InvalidAnswerError,
     StaleClaimError,
 )
-from medrcube.review.models import BlindAnswer, Claim, Draft, Review, Role, User
+from medrcube.review.models import BlindAnswer, Claim, Draft, ItemVersion, Review, Role, User
+from medrcube.review.outlook import outlook
 from medrcube.review.states import State
 from medrcube.review.views import forms, sheet
 
@@ -36,7 +36,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     """What the reader has before them; sent, it takes the next item."""
     user = reader(request)
     if request.method == "POST":
-        return _next(request, user)
+        return next_item(request, user)
     now = timezone.now()
     mine = Review.objects.filter(claim__user=user)
     return render(
@@ -44,7 +44,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "review/queue.html",
         {
             "held": queue.held(user, now),
-            "done": mine.count(),
+            "outlook": outlook(user),
             "lately": mine.filter(submitted_at__gt=now - timedelta(hours=24)).count(),
             "empty": "empty" in request.GET,
             "elsewhere": _held_by_others(user) if "empty" in request.GET else None,
@@ -61,7 +61,8 @@ def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     if _is_live(claim):
         return _step(request, claim, user)
     if _is_stored(claim):
-        context = {**sheet.frame(claim, user), **sheet.stored_sheet(claim)}
+        until = voiding.undo_until(claim, timezone.now())
+        context = {**sheet.frame(claim, user), **sheet.stored_sheet(claim), "undo_until": until}
         return render(request, "review/stored.html", context)
     return _gone(request, claim, _LOST, _kept(claim, user))
 
@@ -104,7 +105,7 @@ def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     except (ConflictError, IllegalStepError) as error:
         return _gone(request, claim, str(error), request.POST)
     messages.success(request, "Your review is stored.")
-    return _next(request, user) if request.POST.get("then") == "next" else redirect("queue")
+    return next_item(request, user) if request.POST.get("then") == "next" else redirect("queue")
 
 
 @allow(Role.REVIEWER)
@@ -139,9 +140,9 @@ def give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def _claim(token: uuid.UUID, user: User) -> Claim:
     """A claim of this reader; what the key hangs on is read only when it is asked for."""
     found = Claim.objects.filter(token=token, user=user).select_related(
-        "version__picture", "version__overlay", "blind"
+        "version__picture", "version__overlay", "version__item", "blind"
     )
-    secret = ("key", "provenance", "warnings")
+    secret = ("key", "provenance", "warnings", "item__gold_defect", "item__copied_from")
     claim = found.defer(*(f"version__{name}" for name in secret)).first()
     if claim is None:
         raise Http404
@@ -205,7 +206,8 @@ def _kept(claim: Claim, user: User) -> forms.Values:
     return found.body if found else {}
 
 
-def _next(request: HttpRequest, user: User) -> HttpResponse:
+def next_item(request: HttpRequest, user: User) -> HttpResponse:
+    """Send the reader to what they should look at now."""
     try:
         claim = queue.claim_next(user)
     except ConflictError as error:
@@ -219,16 +221,30 @@ def _next(request: HttpRequest, user: User) -> HttpResponse:
 
 
 def _held_by_others(user: User) -> dict[str, object]:
-    """How many open items others hold that this reader could still get, and when one is free."""
-    held = Claim.objects.filter(
-        released_at=None,
-        submitted_at=None,
-        expires_at__gt=timezone.now(),
-        version__item__state=State.QUEUED,
-        version__item__gold_defect="",
-        version__number=F("version__item__version"),
-    ).exclude(user=user)
-    mine = Claim.objects.filter(user=user).exclude(outcome__in=("expired", "given-back"))
-    ahead = held.exclude(version__in=mine.values("version"))
-    count = ahead.values("version").distinct().count()
-    return {"count": count, "first": ahead.order_by("expires_at").first()}
+    """How many open items others hold that this reader could still get, and when one is free.
+
+    Nobody holds more than one item, so those are few; what the reader has done may be very many,
+    and so may the items of the queue.
+    """
+    live = list(
+        Claim.objects.filter(
+            released_at=None, submitted_at=None, expires_at__gt=timezone.now()
+        ).exclude(user=user)
+    )
+    versions = ItemVersion.objects.select_related("item").in_bulk(
+        [claim.version_id for claim in live]
+    )
+    done = Claim.objects.filter(user=user, version__in=list(versions))
+    seen = set(
+        done.exclude(outcome__in=("expired", "given-back")).values_list("version", flat=True)
+    )
+    free = {
+        pk
+        for pk, version in versions.items()
+        if version.item.state == State.QUEUED
+        and not version.item.gold_defect
+        and version.number == version.item.version
+    } - seen
+    ahead = [claim for claim in live if claim.version_id in free]
+    first = min(ahead, key=lambda claim: claim.expires_at, default=None)
+    return {"count": len({claim.version_id for claim in ahead}), "first": first}

@@ -11,17 +11,19 @@ from dataclasses import dataclass
 
 from django.utils.crypto import salted_hmac
 
-from medrcube.review.keymap import are_off, keys_of
-from medrcube.review.models import Asset, Claim, User
-from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict, Reason
+from medrcube.review.guidelines import guideline_of
+from medrcube.review.keymap import ACTIONS, REASON_KEYS, key_rows
+from medrcube.review.models import Asset, Claim, Review, User
+from medrcube.review.outlook import outlook
+from medrcube.review.questionnaire import CHECKLIST, DANGERS, Decision, OptionVerdict, Reason
+from medrcube.review.remarks import remarks_of
 from medrcube.review.views import evidence
 from medrcube.review.views.evidence import Fact
 from medrcube.review.views.forms import CANNOT_TELL, Values
-from medrcube.review.views.me import key_help, letters
 
 _YES_NO = (("yes", "Yes"), ("no", "No"))
 _SAID = (*_YES_NO, ("cannot_tell", "Cannot tell"))
-_SURE = (("1", "1 Guessing"), ("2", "2 Fairly sure"), ("3", "3 Sure"))
+_SURE = (("1", "Guessing"), ("2", "Fairly sure"), ("3", "Sure"))
 _NEEDED = (*_YES_NO, ("unsure", "Unsure"))
 _DECISIONS = (
     (Decision.ACCEPT, "Accept", "good as it is"),
@@ -36,31 +38,32 @@ _VERDICTS = (
     (OptionVerdict.OFF_TOPIC, "Off topic"),
 )
 _REASONS = {
-    Reason.KEY_WRONG: "The key is wrong",
-    Reason.MULTI_CORRECT: "More than one option is correct",
-    Reason.NO_CORRECT: "No option is correct",
-    Reason.NOT_ANSWERABLE_FROM_IMAGE: "Cannot be answered from this picture",
-    Reason.ANSWERABLE_WITHOUT_IMAGE: "Can be answered without the picture",
-    Reason.IMAGE_QUALITY: "Picture too poor",
+    Reason.KEY_WRONG: "Key is wrong",
+    Reason.MULTI_CORRECT: "Several correct",
+    Reason.NO_CORRECT: "No option correct",
+    Reason.NOT_ANSWERABLE_FROM_IMAGE: "Not in the picture",
+    Reason.ANSWERABLE_WITHOUT_IMAGE: "Needs no picture",
+    Reason.IMAGE_QUALITY: "Poor picture",
     Reason.WRONG_IMAGE: "Wrong picture",
-    Reason.ROI_WRONG: "Mark in the wrong place",
-    Reason.DISTRACTOR_IMPLAUSIBLE: "A wrong option is implausible",
-    Reason.DISTRACTOR_CORRECT: "A wrong option is correct",
-    Reason.DISTRACTOR_SYNONYM: "A wrong option means the same as the key",
-    Reason.DISTRACTOR_GRANULARITY: "A wrong option is broader or narrower than the key",
-    Reason.CUE_LENGTH: "The length gives the key away",
-    Reason.CUE_GRAMMAR: "The grammar gives the key away",
-    Reason.CUE_REPEAT: "A repeated word gives the key away",
+    Reason.ROI_WRONG: "Mark misplaced",
+    Reason.DISTRACTOR_IMPLAUSIBLE: "Implausible option",
+    Reason.DISTRACTOR_CORRECT: "Option also correct",
+    Reason.DISTRACTOR_SYNONYM: "Synonym of the key",
+    Reason.DISTRACTOR_GRANULARITY: "Broader or narrower",
+    Reason.CUE_LENGTH: "Cue: length",
+    Reason.CUE_GRAMMAR: "Cue: grammar",
+    Reason.CUE_REPEAT: "Cue: repeated word",
     Reason.NEGATIVE_STEM: "Asked in the negative",
-    Reason.AMBIGUOUS_STEM: "The question is ambiguous",
-    Reason.TERM_OUTDATED: "A term is outdated",
+    Reason.AMBIGUOUS_STEM: "Ambiguous question",
+    Reason.TERM_OUTDATED: "Outdated term",
     Reason.TRIVIAL: "Too easy",
-    Reason.CLINICALLY_IRRELEVANT: "Of no clinical relevance",
-    Reason.DUPLICATE: "Same as another item",
-    Reason.PHI: "A patient can be identified: takes the item out at once",
-    Reason.UNSAFE: "Learning it could harm: takes the item out at once",
-    Reason.OTHER: "Other: say what in the comment",
+    Reason.CLINICALLY_IRRELEVANT: "Clinically irrelevant",
+    Reason.DUPLICATE: "Duplicate item",
+    Reason.PHI: "Patient identifiable",
+    Reason.UNSAFE: "Harmful to learn",
+    Reason.OTHER: "Other (comment)",
 }
+_KEYS = {action.name: action.key for action in ACTIONS}
 _ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_"))
 
 
@@ -75,28 +78,28 @@ class Choice:
     action: str = ""
     hint: str = ""
 
+    @property
+    def key(self) -> str:
+        """The key that chooses it; empty without one."""
+        return _KEYS.get(self.action, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Choices with a question above them."""
+    """Choices of one field with a question above them."""
 
+    name: str
     legend: str
     choices: Sequence[Choice]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """The picture: its own layer, the layer with the mark if it may be seen, and the windows."""
+    """The picture: its own layer, and the layer with the mark if it may be seen."""
 
     picture: Asset
     overlay: Asset | None
     marked: bool
-
-    @property
-    def presets(self) -> list[tuple[str, str, str]]:
-        """Name, centre and width of each window of a 16-bit picture, as an address has them."""
-        stored = self.picture.presets if self.picture.bits == 16 else {}
-        return [(name, f"{centre:g}", f"{width:g}") for name, (centre, width) in stored.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +117,12 @@ class OptionSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonRow:
-    """A reason, its letter, and the options that it may be about."""
+    """A reason, its letter, the options that it may be about, and whether it acts at once."""
 
     letter: str
     whole: Choice
     options: Sequence[Choice]
+    grave: bool
 
 
 def frame(claim: Claim, user: User) -> dict[str, object]:
@@ -129,9 +133,11 @@ def frame(claim: Claim, user: User) -> dict[str, object]:
         "claim": claim,
         "question": claim.version.question,
         "draft_name": kept.hexdigest(),
-        "keys": keys_of(user.keymap),
-        **key_help(user),
-        "single_keys": not are_off(user.keymap),
+        "keys": _KEYS,
+        "key_rows": key_rows(),
+        "user": user,
+        "outlook": outlook(user),
+        "guideline": guideline_of(claim.version.item.task),
     }
 
 
@@ -162,11 +168,18 @@ def blind_sheet(claim: Claim, values: Values) -> dict[str, object]:
             value=CANNOT_TELL,
             text="I cannot tell",
             chosen=_is(values, "option", CANNOT_TELL),
+            action="cannot-tell",
         ),
         "groups": [
-            _group(values, "confidence", "How sure are you?", _SURE),
-            _group(values, "needs_image", "Does the question need the picture?", _NEEDED),
-            _group(values, "image_adequate", "Is the picture good enough to answer?", _YES_NO),
+            _group(values, "confidence", "How sure are you?", _SURE, "confidence"),
+            _group(values, "needs_image", "Does the question need the picture?", _NEEDED, "needs"),
+            _group(
+                values,
+                "image_adequate",
+                "Is the picture good enough to answer?",
+                _YES_NO,
+                "adequate",
+            ),
         ],
     }
 
@@ -195,7 +208,9 @@ def open_sheet(claim: Claim, values: Values) -> dict[str, object]:
         "agrees": mine == version.key,
         "provenance": evidence.provenance(version),
         "warnings": evidence.warnings(version),
+        "remarks": remarks_of(version.item_id),
         "checklist": [_group(values, f"check.{line.name}", line.text, _SAID) for line in CHECKLIST],
+        "checklist_open": any(values.get(f"check.{line.name}") for line in CHECKLIST),
         "decisions": [
             Choice("decision", value, text, _is(values, "decision", value), value, hint)
             for value, text, hint in _DECISIONS
@@ -207,7 +222,11 @@ def open_sheet(claim: Claim, values: Values) -> dict[str, object]:
 
 def stored_sheet(claim: Claim) -> dict[str, object]:
     """A review that was sent: what the reader said, to be read only."""
-    review = claim.review
+    return {**open_sheet(claim, sent(claim.review)), "review": claim.review}
+
+
+def sent(review: Review) -> dict[str, list[str]]:
+    """A review as the form of the second step has it."""
     values: dict[str, list[str]] = {"comment": [review.comment], "decision": [review.decision]}
     for index, verdict in review.verdicts.items():
         values[f"verdict.{index}"] = [verdict]
@@ -218,7 +237,7 @@ def stored_sheet(claim: Claim) -> dict[str, object]:
         reason.code if reason.option is None else f"{reason.code}:{reason.option}"
         for reason in review.reasons.all()
     ]
-    return {**open_sheet(claim, values), "review": review}
+    return values
 
 
 def typed(values: Values) -> str:
@@ -226,13 +245,26 @@ def typed(values: Values) -> str:
     return next(iter(values.get("comment", ())), "")
 
 
-def _group(values: Values, name: str, legend: str, choices: Iterable[tuple[str, str]]) -> Group:
-    made = [Choice(name, str(value), text, _is(values, name, value)) for value, text in choices]
-    return Group(legend, made)
+def _group(
+    values: Values,
+    name: str,
+    legend: str,
+    choices: Iterable[tuple[str, str]],
+    action: str = "",
+) -> Group:
+    """``action`` and the value together name what a key does; without it no key chooses here."""
+    return Group(
+        name,
+        legend,
+        [
+            Choice(name, value, text, _is(values, name, value), action and f"{action}-{value}")
+            for value, text in choices
+        ],
+    )
 
 
 def _reasons(values: Values, wrong: Sequence[int]) -> Iterator[ReasonRow]:
-    for letter, code in letters():
+    for code, letter in REASON_KEYS.items():
         reason = Reason(code)
         places = wrong if reason in _ABOUT_AN_OPTION else ()
         yield ReasonRow(
@@ -243,6 +275,7 @@ def _reasons(values: Values, wrong: Sequence[int]) -> Iterator[ReasonRow]:
                 for place in places
                 if (value := f"{code}:{place}")
             ],
+            grave=reason in DANGERS,
         )
 
 

@@ -202,9 +202,10 @@ def add_items(project):
 
     def make(count=1, *, options=4, key=0, author=None, **fields):
         start = Item.objects.count()
-        picture, _ = Asset.objects.get_or_create(
-            sha256="0" * 64, defaults={"width": 32, "height": 32}
-        )
+        pictures = [
+            Asset.objects.create(sha256=f"{number:064x}", width=32, height=32)
+            for number in range(start, start + count)
+        ]
         items = [
             Item(
                 **{
@@ -232,7 +233,7 @@ def add_items(project):
                     for letter in "ABCDEFGH"[:options]
                 ],
                 key=key,
-                picture=picture,
+                picture=pictures[index],
                 content_sha256=sha256(item.pk.encode()).hexdigest(),
                 author=author,
                 created_at=timezone.now(),

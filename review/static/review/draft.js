@@ -8,10 +8,12 @@ import { clock } from "./clock.js";
 const PAUSE = 700;
 const LONGEST_WAIT = 30_000;
 const RENEW = 4 * 60_000;
+const WARN = 2 * 60_000;
 
 const form = document.querySelector("form[data-draft]");
 const state = document.querySelector("[data-save-state]");
 const until = document.querySelector("[data-until]");
+const warning = document.querySelector("[data-lease-warning]");
 
 if (form) keep();
 
@@ -24,6 +26,7 @@ function keep() {
   let leaving = false;
   let left = false;
   let active = false;
+  const initial = new Map([...form.elements].filter(isField).map(asLoaded));
 
   restore();
   if (!changed && isTouched()) note(); // typed while this script was on its way
@@ -41,11 +44,16 @@ function keep() {
   for (const kind of ["pointermove", "keydown", "wheel"]) {
     document.addEventListener(kind, () => (active = true), { passive: true });
   }
-  // Whoever looks at a picture for long still has it.
+  // Whoever looks at a picture for long still has it; whoever went away is told in time.
   setInterval(() => {
     if (active) save();
     active = false;
   }, RENEW);
+  setInterval(() => {
+    const ends = Date.parse(until.dataset.until) - Date.now() < WARN;
+    if (ends && active) save();
+    warning.hidden = !ends;
+  }, 10_000);
 
   function note() {
     changed = true;
@@ -77,6 +85,8 @@ function keep() {
     const { saved, until: end } = await reply.json();
     wait = 1000;
     until.textContent = clock(end);
+    until.dataset.until = end;
+    warning.hidden = true;
     if (changed) return attempt();
     remember(null);
     show(`saved ${clock(saved)}`);
@@ -145,11 +155,20 @@ function keep() {
     return [...data.entries()];
   }
 
+  function isField(element) {
+    return element.matches('textarea, select, input[type="text"]');
+  }
+
+  function asLoaded(element) {
+    const chosen = [...(element.options ?? [])].find((option) => option.defaultSelected);
+    return [element, element.options ? (chosen?.value ?? "") : element.defaultValue];
+  }
+
   function isTouched() {
     return [...form.elements].some((element) =>
       element.type === "radio" || element.type === "checkbox"
         ? element.checked !== element.defaultChecked
-        : element.tagName === "TEXTAREA" && element.value !== element.defaultValue,
+        : isField(element) && element.value !== initial.get(element),
     );
   }
 
@@ -160,11 +179,12 @@ function keep() {
     for (const element of form.elements) {
       if (element.type === "radio" || element.type === "checkbox") {
         element.checked = mine.some(([n, v]) => n === element.name && v === element.value);
-      } else if (element.tagName === "TEXTAREA") {
+      } else if (isField(element)) {
         element.value = mine.find(([n]) => n === element.name)?.[1] ?? element.value;
       }
     }
     note();
     show("put back from this browser");
+    document.dispatchEvent(new Event("draft-restored"));
   }
 }

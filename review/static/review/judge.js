@@ -22,20 +22,34 @@ const reasons = document.querySelector("#reasons");
 const decisions = document.querySelectorAll('input[name="decision"]');
 
 function askReasons() {
-  const accepts = document.querySelector('input[name="decision"]:checked')?.value === "accept";
-  reasons.classList.toggle("unasked", accepts && !reasons.querySelector(":checked"));
+  const decision = document.querySelector('input[name="decision"]:checked')?.value ?? "accept";
+  document.querySelector(".attested")?.toggleAttribute("hidden", decision !== "accept");
+  reasons.hidden = decision === "accept" && !reasons.querySelector(":checked");
 }
 
-for (const choice of decisions) choice.addEventListener("change", askReasons);
-if (reasons) askReasons();
+if (reasons) {
+  for (const choice of decisions) choice.addEventListener("change", askReasons);
+  reasons.addEventListener("change", askReasons);
+  document.addEventListener("draft-restored", askReasons);
+  askReasons();
+}
 
-// Answers every open line with the good answer; what was answered stays.
-document.querySelector("[data-all-well]")?.addEventListener("click", (event) => {
-  const form = event.target.form ?? event.target.closest("form");
-  for (const group of form.querySelectorAll("fieldset.group")) {
-    const first = group.querySelector("input");
-    if (group.querySelector(":checked")) continue;
-    first.checked = true;
-    first.dispatchEvent(new Event("change", { bubbles: true }));
-  }
+// What acts at once for everybody is asked once more.
+const grave = document.querySelector("#grave");
+
+reasons?.addEventListener("change", (event) => {
+  const box = event.target;
+  if (!box.checked || !box.dataset.grave) return;
+  grave.querySelector("[data-grave-text]").textContent = box.dataset.grave;
+  grave.returnValue = "no";
+  grave.addEventListener(
+    "close",
+    () => {
+      if (grave.returnValue === "yes") return;
+      box.checked = false;
+      box.dispatchEvent(new Event("change", { bubbles: true }));
+    },
+    { once: true },
+  );
+  grave.showModal();
 });

@@ -1,5 +1,5 @@
 "use strict";
-// Presses for the reader what a key stands for. Every action is a button or choice of the page.
+// Presses for the reviewer what a key stands for. Every action is a button or choice of the page.
 
 const work = document.querySelector("[data-work]");
 const help = document.querySelector("#keys-help");
@@ -33,20 +33,13 @@ function press(action) {
   if (element.matches("input")) element.focus();
   if ("onlyFocus" in element.dataset) element.focus();
   else element.click();
-  if (element.dataset.then) document.querySelector(element.dataset.then).focus();
   return true;
 }
 
-function chooseReason(event) {
-  const list = event.target.closest("[data-letters]");
-  if (!list) return false;
-  if (event.key === "Escape") {
-    document.querySelector('[data-action="continue"]').focus();
-    return true;
-  }
-  const box = list.querySelector(`input[data-letter="${CSS.escape(event.key.toLowerCase())}"]`);
+// Shift decides, not the case of the letter: Caps Lock changes no meaning.
+function tick(letter) {
+  const box = document.querySelector(`input[data-letter="${letter.toUpperCase()}"]`);
   if (!box || box.disabled) return false;
-  box.focus();
   box.click();
   return true;
 }
@@ -57,8 +50,9 @@ document.addEventListener("keydown", (event) => {
   if (isTyping(target) || document.querySelector("dialog[open]")) return;
   if (event.key.length === 1 && !single) return;
   if (isTaken(event.key, target)) return;
+  const isReason = event.shiftKey && /^[a-z]$/i.test(event.key);
   const action = actions.get(event.key.toLowerCase());
-  if (chooseReason(event) || (action && press(action))) event.preventDefault();
+  if (isReason ? tick(event.key) : action && press(action)) event.preventDefault();
 });
 
 const button = document.querySelector('button[data-action="help"]');

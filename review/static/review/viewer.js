@@ -57,6 +57,31 @@ function pan(x, y) {
   show();
 }
 
+// One pixel of the picture to one of the screen, whatever the browser's own zoom is.
+function pixelExact() {
+  zoom(1 / devicePixelRatio / view.scale);
+}
+
+function reset() {
+  Object.assign(grey, { invert: false, brightness: 100, contrast: 100 });
+  for (const name of ["brightness", "contrast"]) {
+    const slider = root.querySelector(`[data-${name}]`);
+    if (slider) slider.value = 100;
+  }
+  toggle("invert", false);
+  shade();
+  whole();
+}
+
+function fullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else root.requestFullscreen();
+}
+
+document.addEventListener("fullscreenchange", () => {
+  toggle("full-screen", Boolean(document.fullscreenElement));
+});
+
 function shade() {
   const filter = [`brightness(${grey.brightness}%)`, `contrast(${grey.contrast}%)`];
   if (grey.invert) filter.unshift("invert(1)");
@@ -84,7 +109,9 @@ const actions = {
     marked.hidden = !marked.hidden;
     toggle("overlay", !marked.hidden);
   },
-  window: nextWindow,
+  "zoom-pixel": pixelExact,
+  "full-screen": fullScreen,
+  reset,
 };
 
 root.querySelector("[data-tools]").addEventListener("click", (event) => {
@@ -132,7 +159,6 @@ function distance(a, b) {
   return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
 }
 
-// Grey values: of 8 bits by the browser, of 16 bits by the server.
 for (const name of ["brightness", "contrast"]) {
   root.querySelector(`[data-${name}]`)?.addEventListener("input", (event) => {
     grey[name] = Number(event.target.value);
@@ -140,43 +166,6 @@ for (const name of ["brightness", "contrast"]) {
   });
 }
 
-const preset = root.querySelector("[data-window]");
-const centre = root.querySelector("[data-centre]");
-const width = root.querySelector("[data-width]");
-const address = plain.src;
-let waiting = 0;
-
-function takePreset() {
-  [centre.value, width.value] = preset.value.split(" ");
-}
-
-function nextWindow() {
-  if (!preset) return;
-  preset.selectedIndex = (preset.selectedIndex + 1) % preset.length;
-  takePreset();
-  askWindow();
-  note.textContent = `Window: ${preset.selectedOptions[0].text}`;
-}
-
-function askWindow() {
-  if (!centre.value || !width.value) return;
-  const wanted = new URLSearchParams({ centre: centre.value, width: width.value });
-  plain.src = `${address}?${wanted}`;
-}
-
-if (preset) {
-  takePreset();
-  preset.addEventListener("change", () => {
-    takePreset();
-    askWindow();
-  });
-}
-for (const input of [centre, width]) {
-  input?.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(askWindow, 250);
-  });
-}
 plain.addEventListener("error", () => {
   note.textContent = "The picture cannot be loaded. Load the page again; what you typed is kept.";
 });

@@ -22,7 +22,16 @@ ANSWER = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequat
 STRATUM = "?stratum=MRI+%7C+Abnormality+Diagnosis+%7C+knowledge"
 PAGES = {
     ANONYMOUS: ["sign-in", "/me/"],
-    "reviewer": ["queue", "review", "me", "keys", "/nothing/", "STORED"],
+    "reviewer": [
+        "queue",
+        "review",
+        "review-personal-data",
+        "mine",
+        "me",
+        "keys",
+        "/nothing/",
+        "STORED",
+    ],
     "other": ["queue", "/review/?empty"],
     "adjudicator": [
         "home",
@@ -40,6 +49,7 @@ PAGES = {
         "item",
         "item-edit",
         "item-gold",
+        "item-personal-data",
         "quarantine",
         "dashboard",
         "agreement",
@@ -56,7 +66,7 @@ PAGES = {
 """Routes by name, addresses, and items by kind, for each person."""
 NO_PAGE = {
     "health", "sign-out", "review-blind", "review-submit", "review-draft", "review-give-back",
-    "picture", "quarantine-decide",
+    "review-undo", "picture", "quarantine-decide", "incident",
 }  # fmt: skip
 """Routes that answer with no page of their own, or only when something is wrong with a form."""
 NARROW = 360

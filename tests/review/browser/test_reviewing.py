@@ -49,39 +49,122 @@ def transform(page):
     return [float(part) for part in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", style)]
 
 
-def test_a_review_by_keys_alone(opened):
-    page, _ = opened()
-    page.keyboard.press("2")
-    assert page.locator('input[name="option"][value="1"]').is_checked()
-    page.keyboard.press("1")
-    for _ in range(3):
-        page.keyboard.press("Tab")
-        page.keyboard.press("Space")
-    page.keyboard.press("Enter")
+def blind_by_keys(page):
+    for key in ("2", "1", "9", "y", "g", "Enter"):
+        page.keyboard.press(key)
     page.get_by_text("Step 2 of 2").wait_for()
     page.wait_for_load_state()
-    page.keyboard.press("r")
-    assert page.evaluate("document.activeElement.id") == "reasons"
-    page.keyboard.press("a")  # a reason here, not "accept"
-    page.keyboard.press("j")
-    assert page.locator('input[name="decision"]:checked').get_attribute("value") == "reject"
-    page.keyboard.press("Escape")
+
+
+def test_an_item_is_accepted_by_two_keys_after_the_blind_answer(opened):
+    page, _ = opened()
+    blind_by_keys(page)
+    page.keyboard.press("a")
     page.keyboard.press("Enter")
+    page.get_by_text("Your review is stored.").wait_for()
+    review = Review.objects.get()
+    assert (review.decision, set(review.checklist.values())) == ("accept", {True})
+    answer = BlindAnswer.objects.get()
+    assert (answer.option, answer.confidence, answer.needs_image) == (0, 3, "yes")
+    assert answer.milliseconds > 0
+
+
+def test_an_item_is_rejected_for_two_reasons_by_four_keys(opened):
+    page, _ = opened()
+    blind_by_keys(page)
+    for key in ("r", "Shift+A", "Shift+J", "Enter"):
+        page.keyboard.press(key)
     page.get_by_text("Your review is stored.").wait_for()
     review = Review.objects.get()
     codes = {reason.code for reason in review.reasons.all()}
     assert (review.decision, codes) == ("reject", {"KEY_WRONG", "DISTRACTOR_CORRECT"})
-    assert BlindAnswer.objects.get().milliseconds > 0
 
 
-def test_an_item_is_accepted_by_mouse(opened):
+def test_a_letter_keeps_its_meaning_after_a_change_of_mind(opened):
+    page, _ = opened()
+    blind_by_keys(page)
+    for key in ("r", "Shift+A", "e", "o", "a"):
+        page.keyboard.press(key)
+    assert page.locator('input[name="decision"]:checked').get_attribute("value") == "accept"
+    assert page.locator('input[name="reason"]:checked').evaluate_all("it => it.length") == 1
+    expect(page.locator("#reasons")).to_be_visible()  # a tick is never hidden
+
+
+@pytest.mark.parametrize(("word", "ticked"), [("Yes, tick it", 1), ("No", 0)])
+def test_a_reason_that_acts_at_once_is_asked_once_more(opened, word, ticked):
+    page, _ = opened()
+    blind_by_keys(page)
+    page.keyboard.press("r")
+    page.keyboard.press("Shift+V")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("takes the item out of the queue for everybody at once")
+    dialog.get_by_role("button", name=word).click()
+    expect(page.locator('input[value="PHI"]:checked')).to_have_count(ticked)
+
+
+def test_the_second_step_fits_a_screen_of_1440_by_900(opened):
+    page, _ = opened()
+    blind_by_keys(page)
+    for key in ("a", "r"):
+        page.keyboard.press(key)
+        assert page.evaluate("document.documentElement.scrollHeight") <= 900
+    expect(page.locator(".plain")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Send and take the next")).to_be_in_viewport()
+
+
+def test_own_reviews_fit_a_phone(opened):
+    page, _ = opened()
+    blind_by_keys(page)
+    page.keyboard.press("a")
+    page.keyboard.press("Enter")
+    page.get_by_text("Your review is stored.").wait_for()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("link", name="Your reviews").click()
+    page.get_by_role("button", name="Take it back").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.get_by_role("button", name="Take it back")).to_be_in_viewport()
+
+
+def test_on_a_phone_the_picture_stays_beside_the_question(
+    site, new_page, person, add_shown, sign_in
+):
+    add_shown()
+    page = sign_in(new_page(viewport={"width": 390, "height": 844}), site, person("reviewer").email)
+    page.get_by_role("button", name="Take the next item").click()
+    page.get_by_text("Step 1 of 2").wait_for()
+    for part in (page.locator(".plain"), page.get_by_role("heading", level=1)):
+        expect(part).to_be_in_viewport()
+    page.get_by_role("button", name="Send the answer").scroll_into_view_if_needed()
+    expect(page.locator(".plain")).to_be_in_viewport()
+
+
+def test_an_item_is_accepted_by_two_clicks(opened):
     page, _ = opened()
     answer(page)
-    page.get_by_role("button", name="Nothing is wrong").click()
-    page.locator("label", has_text="good as it is").click()
+    page.locator("label", has_text="Accept").click()
     page.get_by_role("button", name="Send and stop").click()
     page.get_by_text("Your review is stored.").wait_for()
     assert Review.objects.get().decision == "accept"
+
+
+def test_whoever_is_about_to_lose_an_item_is_told(opened):
+    page, _ = opened()
+    expect(page.locator("[data-lease-warning]")).to_be_hidden()
+    page.clock.install()
+    page.locator("[data-until]").evaluate(
+        "element => { element.dataset.until = new Date(Date.now() + 60_000).toISOString() }"
+    )
+    page.clock.run_for(11_000)
+    expect(page.get_by_role("alert")).to_contain_text("Your hold on this item ends")
+
+
+def test_the_chosen_theme_stays(opened, site):
+    page, _ = opened()
+    page.goto(f"{site.address}/me/")
+    page.get_by_label("Theme").select_option("dark")
+    page.goto(f"{site.address}/review/")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(20, 24, 28)"
 
 
 def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
@@ -92,7 +175,7 @@ def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
     assert page.locator('input[name="decision"]:checked').count() == 0
     assert page.get_by_role("button", name="Invert").get_attribute("aria-pressed") == "false"
     page.locator(".stage").focus()
-    page.keyboard.press("n")
+    page.keyboard.press("s")
     assert page.evaluate("document.activeElement.name") == "not_my_field"
     says(page, "saved")
 
@@ -100,8 +183,8 @@ def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
 def test_keys_of_one_character_can_be_off(opened, site):
     page, _ = opened()
     page.goto(f"{site.address}/me/")
-    page.get_by_label("Turn off keys").check()
-    page.get_by_role("button", name="Store the keys").click()
+    page.get_by_label("Keys of a single character act").uncheck()
+    page.get_by_role("button", name="Store", exact=True).click()
     page.goto(f"{site.address}/review/")
     page.get_by_role("link", name="Go on with it").click()
     page.get_by_text("Step 1 of 2").wait_for()
@@ -111,7 +194,7 @@ def test_keys_of_one_character_can_be_off(opened, site):
         page.keyboard.press(key)
     assert page.locator('input[name="option"]:checked').count() == 0
     assert page.get_by_role("button", name="Invert").get_attribute("aria-pressed") == "false"
-    page.get_by_role("button", name="Larger").click(click_count=3)
+    page.get_by_role("button", name="Zoom in").click(click_count=3)
     before = transform(page)
     page.keyboard.press("ArrowLeft")  # a key with a name of its own still works
     assert transform(page) != before
@@ -178,15 +261,15 @@ def test_zooming_by_the_wheel_keeps_the_point_under_the_pointer(opened):
     assert ((500 - x) / scale, (200 - y) / scale) == pytest.approx(before, abs=0.5)
 
 
-def test_windows_of_sixteen_bits_come_from_the_server(opened):
-    page, version = opened(sixteen=True)
-    assert page.get_by_label("Brightness").count() == 0
-    with page.expect_response(lambda reply: "centre=400&width=1500" in reply.url) as caught:
-        page.keyboard.press("w")
-    assert caught.value.status == 200
-    assert str(version.picture_id) in caught.value.url
-    with page.expect_response(lambda reply: "centre=99" in reply.url):
-        page.get_by_label("Centre").fill("99")
+def test_one_to_one_and_reset(opened):
+    page, _ = opened()
+    page.keyboard.press("p")
+    assert transform(page)[2] == pytest.approx(1 / page.evaluate("devicePixelRatio"))
+    page.keyboard.press("i")
+    page.keyboard.press("Backspace")
+    filters = page.locator(".layers").evaluate("element => element.style.filter")
+    assert "invert" not in filters
+    assert page.locator(".stage").evaluate("element => element.classList.contains('whole')")
 
 
 def test_what_is_typed_survives_a_killed_server(opened, server):
@@ -210,6 +293,7 @@ def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
     address = page.url
     server.kill()
     page.get_by_role("textbox", name="Comment").fill("typed while the server was away")
+    page.check('input[name="decision"][value="reject"]')
     page.check('input[name="reason"][value="TRIVIAL"]')
     says(page, "not saved, trying again")
     page.route("**/draft/", lambda route: route.abort())  # before it can try again

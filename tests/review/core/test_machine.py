@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from medrcube.review import decisions, gold
+from medrcube.review import decisions, gold, incidents, voiding
 from medrcube.review.audit import verify
 from medrcube.review.errors import (
     ConflictError,
@@ -167,9 +167,61 @@ class Queue(RuleBasedStateMachine):
             item,
             Step.DANGER_SEEN,
             lambda: decisions.report(
-                item.pk, item.version, self.people[-1], reason="PHI", note="x", now=self.now
+                item.pk, item.version, self.people[-1], reason="UNSAFE", note="x", now=self.now
             ),
             refused=item.state in (State.REJECTED, State.WITHDRAWN),
+        )
+
+    @rule(item=ITEM)
+    def somebody_sees_who_the_patient_is(self, item):
+        item = self.item(item)
+        if item.state in incidents.UNSEEN:
+            with pytest.raises(ConflictError):
+                incidents.report(item.pk, self.people[-1], self.now)
+            return
+        incidents.report(item.pk, self.people[-1], self.now)
+        assert self.item_state(item) == State.QUARANTINED
+        assert not incidents.linked(item).exists()
+
+    @rule(clear=st.booleans())
+    def a_manager_decides_over_a_report(self, clear):
+        incident = incidents.open_incidents().first()
+        if incident is not None:
+            incidents.decide(incident.pk, self.people[-1], clear=clear, note="x", now=self.now)
+
+    @rule(reader=READER)
+    def somebody_takes_a_review_back(self, reader):
+        user = self.people[reader]
+        mine = Claim.objects.filter(user=user, review__isnull=False).order_by("-submitted_at")
+        claim = mine.select_related("version__item").first()
+        if claim is None:
+            return
+        before = claim.version.item.reviews
+        try:
+            voiding.take_back(claim.token, user, {"comment": ["x"]}, self.now)
+        except ConflictError:
+            assert Item.objects.get(pk=claim.version.item_id).reviews == before
+            return
+        item = Item.objects.get(pk=claim.version.item_id)
+        assert (item.state, item.reviews) == (State.QUEUED, before - 1)
+
+    @rule(reader=READER)
+    def a_manager_voids_a_review(self, reader):
+        claim = Claim.objects.filter(user=self.people[reader], review__isnull=False).last()
+        if claim is not None:
+            try:
+                voiding.void_review(claim.pk, self.people[-1], "x", self.now)
+            except ConflictError:
+                return
+            assert Claim.objects.get(pk=claim.pk).outcome == "voided"
+
+    @rule(item=ITEM)
+    def a_manager_reopens(self, item):
+        item = self.item(item)
+        self.does(
+            item,
+            Step.REOPENED,
+            lambda: voiding.reopen(item.pk, item.version, self.people[-1], "x", self.now),
         )
 
     @rule(item=ITEM)
@@ -289,7 +341,8 @@ class Queue(RuleBasedStateMachine):
 
     @invariant()
     def nobody_reviews_a_version_twice(self):
-        done = list(Review.objects.values_list("claim__version", "claim__user"))
+        valid = Review.objects.exclude(claim__outcome="undone")
+        done = list(valid.values_list("claim__version", "claim__user"))
         assert len(done) == len(set(done))
 
     @invariant()

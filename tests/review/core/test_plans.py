@@ -8,6 +8,7 @@ from django.db import connection
 
 from medrcube.review import claim_sql, sql
 from medrcube.review.models import Item
+from medrcube.review.policy import Policy
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def plans(database, monkeypatch):
 @pytest.mark.parametrize("gold", [False, True])
 def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_items, gold):
     add_items(3)
-    claim_sql.waiting(person().pk, 2, gold=gold)
+    claim_sql.waiting(person().pk, Policy(), gold=gold)
     (steps,) = plans
     assert any("SEARCH i USING INDEX queue_order (state=? AND gold_defect" in s for s in steps)
     tables = [step for step in steps if step.startswith("SCAN") and step != "SCAN i"]
@@ -37,7 +38,7 @@ def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_
 
 
 def test_drafts_are_found_by_their_reader(plans, person):
-    claim_sql.unfinished(person().pk, 2)
+    claim_sql.unfinished(person().pk, Policy())
     (steps,) = plans
     assert any(step.startswith("SEARCH d USING INDEX") for step in steps)
     assert not [step for step in steps if step.startswith("SCAN") and step != "SCAN i"]

@@ -14,13 +14,14 @@ LEGAL = {
     "adjudication": (
         "adjudicator_accepts>accepted adjudicator_rejects>rejected "
         "adjudicator_sends_back>needs_revision edit_wanted>needs_revision review_voided>queued "
-        "danger_seen>quarantined"
+        "reopened>queued danger_seen>quarantined"
     ),
     "accepted": (
-        "edit_wanted>needs_revision review_voided>queued release>released danger_seen>quarantined"
+        "edit_wanted>needs_revision review_voided>queued reopened>queued release>released "
+        "danger_seen>quarantined"
     ),
-    "rejected": "review_voided>queued danger_seen>quarantined",
-    "needs_revision": "new_version>queued danger_seen>quarantined",
+    "rejected": "review_voided>queued reopened>queued danger_seen>quarantined",
+    "needs_revision": "new_version>queued reopened>queued danger_seen>quarantined",
     "quarantined": "manager_clears>queued manager_rejects>rejected",
     "released": "defect_found>withdrawn danger_seen>quarantined",
     "withdrawn": "danger_seen>quarantined",

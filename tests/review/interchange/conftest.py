@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ from PIL import Image
 from medrcube.build.audit.batch import audit
 from medrcube.build.pixels.encode import encode_png
 from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.pixels.look import look_of
 from medrcube.build.questions.items import Item, Option, items_to_frame
 from medrcube.build.release import release
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.console import Reporter
+from medrcube.look import look_of
 from medrcube.review import queue
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.importing import import_workspace
@@ -131,7 +132,7 @@ def _recipe(sample):
         "source": sample.source,
         "case": sample.case,
         "pixel_sha256": sample.pixel_sha256,
-        "files": {"raw.png": "0" * 64},
+        "files": {"raw.png": sha256(sample.case.encode()).hexdigest()},
         "images": [{"files": ["raw.png"], "member": ""}],
         "origin": {"layout": "flat", "card": "0" * 64, "adapter": "0" * 64, "pixels": {}},
         "mark": {"kind": sample.artefact},

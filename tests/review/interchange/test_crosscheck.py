@@ -92,6 +92,7 @@ CHANGES = [
     ("review SET comment = 'x'", "does not know this review"),
     ("reviewreason SET code = 'OTHER'", "does not know this review"),
     ("blindanswer SET confidence = 1", "does not know this answer"),
+    ("claim SET blinded = (1 = 0)", "does not know this answer that was not blind"),
     ("adjudication SET rationale = 'x'", "does not know this adjudication"),
     ("claim SET released_at = submitted_at WHERE outcome = ''", "does not know this void review"),
     (

@@ -10,10 +10,10 @@ import pytest
 from medrcube.build.publish.marking import RESTRICTED_SUMS, mark_private
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files import sha256_of
-from medrcube.review import gold, queue
+from medrcube.review import gold, incidents, queue
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import head, verify
-from medrcube.review.decisions import Edit, decide_quarantine, edit, report
+from medrcube.review.decisions import Edit, decide_quarantine, edit
 from medrcube.review.errors import IllegalStepError, ReviewError
 from medrcube.review.exporting import flow_back
 from medrcube.review.freezing import freeze_release
@@ -140,7 +140,7 @@ def test_a_picture_that_may_show_a_name_takes_all_its_items_with_it(
     three.add("d", case="case-a")
     take_in()
     review()
-    report("a", 1, person("manager"), reason="PHI", note="a name in the corner")
+    incidents.report("a", person("manager"))
     back()
     assert set(published(write_release())) == {"b", "c"}
     decide_quarantine("a", 1, person("manager"), clear=False, note="it is one")
@@ -156,18 +156,45 @@ def test_a_name_seen_on_a_gold_item_counts_for_its_original(
     take_in()
     change = Edit(question=EDIT.question, options=WORDS, key=2, note="n")
     copy = gold.make_gold(name, 1, person("manager"), defect="KEY_WRONG", change=change)
-    report(copy.pk, 1, person("manager"), reason="PHI", note="a name")
+    incidents.report(copy.pk, person("manager"))
     review()
     back()
     assert set(published(write_release())) == {"a", "b", "c"}
 
 
 def test_what_a_manager_has_cleared_is_free_again(three, review, person, back, write_release):
-    report("a", 1, person("manager"), reason="PHI", note="a name?")
+    incidents.report("a", person("manager"))
     decide_quarantine("a", 1, person("manager"), clear=True, note="the scale")
     review()
     back()
     assert set(published(write_release())) == {"a", "b", "c"}
+
+
+def test_a_release_says_which_strata_fail_the_agreement_gate(three, review, back, write_release):
+    review()
+    back()
+    (failing,) = write_release().not_agreed
+    assert failing.items == 3
+    assert "Agreement on rejects: cannot be told" in str(failing)
+
+
+def test_the_agreement_gate_can_be_made_binding(three, review, back, write_release, tmp_path):
+    review()
+    back()
+    with pytest.raises(ReleaseError, match=r"do not agree well enough in 1 strata, .* 3 of 3"):
+        write_release("v2", require_agreement=True)
+    assert not (tmp_path / "release-v2").exists()
+
+
+def test_who_agrees_is_released_where_that_is_required(three, review, back, write_release):
+    review()
+    back()
+    path = three.workspace.root / "review.json"
+    told = json.loads(path.read_text())
+    for stratum in told["agreement"]["strata"]:
+        stratum["may_be_released"] = True
+    path.write_text(json.dumps(told))
+    assert write_release(require_agreement=True).not_agreed == ()
 
 
 def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(
@@ -276,7 +303,7 @@ def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
     review()
     back()
     made = write_release()
-    report("a", 1, person("manager"), reason="PHI", note="a name")
+    incidents.report("a", person("manager"))
     with pytest.raises(IllegalStepError):
         freeze_release(made.out)
     assert not Release.objects.exists()

@@ -367,7 +367,7 @@ def test_a_comment_of_another_item_is_not_resolved(signed_in, add_shown):
 def test_a_danger_is_reported_at_once(signed_in, add_shown):
     item = add_shown(state="accepted")
     client, _ = signed_in("adjudicator")
-    sent = {"form": "report", "version": 1, "reason": "PHI", "text": "a label in the corner"}
+    sent = {"form": "report", "version": 1, "reason": "UNSAFE", "text": "a wrong dose"}
     client.post(f"/items/{item.pk}/", sent)
     item.refresh_from_db()
     assert item.state == "quarantined"

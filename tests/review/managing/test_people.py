@@ -3,8 +3,8 @@ import re
 import pytest
 from django.test import Client
 
-from medrcube.review import people
-from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review import enrolment, people
+from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Event, Role, User
 from medrcube.review.queue import claim_next, held
 
@@ -230,3 +230,81 @@ def test_accounts_on_postgresql(postgresql, person, add_items):
         people.add(actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD)
     with pytest.raises(InvalidAnswerError, match="last administrator"):
         people.set_active(actor, actor.pk, active=False)
+
+
+def test_a_password_that_somebody_else_chose_is_changed_before_anything_else(admin):
+    client, _ = admin
+    client.post("/people/", new())
+    theirs = Client(SERVER_NAME="localhost")
+    theirs.post("/sign-in/", {"email": "new@example.org", "password": GOOD})
+    assert theirs.get("/review/")["Location"] == "/me/"
+    assert "Somebody else chose your password" in theirs.get("/me/").content.decode()
+    own = "four sheds behind a mill"
+    theirs.post("/me/", {"form": "password", "old": GOOD, "new": own, "again": own})
+    assert theirs.get("/review/").status_code == 200
+
+
+def test_a_reset_password_is_temporary_again(admin, person):
+    client, _ = admin
+    user = person("reviewer")
+    client.post(f"/people/{user.pk}/", {"form": "password", "password": GOOD})
+    user.refresh_from_db()
+    assert user.temporary_password
+
+
+@pytest.mark.parametrize(
+    "password", ["aaaaaaaaaaaa", "reviewer2026", "qwertyuiop12", "medrcube2026!"]
+)
+def test_a_password_that_few_guesses_find_is_refused(admin, password):
+    client, _ = admin
+    reply = client.post("/people/", new(password=password))
+    assert reply.status_code == 422
+    assert not User.objects.filter(email="new@example.org").exists()
+
+
+def test_a_very_long_password_is_taken_at_once(admin):
+    client, _ = admin
+    assert client.post("/people/", new(password="quiet pigeons " * 500)).status_code == 302
+
+
+def test_a_team_is_enrolled_from_a_table(admin, tmp_path):
+    _, user = admin
+    table, passwords = tmp_path / "team.csv", tmp_path / "first.csv"
+    table.write_text(
+        "\ufeffemail,role,specialties\r\na@example.org,,Breast; MRI\r\nb@example.org,manager,\r\n",
+        encoding="utf-8",
+    )
+    enrolment.enrol(user, enrolment.read_applicants(table), passwords)
+    first = User.objects.get(email="a@example.org")
+    assert (first.role, first.specialties) == ("reviewer", ["Breast", "MRI"])
+    assert passwords.stat().st_mode & 0o777 == 0o600
+    rows = dict(line.split(",") for line in passwords.read_text().splitlines()[1:])
+    assert signs_in("b@example.org", rows["b@example.org"])
+    assert first.temporary_password
+
+
+def test_every_row_that_cannot_be_an_account_is_told_and_nobody_is_added(admin, tmp_path):
+    _, user = admin
+    table, passwords = tmp_path / "team.csv", tmp_path / "first.csv"
+    table.write_text("email,role\na@example.org,reviewer\nnobody,\na@example.org,chief\n")
+    with pytest.raises(InvalidAnswerError, match=r"row 3: 'nobody'.*row 4: role 'chief'"):
+        enrolment.enrol(user, enrolment.read_applicants(table), passwords)
+    assert User.objects.count() == 1
+    assert not passwords.exists()
+
+
+def test_a_file_of_passwords_is_never_overwritten(admin, tmp_path):
+    _, user = admin
+    passwords = tmp_path / "first.csv"
+    passwords.write_text("mine")
+    with pytest.raises(ReviewError, match="exists already"):
+        enrolment.enrol(user, [], passwords)
+    assert passwords.read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["name\nx\n", "email,password\na@example.org,x\n", ""])
+def test_a_table_with_other_columns_is_refused(tmp_path, text):
+    table = tmp_path / "team.csv"
+    table.write_text(text)
+    with pytest.raises(ReviewError, match="expected email"):
+        enrolment.read_applicants(table)

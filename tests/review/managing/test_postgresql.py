@@ -2,7 +2,6 @@
 
 import pytest
 
-from medrcube.review.models import Event
 from medrcube.review.views.paging import SIZE
 
 PAGES = {
@@ -41,13 +40,3 @@ def test_pages_of_a_list_follow_each_other(postgresql, add_items, signed_in, wor
     client, _ = signed_in("manager")
     text = words(client.get("/items/", {"after": ids[SIZE - 1]}))
     assert [one for one in ids if one[:17] in text] == ids[SIZE:]
-
-
-def test_what_is_typed_may_hold_a_nul(item, signed_in):
-    """PostgreSQL refuses it in a text; the rest of the text is worth keeping."""
-    client, _ = signed_in("adjudicator")
-    sent = {"form": "comment", "version": 1, "text": "before\0after"}
-    assert client.post(f"/items/{item.pk}/", sent).status_code == 302
-    decision = {"version": 1, "outcome": "accept", "rationale": "a\0b"}
-    assert client.post(f"/adjudication/{item.pk}/", decision).status_code == 302
-    assert "beforeafter" in Event.objects.get(kind="comment.written").body

@@ -9,6 +9,8 @@ from django.test import Client
 
 from medrcube.review.views import home
 
+SCRIPTS = re.compile(r'<script (?:type="module" )?src="/static/review/[a-z]+\.js"></script>')
+
 
 def test_a_wrong_address_is_answered_in_words(signed_in):
     client, _ = signed_in()
@@ -67,6 +69,6 @@ def test_no_page_names_another_host_or_carries_script(signed_in, path):
     assert "https:" not in text
     assert "style=" not in text
     assert not re.search(r"\son[a-z]+=", text)
-    assert text.count("<script") == text.count('<script type="module" src=')
+    assert len(re.findall(r"<script", text)) == len(SCRIPTS.findall(text))
     assert reply["Content-Security-Policy"].count("'unsafe") == 0
     assert settings.DEBUG is False

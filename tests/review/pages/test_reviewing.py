@@ -4,12 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
+from medrcube.review.answers import Ruling
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review
 from medrcube.review.questionnaire import CHECKLIST, Reason
-from medrcube.review.queue import claim_next
+from medrcube.review.queue import claim_next, submit
 
 BLIND = {"option": "0", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 GOOD = {
@@ -25,7 +27,7 @@ BAD = {
 HIDDEN = ("ZZCONCEPT", "ZZPROVENANCE", "ZZWARNING", "ZZSTRATEGY", "longest-is-key", "knowledge")
 _VARIES = re.compile(
     r"""value="[A-Za-z0-9]{64}"|[0-9a-f]{8}-[0-9a-f-]{27}|"[0-9a-f]{64}"
-    |[a-z0-9]+@example.org|datetime="[^"]*"|\d\d:\d\d""",
+    |[a-z0-9]+@example.org|(datetime|data-until)="[^"]*"|\d\d:\d\d""",
     re.VERBOSE,
 )
 """Tokens, opaque ids, names of people and times of day."""
@@ -135,8 +137,7 @@ def test_the_second_step_shows_everything(answered):
         *(line.text for line in CHECKLIST),
     ):
         assert wanted in text
-    assert text.count('name="verdict.') == 15  # five for each of three wrong options
-    assert 'name="verdict.0"' not in text
+    assert re.findall(r'name="(verdict.\d)"', text) == ["verdict.1", "verdict.2", "verdict.3"]
     assert set(re.findall(r'name="reason" value="([A-Z_]+)"', text)) == set(Reason)
 
 
@@ -238,13 +239,30 @@ def test_the_next_item_follows_at_once_when_asked_for(answered, add_shown):
     assert (held.version, reply["Location"]) == (other, url(held))
 
 
+def test_to_accept_is_to_say_that_nothing_is_wrong(answered):
+    client, _, claim = answered()
+    client.post(url(claim, "submit/"), {"decision": "accept", "verdict.3": "implausible"})
+    stored = Review.objects.get()
+    assert stored.checklist == {line.name: True for line in CHECKLIST}
+    assert stored.verdicts == {
+        "1": "plausible_and_wrong",
+        "2": "plausible_and_wrong",
+        "3": "implausible",
+    }
+
+
+def test_what_nobody_answered_is_not_answered_by_a_rejection(answered):
+    client, _, claim = answered()
+    client.post(url(claim, "submit/"), BAD)
+    stored = Review.objects.get()
+    assert (stored.checklist, stored.verdicts) == ({}, {})
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"decision": ""}, "Decide: accept, revise or reject"),
-        ({"check.stem_clear": ""}, "answer the line “The question is clear.”"),
         ({"check.no_identifier": "no"}, "you answered “no” to “No name"),
-        ({"verdict.2": ""}, "judge the wrong option C"),
         ({"verdict.2": "also_correct"}, "option C is correct too"),
         ({"verdict.2": "nonsense"}, "is no verdict"),
         ({"decision": "reject"}, "at least one reason"),
@@ -323,7 +341,7 @@ def test_a_sent_review_can_be_read_again(answered):
     reply = client.get(url(claim))
     assert reply.status_code == 200
     assert chosen(reply, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
-    assert "It cannot be changed." in body(reply)
+    assert "It can be taken back until" in body(reply)
     assert "review-submit" not in body(reply)
     assert body(reply).count("disabled") > 30
 
@@ -341,10 +359,10 @@ def test_a_draft_is_kept_and_renews_the_lease(taken):
     assert chosen(client.get(url(claim)), "option") == ["3"]
 
 
-def test_a_draft_keeps_only_fields_of_the_form_and_no_more_than_fits(answered):
+def test_a_draft_keeps_only_fields_of_the_form_and_refuses_what_does_not_fit(answered):
     client, _, claim = answered()
     sent = {
-        "comment": "x" * 30_000,
+        "comment": "x" * 20_000,
         "verdict.x": "1",
         "check.nonsense": "yes",
         "next": "/",
@@ -354,6 +372,9 @@ def test_a_draft_keeps_only_fields_of_the_form_and_no_more_than_fits(answered):
     stored = Draft.objects.get().body
     assert set(stored) == {"comment", "verdict.1"}
     assert len(stored["comment"][0]) == 20_000
+    reply = client.post(url(claim, "draft/"), {**sent, "comment": "y" * 20_001})
+    assert reply.status_code == 422
+    assert Draft.objects.get().body == stored, "nothing is cut off"
 
 
 def test_a_late_draft_is_kept_and_answered_409(taken):
@@ -420,3 +441,18 @@ def test_every_step_is_on_record(answered):
     client.post(url(claim, "submit/"), GOOD)
     kinds = list(Event.objects.order_by("number").values_list("kind", flat=True))
     assert kinds[:3] == ["claim.issued", "blind.answered", "review.submitted"]
+
+
+def test_a_reader_sees_how_much_is_done_and_how_long_the_rest_takes(answered, add_shown):
+    client, user, claim = answered()
+    for _ in range(20):
+        add_shown()
+    cache.clear()
+    reasons = (("KEY_WRONG", None),)
+    half_a_minute = claim.claimed_at + timedelta(seconds=30)
+    submit(claim.token, user, Ruling(decision="reject", reasons=reasons), now=half_a_minute)
+    text = body(client.get("/review/"))
+    assert "1; an even share is 42" in text  # 21 items, two reviews each, one reviewer
+    assert "about 21 min at your pace" in text
+    follow = claim_next(user)
+    assert "Review 2 of 42, about 21 min left" in body(client.get(url(follow)))

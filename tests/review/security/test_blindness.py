@@ -9,6 +9,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
@@ -75,6 +76,9 @@ class Walk:
         self._step("draft", "POST", "review-draft", {"option": "3"})
         self._step("draft of step two", "POST", "review-draft", {"comment": "early"})
         self._step("give back, wrong method", "GET", "review-give-back")
+        self._step("nothing to undo", "POST", "review-undo")
+        self._step("personal data", "GET", "review-personal-data")
+        self.ask("mine", "GET", reverse("mine"), route="mine")
         for name in ("picture", "overlay"):
             asset = getattr(self._version, name).pk
             self.ask(name, "GET", f"/pictures/{asset}/?centre=40&width=80", route="picture")
@@ -103,6 +107,7 @@ class Walk:
         self.ask("stored", "GET", "/review/")
         self._step("read again", "GET", "review")
         self._step("sent twice", "POST", "review-submit", RULING)
+        self.ask("own reviews", "GET", reverse("mine"))
         self.ask("the end", "POST", "/review/")
 
     def ask(self, name, method, address, sent=None, route=""):
@@ -150,6 +155,7 @@ def walked(project, monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: now)
 
     def make(variant, *parts):
+        cache.clear()  # the share of a reader is counted once a minute
         with transaction.atomic():
             users = [
                 User.objects.create(email=email, pseudonym=name)

@@ -11,6 +11,7 @@ from medrcube.review.models import (
     Draft,
     Item,
     ItemVersion,
+    Remark,
     Review,
     ReviewReason,
 )
@@ -46,11 +47,12 @@ PLANTED = {
     "ItemVersion.question": "whole",
     "ItemVersion.warnings": "whole",
     "Release.name": "part",
+    "Remark.origin": "whole",
+    "Remark.text": "whole",
     "Review.comment": "whole",
     "Review.verdicts": "part",
     "ReviewReason.code": "part",
     "User.email": "whole",
-    "User.keymap": "whole",
     "User.pseudonym": "whole",
     "User.specialties": "whole",
 }
@@ -69,9 +71,12 @@ CLOSED = {
     "Event.at": "a time that we write",
     "Event.previous_sha256": "a digest that we compute",
     "Event.sha256": "a digest that we compute",
+    "Item.case_key": "a keyed hash, shown by no page",
     "Item.state": "a word of the table of states",
     "ItemVersion.content_sha256": "a digest that we compute",
+    "RawFile.sha256": "a digest, shown by no page",
     "Release.head_sha256": "a digest that we compute",
+    "Remark.sha256": "a digest that we compute",
     "Release.manifest_sha256": "a digest, shown by no page",
     "Review.checklist": "names and answers of ours; others are passed over",
     "Review.decision": "a word of the questionnaire, without which no page is made",
@@ -96,7 +101,6 @@ def word(column, usual):
     """For ``world.stocked``: the hostile text in the shape that a column has."""
     text = hostile(column)
     shapes = {
-        "User.keymap": {"accept": text},
         "User.specialties": [text],
         "ItemVersion.question": f"{text} in this MRI slice?",
         "ItemVersion.options": [
@@ -134,6 +138,13 @@ def plant_the_rest(world):
         decided_at=now,
     )
     Item.objects.filter(pk=world.items["gold"]).update(gold_defect=hostile("Item.gold_defect"))
+    Remark.objects.create(
+        item_id=world.items["edited"],
+        text=hostile("Remark.text"),
+        origin=hostile("Remark.origin"),
+        sha256="0" * 64,
+        imported_at=now,
+    )
     claim = Claim.objects.get(token=world.token)
     Draft.objects.create(
         version=claim.version,

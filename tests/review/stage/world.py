@@ -75,19 +75,38 @@ class World:
             "asset": self.picture,
             "item": self.items[items.get(route, "disputed")],
             "user": self.people["other"],
+            "incident": 1,
         }
         return reverse(route, kwargs={name: values[name] for name in NEEDS.get(route, ())})
 
 
 NEEDS = {
     **dict.fromkeys(
-        ("review", "review-blind", "review-submit", "review-draft", "review-give-back"), ("token",)
+        (
+            "review",
+            "review-blind",
+            "review-submit",
+            "review-draft",
+            "review-give-back",
+            "review-undo",
+            "review-personal-data",
+        ),
+        ("token",),
     ),
     "picture": ("asset",),
     **dict.fromkeys(
-        ("item", "item-edit", "item-gold", "adjudicate", "quarantine-decide"), ("item",)
+        (
+            "item",
+            "item-edit",
+            "item-gold",
+            "item-personal-data",
+            "adjudicate",
+            "quarantine-decide",
+        ),
+        ("item",),
     ),
     "person": ("user",),
+    "incident": ("incident",),
 }
 """Route -> what its address names."""
 
@@ -181,7 +200,6 @@ def _build(word):
             pseudonym=word("User.pseudonym", "reader-") + name,
             role=ROLES.get(name, name),
             password=password,
-            keymap=word("User.keymap", {}),
             specialties=word("User.specialties", []),
         )
         for name in (*PEOPLE[1:], "first", "second")
@@ -200,7 +218,7 @@ def _build(word):
     disputed = add("disputed")
     review(first)
     review(second, "reject", option=1, comment=remark)
-    quarantined = add("quarantined")
+    quarantined = add("quarantined", picture=store(png(phantom((80, 48)))))
     review(first, "reject", reasons=[("PHI", None)], comment=remark)
     accepted = add("accepted")
     review(first)

@@ -1,0 +1,59 @@
+"""What a task asks and when an item of it is good, for the reviewer beside the question."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from django.conf import settings
+
+from medrcube.review.errors import ReviewError
+
+__all__ = ["Guideline", "guideline_of"]
+
+_FIELDS = ("asks", "accept", "refuse")
+
+
+@dataclass(frozen=True, slots=True)
+class Guideline:
+    """One task in three sentences; none of them depends on an item."""
+
+    task: str
+    asks: str
+    accept: str
+    refuse: str
+
+
+def guideline_of(task: str) -> Guideline | None:
+    """The guideline of a task; ``None`` where nobody wrote one.
+
+    Raises:
+        ReviewError: the workspace's ``guidelines.toml`` cannot be used.
+    """
+    return _guidelines(Path(settings.FOLDER).parent / "guidelines.toml").get(task)
+
+
+@cache
+def _guidelines(own: Path) -> dict[str, Guideline]:
+    """Those of the package, then those of the workspace over them; read once by a process."""
+    shipped = files("medrcube.review").joinpath("guidelines.toml").read_text(encoding="utf-8")
+    guidelines = _parsed(shipped, "guidelines.toml")
+    if own.is_file():
+        guidelines |= _parsed(own.read_text(encoding="utf-8"), str(own))
+    return guidelines
+
+
+def _parsed(text: str, name: str) -> dict[str, Guideline]:
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ReviewError(f"{name}: {error}") from error
+    for task, table in tables.items():
+        if not isinstance(table, dict) or sorted(table) != sorted(_FIELDS):
+            raise ReviewError(f"{name}: [{task!r}] needs exactly {', '.join(_FIELDS)}")
+        if not all(isinstance(text, str) for text in table.values()):
+            raise ReviewError(f"{name}: [{task!r}] holds something that is not text")
+    return {task: Guideline(task=task, **table) for task, table in tables.items()}

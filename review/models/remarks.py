@@ -1,0 +1,32 @@
+"""What people outside of the queue said of an item."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class Remark(models.Model):
+    """A remark from outside, shown to whoever has answered the item blind; never changed.
+
+    Attributes:
+        text: one paragraph of plain text.
+        origin: what collected it, such as ``site form``; never a person.
+        sha256: digest of the text, so that a file that is imported again adds nothing.
+    """
+
+    item = models.ForeignKey("review.Item", on_delete=models.PROTECT, related_name="remarks")
+    text = models.TextField()
+    origin = models.CharField(max_length=60)
+    sha256 = models.CharField(max_length=64)
+    imported_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "review"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["item", "sha256"], name="one_remark_of_a_text"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}: {self.text[:40]}"

@@ -1,0 +1,44 @@
+"""How hard a password must be to guess."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from zxcvbn import zxcvbn  # type: ignore[import-untyped]
+
+from medrcube.review.models import User
+
+__all__ = ["StrengthValidator"]
+
+_LEAST_SCORE = 3
+"""10^8 guesses or more (Wheeler, USENIX Security 2016); offline, Argon2 multiplies their cost."""
+_MOST_CHARACTERS = 72
+"""zxcvbn reads no more."""
+_CONTEXT = ("medrcube", "review", "reviewer", "adjudicator", "manager", "administrator")
+
+
+class StrengthValidator:
+    """Refuse repeats, keyboard runs, known passwords, and words with a year.
+
+    One of Django's ``AUTH_PASSWORD_VALIDATORS``; zxcvbn estimates the guesses.
+    """
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        """Refuse a password that few guesses find.
+
+        Raises:
+            ValidationError: says why, and what helps.
+        """
+        own = user.email.replace("@", ".").split(".") if user is not None else []
+        estimate = zxcvbn(password[:_MOST_CHARACTERS], user_inputs=[*_CONTEXT, *own])
+        if estimate["score"] >= _LEAST_SCORE:
+            return
+        warning = estimate["feedback"]["warning"].rstrip(".")
+        raise ValidationError(
+            f"This password is easily guessed{f' ({warning.lower()})' if warning else ''}. "
+            "Use a few words that do not belong together.",
+            code="password_guessable",
+        )
+
+    def get_help_text(self) -> str:
+        """The rule in one sentence."""
+        return "A few words that do not belong together are good."

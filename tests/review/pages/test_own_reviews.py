@@ -1,0 +1,90 @@
+"""The list of one's own reviews, taking one back, and reporting personal data from any page."""
+
+from medrcube.review.models import Claim, Item
+from medrcube.review.queue import Answer, Ruling, answer_blind, submit
+
+SAID = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
+
+
+def sent(client, user, claim):
+    answer_blind(claim.token, user, SAID)
+    submit(claim.token, user, Ruling(decision="reject", reasons=(("TRIVIAL", None),)))
+
+
+def test_own_reviews_are_listed_and_others_are_not(taken):
+    client, user, claim = taken()
+    assert "You have sent no review yet" in client.get("/review/mine/").content.decode()
+    sent(client, user, claim)
+    page = client.get("/review/mine/").content.decode()
+    assert claim.version.question in page
+    assert "Take it back" in page
+    assert "counts" in page
+
+
+def test_a_review_of_an_earlier_wording_does_not_say_that_it_counts(taken):
+    client, user, claim = taken()
+    sent(client, user, claim)
+    Item.objects.update(version=2)
+    assert "of an earlier wording" in client.get("/review/mine/").content.decode()
+
+
+def test_a_slip_is_mended(taken):
+    client, user, claim = taken()
+    sent(client, user, claim)
+    assert "Take it back" in client.get(f"/review/{claim.token}/").content.decode()
+    reply = client.post(f"/review/{claim.token}/undo/", follow=True)
+    page = reply.content.decode()
+    assert "Step 2" in page, "the first answer stands"
+    assert 'value="reject" checked' in page
+    assert 'value="TRIVIAL" checked' in page
+    assert "taken back by you" in client.get("/review/mine/").content.decode()
+    assert client.post(f"/review/{claim.token}/undo/").status_code == 409
+
+
+def test_nobody_takes_back_what_another_has_sent(taken, signed_in):
+    client, user, claim = taken()
+    sent(client, user, claim)
+    other, _ = signed_in()
+    assert other.post(f"/review/{claim.token}/undo/").status_code == 404
+
+
+def test_personal_data_is_reported_before_the_answer(taken, add_shown):
+    client, _, claim = taken()
+    add_shown()  # the same picture
+    page = client.get(f"/review/{claim.token}/").content.decode()
+    assert f"/review/{claim.token}/personal-data/" in page
+    asked = client.get(f"/review/{claim.token}/personal-data/").content.decode()
+    assert "leaves the queue at once" in asked
+    assert Item.objects.filter(state="queued").count() == 2, "asked once before it happens"
+    client.post(f"/review/{claim.token}/personal-data/")
+    assert Item.objects.filter(state="quarantined").count() == 2
+    assert Claim.objects.get(pk=claim.pk).outcome == "superseded"
+
+
+def test_a_manager_lets_them_go_with_a_reason(taken, signed_in):
+    client, _, claim = taken()
+    client.post(f"/review/{claim.token}/personal-data/")
+    manager, _ = signed_in("manager")
+    page = manager.get("/quarantine/").content.decode()
+    assert "Personal data seen" in page
+    number = page.partition("/incidents/")[2].partition("/")[0]
+    sent = {"decision": "clear", "note": " "}
+    assert manager.post(f"/incidents/{number}/", sent).status_code == 422
+    manager.post(f"/incidents/{number}/", {**sent, "note": "the vendor's name"})
+    assert Item.objects.get().state == "queued"
+    assert "Personal data seen" not in manager.get("/quarantine/").content.decode()
+
+
+def test_a_manager_voids_and_reopens_from_the_page_of_an_item(taken, signed_in):
+    client, user, claim = taken()
+    sent(client, user, claim)
+    manager, _ = signed_in("manager")
+    address = f"/items/{claim.version.item_id}/"
+    assert "Void this review" in manager.get(address).content.decode()
+    manager.post(address, {"form": "void", "claim": claim.pk, "text": "a slip"})
+    assert Claim.objects.get(pk=claim.pk).outcome == "voided"
+    Item.objects.update(state="accepted")
+    manager.post(address, {"form": "reopen", "version": 1, "text": "look again"})
+    assert Item.objects.get().state == "queued"
+    judge, _ = signed_in("adjudicator")
+    assert judge.post(address, {"form": "reopen", "version": 1, "text": "x"}).status_code == 404
