@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from medrcube.cli_compare import compare
-from medrcube.cli_evaluate import evaluate, report, score
+from medrcube.cli_errata import errata_app
+from medrcube.cli_evaluate import evaluate
 from medrcube.cli_export import export
 from medrcube.cli_import import import_run
 from medrcube.cli_ontologies import ontologies_app
 from medrcube.cli_options import EngineName, Extra, Json, Roots, Workers, pairs
 from medrcube.cli_reconstruct import reconstruct
 from medrcube.cli_review import review_app
+from medrcube.cli_score import report, score
 from medrcube.cli_site import site, validate_run
 from medrcube.cli_sources import sources_app
 from medrcube.cli_validate import validate
+from medrcube.counting import counted
 from medrcube.errors import MedrcubeError, MissingExtraError
-from medrcube.names import shown
+from medrcube.names import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +46,7 @@ app = typer.Typer(
 app.add_typer(sources_app, name="sources")
 app.add_typer(ontologies_app, name="ontologies")
 app.add_typer(review_app, name="review")
+app.add_typer(errata_app, name="errata")
 
 EXTRA_OF = {
     **dict.fromkeys(
@@ -58,12 +62,11 @@ EXTRA_OF = {
     **dict.fromkeys(("argon2", "csp", "django", "waitress", "whitenoise"), "review"),
     "psycopg": "postgresql",
     "great_expectations": "validate",
-    "torch": "local",
-    "transformers": "local",
+    **dict.fromkeys(("num2words", "torch", "torchvision", "transformers"), "local"),
 }
 
-_INTERRUPTED = 130
-"""What typer makes of an interrupt, which it does not let through."""
+INTERRUPTED = 130
+"""Status after Ctrl-C, as shells have it: 128 and the number of the signal."""
 
 
 def main() -> None:
@@ -80,7 +83,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as end:
-        if end.code == _INTERRUPTED:
+        if end.code == INTERRUPTED:  # what typer makes of it
             _interrupted()
         raise
 
@@ -178,9 +181,17 @@ def release(
     allow_unreviewed: Annotated[
         bool, typer.Option("--allow-unreviewed", help="Take items that nobody has accepted.")
     ] = False,
+    require_agreement: Annotated[
+        bool,
+        typer.Option("--require-agreement", help="Refuse where readers do not agree well enough."),
+    ] = False,
     private: Annotated[
         bool, typer.Option("--private", help="Keep restricted pictures; never share the tree.")
     ] = False,
+    since: Annotated[
+        Path | None,
+        typer.Option(metavar="OLD", help="Earlier release; CHANGES.md says what changed since."),
+    ] = None,
     extra: Extra = None,
     json_output: Json = False,
 ) -> None:
@@ -201,18 +212,40 @@ def release(
         name=name,
         allow_unreviewed=allow_unreviewed,
         private=private,
+        require_agreement=require_agreement,
+        since=since,
     )
     reporter.result(
-        f"{report.items:,} items, {report.pictures:,} pictures, {report.withheld:,} withheld, "
-        f"{report.unreviewed:,} unreviewed: {report.out}"
+        f"{counted(report.items, 'item')}, {counted(report.pictures, 'picture')}, "
+        f"{report.withheld:,} withheld, {report.unreviewed:,} unreviewed: {report.out}"
     )
+    for stratum in report.not_agreed:
+        reporter.result(f"NOT AGREED {stratum}")
     if report.held:
-        reporter.result(f"{report.held:,} items left out: clinicians have spoken against them")
+        reporter.result(
+            f"{counted(report.held, 'item')} left out, against which clinicians have spoken"
+        )
     if report.changed:
         reporter.result(
-            f"{report.changed:,} items were built anew after they were judged: import them again"
+            f"{counted(report.changed, 'item')} built anew since the review: import again"
         )
-    reporter.data({**asdict(report), "out": str(report.out)})
+    told = {**asdict(report), "out": str(report.out)}
+    if (changes := report.since) is not None:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in changes.counts.items())
+        reporter.result(
+            f"since {since}: {counted(changes.same, 'item')} the same; {kinds or 'no change'}"
+        )
+        if changes.still_there:
+            reporter.result(
+                f"STILL THERE {counted(len(changes.still_there), 'item')} withdrawn from {since}, "
+                f"such as {changes.still_there[0]}"
+            )
+        told["since"] = {
+            "same": changes.same,
+            "counts": dict(changes.counts),
+            "withdrawn_and_still_there": list(changes.still_there),
+        }
+    reporter.data(told)
 
 
 app.command()(reconstruct)
@@ -294,7 +327,7 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
                 f"{root / 'absent.csv'}"
             )
     reporter.result(
-        f"{report.rendered:,} cases rendered, {report.reused:,} unchanged, in "
+        f"{counted(report.rendered, 'case')} rendered, {report.reused:,} unchanged, in "
         f"{report.seconds:.1f} s; reasons for everything set aside or failed: "
         f"{root / 'quarantine.parquet'}"
     )
@@ -315,9 +348,9 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
 
 def _interrupted() -> NoReturn:
     sys.stderr.write("\nstopped; the same command goes on from here\n")
-    sys.exit(3)
+    sys.exit(INTERRUPTED)
 
 
 def _stop(error: MedrcubeError) -> None:
-    sys.stderr.write(f"medrcube: {shown(str(error))}\n")
+    sys.stderr.write(f"medrcube: {harmless(str(error))}\n")
     sys.exit(error.exit_code)

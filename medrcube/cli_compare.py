@@ -1,42 +1,67 @@
-"""The command that sets one run against another."""
+"""The command that sets runs against each other."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from medrcube.cli_options import Json
+from medrcube.counting import counted
+
+if TYPE_CHECKING:
+    from medrcube.console import Reporter
+
+By = Literal["task", "modality", "parts", "voxel"]
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a scored run.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Run to set it against.")],
-    by: Annotated[
-        Literal["task", "modality", "parts", "voxel"], typer.Option(help="How to slice.")
-    ] = "task",
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN RUN...", help="Folders of two or more scored runs.")
+    ],
+    by: Annotated[By, typer.Option(help="How to slice.")] = "task",
     common: Annotated[
         bool,
-        typer.Option("--common", help="Runs of two benchmarks, on the items both have alike."),
+        typer.Option("--common", help="Runs of different items, on those that all have alike."),
     ] = False,
     json_output: Json = False,
 ) -> None:
-    """Compare two runs item by item: what differs, and what cannot be said."""
+    """Compare runs item by item: what differs, and what cannot be said.
+
+    Two runs are set against each other. Of more, groups that cannot be told apart share a letter;
+    all tests of a table are adjusted together (Holm).
+    """
     from medrcube.console import Reporter
-    from medrcube.evaluate.statistics.compare import compare as compare_runs
+    from medrcube.evaluate.statistics.compare import compare as compare_two
+    from medrcube.evaluate.statistics.compare_many import compare_many
+
+    if len(runs) < 2:
+        raise typer.BadParameter("one run; expected two or more to compare")
+    reporter = Reporter(json_output=json_output)
+    if len(runs) == 2:
+        found = compare_two(runs[0], runs[1], by=by, common=common)
+        _show_two(reporter, found, by)
+    else:
+        found = compare_many(runs, by=by, common=common)
+        _show_many(reporter, found)
+    if found["settings"]:
+        marks = (chr(ord("A") + n) for n in range(len(runs)))
+        reporter.result("")
+        reporter.table(("set differently", *marks), found["settings"])
+    for line in (*found["notes"], *found["conclusions"]):
+        reporter.result(f"\n{line}")
+    reporter.data(found)
+
+
+def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
     from medrcube.evaluate.statistics.conclusions import p_text, points, short_name, span
 
-    reporter = Reporter(json_output=json_output)
-    found = compare_runs(first, second, by=by, common=common)
     labels = [run["label"] for run in found["runs"]]
-    items = found["items"]
     reporter.result(f"A  {labels[0]}\nB  {labels[1]}")
-    if items["lost"] or items["changed"] or items["only_one"]:
-        reporter.result(
-            f"{items['common']:,} items compared; left out: {items['lost']:,} without a reply, "
-            f"{items['changed']:,} that differ, {items['only_one']:,} in one run only"
-        )
+    _condition(reporter, found)
+    _left_out(reporter, found["items"], "only_one", "in one run only")
     rows = [("all", found["overall"], "mcnemar_p")]
     rows += [(short_name(by, row), row, "mcnemar_p_holm") for row in found["families"][by]]
     reporter.table(
@@ -55,6 +80,72 @@ def compare(
         ],
     )
     reporter.result("p: exact McNemar of whole units; of the slices adjusted together (Holm)")
-    for line in (*found["notes"], *found["conclusions"]):
-        reporter.result(f"\n{line}")
-    reporter.data(found)
+
+
+def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
+    from medrcube.evaluate.statistics.conclusions import points, short_name
+
+    _condition(reporter, found)
+    _left_out(reporter, found["items"], "only_some", "not in all runs")
+    marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(len(found["runs"]))]
+    reporter.table(
+        ("", "run", "n", "%", "95 % interval", "group"),
+        [
+            (
+                mark,
+                run["label"],
+                found["overall"]["n"],
+                points(run["accuracy"]),
+                _reach(run["interval"]),
+                run["letters"],
+            )
+            for mark, run in zip(marks, found["overall"]["runs"], strict=True)
+        ],
+    )
+    reporter.result("")
+    reporter.table(
+        (found["axis"], "n", *(f"{mark} %" for mark in marks)),
+        [
+            (
+                short_name(found["axis"], group),
+                group["n"],
+                *(f"{points(run['accuracy'])} {run['letters']}".strip() for run in group["runs"]),
+            )
+            for group in found["groups"]
+        ],
+    )
+    tests = found["correction"]
+    reporter.result(
+        "runs that share a letter are not told apart: exact McNemar test of whole units; Holm "
+        f"over {counted(tests['overall_tests'], 'pair')} of all questions, and over "
+        f"{tests['group_tests']:,} pairs by {found['axis']}; no letters where fewer than 10 "
+        "questions are tested"
+    )
+
+
+def _condition(reporter: Reporter, found: Mapping[str, Any]) -> None:
+    """Say which condition the figures are of, where there is a choice or it is not the usual."""
+    left = [
+        f"{', '.join(names)} of {run['label']}"
+        for run, names in zip(found["runs"], found["conditions_left"], strict=True)
+        if names
+    ]
+    if left or found["condition"] != "full":
+        more = f"; not compared: {'; '.join(left)}" if left else ""
+        reporter.result(f"all figures are of the condition {found['condition']}{more}")
+
+
+def _left_out(reporter: Reporter, items: Mapping[str, int], key: str, where: str) -> None:
+    if items["withdrawn"]:
+        reporter.result(f"left out: {counted(items['withdrawn'], 'item')} withdrawn by errata")
+    if items["lost"] or items["changed"] or items[key]:
+        reporter.result(
+            f"{counted(items['common'], 'item')} compared; left out: {items['lost']:,} without a "
+            f"reply, {items['changed']:,} that differ, {items[key]:,} {where}"
+        )
+
+
+def _reach(interval: list[float] | None) -> str:
+    from medrcube.evaluate.statistics.conclusions import points
+
+    return "\u2013" if interval is None else f"{points(interval[0])} to {points(interval[1])}"

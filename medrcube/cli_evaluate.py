@@ -1,14 +1,34 @@
-"""The commands that run models and show what came out."""
+"""The command that runs models."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medrcube.cli_asking import again_of, number_of, object_of, prices_of, run_folders
+from medrcube.cli_batch import Batch
+from medrcube.cli_endpoint import (
+    ApiKeyEnv,
+    BaseUrl,
+    ExtraBody,
+    Logprobs,
+    MaxTokens,
+    Seed,
+    System,
+    Temperature,
+)
+from medrcube.cli_foresee import DryRun, Estimated, check_alone, tell_estimate, tell_forecast
+from medrcube.cli_how import (
+    ImageDetail,
+    ImageSize,
+    PromptFile,
+    ShotCount,
+    ShotSeed,
+    asking_of,
+)
 from medrcube.cli_local import (
     Attention,
     BatchSize,
@@ -20,6 +40,8 @@ from medrcube.cli_local import (
     TrustRemoteCode,
 )
 from medrcube.cli_options import Json
+from medrcube.cli_pace import Fixed, MaxConnections, MaxCost, MaxRetries, PriceIn, PriceOut, Timeout
+from medrcube.cli_run_end import tell, tell_so_far
 from medrcube.cli_selection import (
     Anatomies,
     Ids,
@@ -32,23 +54,18 @@ from medrcube.cli_selection import (
     choice_of,
     leave_of,
 )
-from medrcube.errors import WorkspaceError
+from medrcube.errors import MedrcubeError, WorkspaceError
 
 if TYPE_CHECKING:
     from medrcube.console import Reporter
+    from medrcube.evaluate.asking import Asking
     from medrcube.evaluate.benchmark import Benchmark
     from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.models.contract import Json as JsonValue
     from medrcube.evaluate.models.contract import Model
+    from medrcube.evaluate.running.plan import Plan
     from medrcube.evaluate.running.summary import RunSummary
     from medrcube.evaluate.selection import Choice
-
-_LEFT_OUT = {
-    "may-not-be-sent": "whose pictures are under an agreement that lets you send them nowhere "
-    "unless you say so with --i-may-send SOURCE",
-    "not-there": "whose picture is not there",
-}
-_NONE = "none leaves it to the server."
 
 
 def evaluate(
@@ -57,8 +74,8 @@ def evaluate(
         list[str],
         typer.Option(
             metavar="PROVIDER/NAME",
-            help="openai/NAME behind an endpoint, hf/PATH on this machine, baseline/RULE; each "
-            "one more is a run of its own.",
+            help="openai/NAME or anthropic/NAME behind an endpoint, hf/PATH on this machine, "
+            "baseline/RULE; each one more is a run of its own.",
         ),
     ],
     out: Annotated[
@@ -100,74 +117,22 @@ def evaluate(
             help="Ask only questions that ended so; --max-tokens may then be larger.",
         ),
     ] = None,
-    temperature: Annotated[str, typer.Option(metavar="NUMBER|none", help=_NONE)] = "0",
-    max_tokens: Annotated[
-        str,
-        typer.Option(metavar="NUMBER|none", help=f"Longest reply; {_NONE}"),
-    ] = "4096",
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Of the sampling, where it has one.")
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="OpenAI-compatible endpoint, http://host:8000/v1."),
-    ] = None,
-    api_key_env: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Environment variable that holds the key."),
-    ] = "OPENAI_API_KEY",
-    logprobs: Annotated[
-        bool,
-        typer.Option("--logprobs", help="Keep the log-probability of each letter."),
-    ] = False,
-    extra_body: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="Further fields of the request, an object."),
-    ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="System prompt, for a model behind an endpoint."),
-    ] = None,
-    max_connections: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=1000,
-            help="Most questions under way at a time. Default: 32, or as a local model suggests.",
-        ),
-    ] = None,
-    fixed: Annotated[
-        bool,
-        typer.Option(
-            "--fixed-connections",
-            help="So many at once, instead of finding out what the server takes.",
-        ),
-    ] = False,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=0.1,
-            help="Seconds for one whole request; an endpoint has 120 by default.",
-        ),
-    ] = None,
-    max_retries: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="Of one question, rate limits apart."),
-    ] = 5,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(min=0.0, metavar="USD", help="Stop before the run costs more."),
-    ] = None,
-    price_in: Annotated[
-        float | None,
-        typer.Option(min=0.0, metavar="USD", help="Of a million tokens sent."),
-    ] = None,
-    price_out: Annotated[
-        float | None,
-        typer.Option(min=0.0, metavar="USD", help="Of a million tokens written."),
-    ] = None,
+    temperature: Temperature = "0",
+    max_tokens: MaxTokens = "4096",
+    seed: Seed = None,
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
+    logprobs: Logprobs = False,
+    extra_body: ExtraBody = None,
+    system: System = None,
+    batch: Batch = False,
+    max_connections: MaxConnections = None,
+    fixed: Fixed = False,
+    timeout: Timeout = None,
+    max_retries: MaxRetries = 5,
+    max_cost: MaxCost = None,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
     task: Tasks = None,
     anatomy: Anatomies = None,
     modality: Modalities = None,
@@ -184,6 +149,13 @@ def evaluate(
     revision: Revision = None,
     trust_remote_code: TrustRemoteCode = False,
     check: SelfCheck = False,
+    prompt: PromptFile = None,
+    shots: ShotCount = None,
+    shots_seed: ShotSeed = 0,
+    image_size: ImageSize = None,
+    image_detail: ImageDetail = None,
+    dry_run: DryRun = False,
+    estimate: Estimated = False,
     json_output: Json = False,
 ) -> None:
     """Run a model over a release; the same command again resumes.
@@ -193,18 +165,24 @@ def evaluate(
     and inode that it had when it was last read is not read again on resuming; --recheck does.
 
     Exit status: 0 done; 2 wrong use, or the model cannot be used; 3 incomplete, because more than
-    5 % of the questions have no reply or one that was cut before its answer, --max-cost was
-    reached or the run was stopped by hand.
+    5 % of the questions have no reply or one that was cut before its answer, or --max-cost was
+    reached; 130 stopped by hand. Of several models each is asked, and the worst status is given.
     """
     from dataclasses import asdict
+    from functools import partial
 
     from medrcube.console import Reporter
     from medrcube.evaluate.benchmark import load_benchmark
+    from medrcube.evaluate.contracts import without_contracts
+    from medrcube.evaluate.estimate import estimate as cost_of
+    from medrcube.evaluate.forecast import forecast
     from medrcube.evaluate.models.hf_settings import LocalSettings
     from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
+    from medrcube.evaluate.running.plan import plan_run
     from medrcube.evaluate.running.progress import watch
-    from medrcube.evaluate.running.runner import RetryPolicy, run_evaluation
+    from medrcube.evaluate.running.runner import Polling, RetryPolicy, run_evaluation
 
+    check_alone(dry_run=dry_run, estimate=estimate, again=again)
     reporter = Reporter(json_output=json_output)
     conditions = _conditions(condition or ["full"])
     prices = prices_of(price_in, price_out)
@@ -218,6 +196,8 @@ def evaluate(
         timeout=timeout or DEFAULT_TIMEOUT,
         logprobs=logprobs,
         system=system,
+        image_detail=image_detail,
+        needs_key=not dry_run,
         extra_body=object_of("--extra-body", extra_body),
         local=LocalSettings(
             batch_size=batch_size,
@@ -229,24 +209,44 @@ def evaluate(
             revision=revision,
         ),
     )
+    asking = asking_of(prompt, shots, shots_seed, image_size)
     folders = run_folders(model, out)
     benchmark = load_benchmark(directory)
     other = None if edition is None else load_benchmark(edition)
     choice = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
     blind = any(name.value == "blind" for name in conditions)
+    # All of them first: a wrong name must not show only after another model was asked.
+    models = {name: open_model(name, settings) for name in folders}
+    leave = {name: leave_of(i_may_send, benchmark, models[name], reporter) for name in folders}
 
-    def ask(name: str, folder: Path) -> RunSummary:
-        opened = open_model(name, settings)
-        sent = leave_of(i_may_send, benchmark, opened, reporter)
+    def plan(name: str) -> Plan:
+        return plan_run(
+            folders[name],
+            benchmark,
+            models[name],
+            limit=limit,
+            conditions=conditions,
+            epochs=epochs,
+            recheck=recheck,
+            edition=other,
+            choice=without_contracts(choice, benchmark.items, models[name], leave[name]),
+            may_send=leave[name],
+            asking=asking,
+        )
+
+    def ask(name: str, first: int | None = None) -> RunSummary:
+        opened, sent = models[name], leave[name]
         suggested: int | None = getattr(opened, "suggested_connections", None)
         found = (
-            _selfcheck(benchmark, opened, reporter, choice, sent, blind=blind) if check else None
+            _selfcheck(benchmark, opened, reporter, choice, sent, asking, blind=blind)
+            if check
+            else None
         )
-        with watch(reporter) as on_progress:
+        with watch(reporter, timed=not batch) as on_progress:
             return run_evaluation(
                 benchmark,
                 opened,
-                folder,
+                folders[name],
                 max_connections=max_connections or suggested or 32,
                 fixed_connections=fixed or suggested is not None,
                 limit=limit,
@@ -259,124 +259,64 @@ def evaluate(
                 recheck=recheck,
                 edition=other,
                 again=again_of(again),
+                first=first,
                 choice=choice,
                 may_send=sent,
+                asking=asking,
                 selfcheck=found,
+                batches=Polling() if batch else None,
                 on_progress=on_progress,
             )
 
-    summaries = []
+    if dry_run or estimate:
+        told = []
+        for name, folder in folders.items():
+            known = (folder, plan(name), models[name], asking)
+            if dry_run:
+                told.append(tell_forecast(forecast(*known, prices), reporter))
+            else:
+                measured = cost_of(*known, prices=prices, ask=partial(ask, name))
+                told.append(tell_estimate(measured, reporter))
+        reporter.data(told[0] if len(told) == 1 else {"runs": told})
+        return
+
+    def ask_and_tell(name: str) -> tuple[dict[str, object], int]:
+        try:
+            summary = ask(name)
+        except KeyboardInterrupt:
+            tell_so_far(folders[name], reporter)
+            raise
+        tell(summary, reporter, directory, limit_of_reply)
+        return {"model": name, **asdict(summary), "out": str(summary.out)}, summary.exit_code
+
+    _each(folders, ask_and_tell, reporter)
+
+
+def _each(
+    folders: Mapping[str, Path],
+    ask: Callable[[str], tuple[dict[str, object], int]],
+    reporter: Reporter,
+) -> None:
+    """Ask every model, also those after one that cannot be used; the worst status is the end."""
+    if len(folders) == 1:
+        row, status = ask(next(iter(folders)))
+        reporter.data(row)
+        raise typer.Exit(status)
+    rows, worst, ends = list[dict[str, object]](), 0, list[str]()
     for name, folder in folders.items():
-        if len(folders) > 1:
-            reporter.result(f"{name}:")
-        summaries.append(ask(name, folder))
-        _tell(summaries[-1], reporter, directory, limit_of_reply)
-    rows = [{**asdict(summary), "out": str(summary.out)} for summary in summaries]
-    reporter.data(rows[0] if len(rows) == 1 else {"runs": rows})
-    raise typer.Exit(max(summary.exit_code for summary in summaries))
-
-
-def _tell(
-    summary: RunSummary, reporter: Reporter, directory: Path, limit_of_reply: float | None
-) -> None:
-    """Say how a run ended, and what to do where it did not end well."""
-    shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
-    reporter.result(
-        f"{summary.asked:,} questions: {summary.reused:,} reused, {summary.answered:,} answered, "
-        f"{shared}{summary.failed:,} failed, {summary.missing:,} without a picture, in "
-        f"{summary.seconds:.1f} s: {summary.out}"
-    )
-    reporter.result(
-        "all sessions: " + ", ".join(f"{count:,} {end}" for end, count in summary.ends.items())
-    )
-    for why, count in summary.left_out.items():
-        reporter.result(f"left out: {count:,} items, {_LEFT_OUT[why]}")
-    if summary.cost is not None:
-        reporter.result(f"cost so far: {summary.cost:.2f} US dollars")
-    if summary.stopped:
-        reporter.result(f"INCOMPLETE {summary.stopped}, {summary.left:,} questions are left")
-    elif summary.exit_code:
-        reporter.result("INCOMPLETE too many questions have no reply, or one that was cut")
-    if summary.again:
-        longer = f" --max-tokens {4 * int(limit_of_reply or 4096)}" if summary.cut else ""
-        reporter.result(
-            f"the same command with  --again {summary.again}{longer}  asks only those again"
-        )
-    if summary.exit_code and not summary.stopped and summary.missing:
-        reporter.result("to ask only what is there, in a run of its own: --present-only")
-        reporter.result(f"pictures that were left out:  medrcube reconstruct {directory}")
-
-
-def score(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PROVIDER/NAME",
-            help="Model that reads what the rules cannot; it sees no question, picture or key.",
-        ),
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
-    api_key_env: Annotated[
-        str, typer.Option(help="Environment variable that holds the key.")
-    ] = "OPENAI_API_KEY",
-    max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 8,
-    json_output: Json = False,
-) -> None:
-    """Score the replies of a run again, without a model unless a judge is named."""
-    from medrcube.console import Reporter
-    from medrcube.evaluate.judging import ask_judge
-    from medrcube.evaluate.models.registry import ModelSettings, open_model
-    from medrcube.evaluate.running.run_folder import METRICS
-    from medrcube.evaluate.scoring import read_by_rules
-    from medrcube.evaluate.scoring import score as score_run
-
-    judged = None
-    if judge is not None:
-        model = open_model(judge, ModelSettings(base_url=base_url, api_key_env=api_key_env))
-        judged = ask_judge(run, model, read_by_rules(run), max_connections=max_connections)
-    found = score_run(run, judged)
-    reporter = Reporter(json_output=json_output)
-    reporter.result(f"wrote {run / METRICS}")
-    reporter.data({"metrics": str(run / METRICS), **found})
-
-
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")],
-    benchmark: Annotated[
-        Path | None, typer.Option("--release", help="Release, for pictures of what went wrong.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Every table as CSV, JSON and Parquet.")
-    ] = None,
-    json_output: Json = False,
-) -> None:
-    """Write one self-contained HTML page about one or several runs.
-
-    Page and tables follow from the benchmark, the replies and the settings alone. What asking
-    took, such as tries, cost and time, is printed instead.
-    """
-    from medrcube.console import Reporter
-    from medrcube.evaluate.report import write_report
-    from medrcube.evaluate.reporting.effort import effort, effort_table
-
-    reporter = Reporter(json_output=json_output)
-    tables = write_report(runs, out, benchmark, data)
-    efforts = [effort(run) for run in runs]
-    reporter.table(*effort_table(efforts))
-    reporter.result(f"wrote {out}")
-    if data is not None:
-        reporter.result(f"wrote {len(tables)} files of tables to {data}")
-    if tables and not any(table.suffix == ".parquet" for table in tables):
-        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[evaluate]'")
-    reporter.data(
-        {
-            "page": str(out),
-            "tables": list(map(str, tables)),
-            "effort": [one.to_json() for one in efforts],
-        }
-    )
+        reporter.result(f"{name}:")
+        try:
+            row, status = ask(name)
+            ends.append(f"{name}: {'incomplete' if status else 'done'}")
+        except MedrcubeError as error:
+            row, status = {"model": name, "out": str(folder), "error": str(error)}, error.exit_code
+            ends.append(f"{name}: FAILED {error}")
+        rows.append(row)
+        worst = max(worst, status)
+    for end in ends:
+        reporter.result(end)
+    reporter.data({"runs": rows})
+    raise typer.Exit(worst)
 
 
 def _conditions(names: list[str]) -> list[Condition]:
@@ -395,6 +335,7 @@ def _selfcheck(
     reporter: Reporter,
     choice: Choice,
     may_send: Collection[str],
+    asking: Asking,
     *,
     blind: bool,
 ) -> Mapping[str, JsonValue]:
@@ -407,6 +348,6 @@ def _selfcheck(
     # It sends pictures too.
     kept = without_contracts(choice, benchmark.items, model, may_send)
     asked = replace(benchmark, items=choose(benchmark, kept).items)
-    found = selfcheck(asked, model, blind=blind)
+    found = selfcheck(asked, model, blind=blind, asking=asking)
     reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
     return found.to_json()

@@ -1,26 +1,47 @@
-"""The command that hands a release or a run to other programs."""
+"""The command that hands a release or runs to other programs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from medrcube.cli_runs import each_once
+from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
+    from medrcube.console import Reporter
     from medrcube.evaluate.conditions import Condition
 
-Form = Literal["vlmevalkit", "lmms-eval", "lm-eval", "inspect"]
+Form = Literal["vlmevalkit", "lmms-eval", "lm-eval", "inspect", "csv", "latex", "hub"]
 
 
 def export(
-    place: Annotated[
-        Path, typer.Argument(metavar="RELEASE|RUN", help="Folder of a release, or of a scored run.")
+    places: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE|RUN...",
+            help="Folder of a release, or of a scored run; csv and latex take several runs.",
+        ),
     ],
-    to: Annotated[Form, typer.Option(help="The program; inspect takes the log of a run.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; for inspect a file, .json or .eval.")],
+    to: Annotated[
+        Form,
+        typer.Option(
+            help="A release: vlmevalkit, lmms-eval, lm-eval, inspect (a task), csv (its items), "
+            "hub (its private edition). "
+            "Runs: inspect (the log of one), csv (every table), latex (leaderboard and cube)."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder to write; a file for the items of a release (.csv) and for the log of a "
+            "run (.json, .eval)."
+        ),
+    ],
     private: Annotated[
         bool,
         typer.Option("--private", help="Take restricted pictures too; never share the folder."),
@@ -30,33 +51,109 @@ def export(
         typer.Option(help="Of a run: full, blind, circular, image-swap or reworded."),
     ] = None,
 ) -> None:
-    """Write a release as a benchmark of another harness, or a run as a log for Inspect's viewer."""
+    """Write a release as a benchmark of another harness, or runs as a log or as tables."""
     from medrcube.console import Reporter
     from medrcube.evaluate.running.run_folder import MANIFEST
 
     reporter = Reporter()
-    is_run = (place / MANIFEST).exists()
+    runs = [place for place in places if (place / MANIFEST).exists()]
+    if runs and len(runs) < len(places):
+        other = next(place for place in places if place not in runs)
+        raise WorkspaceError(f"{other}: is no run; expected runs alone, or one release")
+    if runs:
+        _export_runs(runs, to, out, _condition(condition), reporter)
+    elif len(places) > 1:
+        raise WorkspaceError(f"{places[0]}: is no run, and one release is exported at a time")
+    else:
+        _export_release(places[0], to, out, reporter, private=private)
+
+
+def _export_runs(
+    runs: Sequence[Path], to: Form, out: Path, condition: Condition | None, reporter: Reporter
+) -> None:
     if to == "inspect":
         from medrcube.evaluate.reporting.export_inspect import export_inspect
+        from medrcube.evaluate.scoring import withdrawn_items
 
-        if not is_run:
-            raise WorkspaceError(f"{place}: is no run; inspect takes the folder of a scored run")
-        count = export_inspect(place, out, _condition(condition))
+        if len(runs) > 1:
+            raise WorkspaceError(f"{runs[1]}: is a second run; a log of Inspect is of one")
+        count = export_inspect(runs[0], out, condition)
+        if gone := withdrawn_items(runs[0]):
+            reporter.result(
+                f"left out {counted(len(gone), 'item')}: withdrawn by the errata of the release"
+            )
         reporter.result(f"wrote {out}: {count:,} samples")
         return
-    if is_run:
-        raise WorkspaceError(f"{place}: is a run; {to} takes a release")
+    if to not in {"csv", "latex"}:
+        raise WorkspaceError(f"{runs[0]}: is a run; {to} takes a release")
+    if condition is not None:
+        raise WorkspaceError(f"--condition is for the log of a run; {to} has every condition")
+    from medrcube.evaluate.reporting.latex import write_latex
+    from medrcube.evaluate.reporting.runs import load_runs
+    from medrcube.evaluate.reporting.tables import write_csv_tables
+
+    if out.is_file():
+        raise WorkspaceError(f"{out}: is a file; {to} of runs needs a folder")
+    loaded = load_runs(each_once(runs, reporter))
+    if withdrawn := max(len(run.withdrawn) for run in loaded):
+        reporter.result(
+            f"left out up to {counted(withdrawn, 'item')} of a run: withdrawn by errata"
+        )
+    write = write_latex if to == "latex" else write_csv_tables
+    for path in write(loaded, out):
+        reporter.result(f"wrote {path}")
+
+
+def _export_release(
+    release: Path, to: Form, out: Path, reporter: Reporter, *, private: bool
+) -> None:
     from medrcube.evaluate.benchmark import load_benchmark
+    from medrcube.evaluate.exports.item_table import export_items
     from medrcube.evaluate.exports.selection import select
     from medrcube.evaluate.exports.writing import write_export
 
-    chosen = select(load_benchmark(place), private=private)
+    if to == "hub":
+        _export_hub(release, out, reporter, private=private)
+        return
+    if to == "latex":
+        raise WorkspaceError(f"{release}: is no run; latex takes the folders of scored runs")
+    benchmark = load_benchmark(release)
+    if to == "csv":
+        if out.suffix != ".csv":
+            raise WorkspaceError(f"{out}: expected a name that ends in .csv")
+        if benchmark.errata:
+            reporter.result(f"{counted(len(benchmark.errata), 'item')} withdrawn: see that column")
+        reporter.result(f"wrote {out}: {counted(export_items(benchmark, out), 'item')}")
+        return
+    if out.suffix in {".json", ".eval"}:
+        raise WorkspaceError(
+            f"{release}: is no run; the log {out} takes the folder of a scored run"
+        )
+    chosen = select(benchmark, private=private)
     for sentence in chosen.left_out():
         reporter.result(sentence)
     path = write_export(chosen, out, to)
-    reporter.result(f"wrote {path}: {len(chosen.items):,} items")
+    reporter.result(f"wrote {path}: {counted(len(chosen.items), 'item')}")
     if chosen.private:
         reporter.result(f"{out} holds restricted pictures; never share it")
+
+
+def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) -> None:
+    from medrcube.build.publish.hub_private import write_private_hub
+
+    if not private:
+        raise WorkspaceError(
+            f"{release}: a release is its own public edition for the hub, to upload as it stands; "
+            "--private  makes the one with restricted pictures"
+        )
+    made = write_private_hub(release, out)
+    if made.absent:
+        reporter.result(
+            f"{counted(made.absent, 'item')} without the restricted picture; medrcube reconstruct  "
+            "makes it from your own copy of the data"
+        )
+    reporter.result(f"wrote {out}: {counted(made.restricted, 'item')} with a restricted picture")
+    reporter.result(f"{out} is private; never share it, and keep its repository private")
 
 
 def _condition(name: str | None) -> Condition | None:

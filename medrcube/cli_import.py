@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from medrcube.counting import counted
+
 
 def import_run(
     file: Annotated[
@@ -33,8 +35,10 @@ def import_run(
     if found.unanswered:
         named = ", ".join(found.unanswered[:SHOWN])
         count = len(found.unanswered)
-        reporter.result(f"{count:,} items have no reply there and count as failed: {named}")
+        reporter.result(
+            f"{counted(count, 'item')} without a reply there, counted as failed: {named}"
+        )
     accuracy = found.metrics["global"]["accuracy"]
     reporter.result(
-        f"wrote {out}: {found.replies:,} replies of {found.model}, accuracy {accuracy:.4f}"
+        f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy {accuracy:.4f}"
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from medrcube.cli_options import Extra, Json
+from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def export(
     tables = export_decisions(folder, kind)
     reporter.table(("file", "rows"), list(tables.items()))
     reporter.result(
-        f"{back.accepted:,} of {back.items:,} items may be released; the trail ends at "
-        f"{back.head.number}:{back.head.sha256}"
+        f"{back.accepted:,} of {counted(back.items, 'item')} accepted for release; the trail "
+        f"ends at {back.head.number}:{back.head.sha256}"
     )
     if back.strata:
         told = ", ".join(f"{count:,} {words}" for words, count in sorted(back.strata.items()))
@@ -143,7 +144,7 @@ def export_tasks(
 
     reporter = Reporter(json_output=json_output)
     made = write(out, prefix=prefix, limit=limit)
-    reporter.result(f"{made.tasks:,} tasks, {made.pictures:,} pictures: {out}")
+    reporter.result(f"{counted(made.tasks, 'task')}, {counted(made.pictures, 'picture')}: {out}")
     reporter.data({**asdict(made), "out": str(out)})
 
 
@@ -206,13 +207,13 @@ def _readers(values: list[str]) -> Mapping[str, str]:
 
 def _show_import(report: ImportReport, reporter: Reporter) -> None:
     reporter.result(
-        f"{report.items:,} items: {report.added:,} new, {report.changed:,} changed, "
+        f"{counted(report.items, 'item')}: {report.added:,} new, {report.changed:,} changed, "
         f"{report.unchanged:,} as they were, {len(report.refused):,} refused; "
-        f"{report.pictures:,} pictures"
+        f"{counted(report.pictures, 'picture')}"
     )
     if report.edits_replaced:
         reporter.result(
-            f"{report.edits_replaced:,} items had been edited in the queue; the workspace's new "
+            f"{counted(report.edits_replaced, 'item')} edited in the queue; the workspace's new "
             "wording stands, the edit is kept as an older version"
         )
     refused = [(one.item, one.reason) for one in report.refused]
@@ -223,6 +224,6 @@ def _show_import(report: ImportReport, reporter: Reporter) -> None:
             reporter.result(f"{word} {len(rows) - _SHOWN:,} more; --json names all")
     if report.vanished:
         reporter.result(
-            f"{len(report.vanished):,} items of the queue are no more in the workspace; they were "
+            f"{counted(len(report.vanished), 'item')} of the queue no longer in the workspace, "
             f"left as they are, such as {report.vanished[0]}"
         )

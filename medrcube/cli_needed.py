@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medrcube.console import size_of
+from medrcube.counting import in_bytes
 from medrcube.errors import MedrcubeError
 from medrcube.names import name_of
 
@@ -74,4 +74,4 @@ def _show(lists: Sequence[Needed], reporter: Reporter, *, bare: bool) -> None:
 
 
 def _size(wanted: Needed) -> str:
-    return "?" if wanted.bytes is None else size_of(wanted.bytes)
+    return "?" if wanted.bytes is None else in_bytes(wanted.bytes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from medrcube.cli_options import Extra, Json, Roots, Workers, pairs
+from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -107,4 +108,4 @@ def _show(done: Reconstruction, reporter: Reporter) -> None:
     for reason in done.reasons(_SHOWN):
         reporter.result(reason)
     total = sum(len(source.pictures) for source in done.sources)
-    reporter.result(f"{total - done.short:,} of {total:,} pictures are there")
+    reporter.result(f"there now: {total - done.short:,} of {counted(total, 'picture')}")

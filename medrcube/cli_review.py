@@ -11,6 +11,8 @@ import typer
 
 from medrcube.cli_interchange import labelstudio_app, open_queue, ready, register
 from medrcube.cli_options import Json
+from medrcube.cli_review_release import register as register_release
+from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ review_app = typer.Typer(
     help="The queue in which clinicians accept, revise or reject items.", no_args_is_help=True
 )
 register(review_app)
+register_release(review_app)
 review_app.add_typer(labelstudio_app, name="labelstudio")
 
 Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
@@ -91,15 +94,42 @@ def adduser(
     from medrcube.console import Reporter
 
     open_queue(directory)
-    from medrcube.review.people import add, check_address
+    from medrcube.review.people import add
+    from medrcube.review.sent import email_of
     from medrcube.review.serving import console
 
     reporter = Reporter(json_output=json_output)
-    email = check_address(email)
+    email = email_of(email)
     password = _password(email)
     user = add(console(), email=email, role=role, specialties=specialty or (), password=password)
     reporter.result(f"{email} is {user.pseudonym} in exports, role {user.role}")
     reporter.data({"pseudonym": user.pseudonym, "role": str(user.role)})
+
+
+@review_app.command("addusers")
+def add_users(
+    table: Annotated[Path, typer.Argument(metavar="FILE", help="CSV: email, role, specialties.")],
+    passwords: Annotated[
+        Path, typer.Option(metavar="FILE", help="New file for the first passwords, yours alone.")
+    ],
+    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    json_output: Json = False,
+) -> None:
+    """Make accounts for a team; each person changes the password at the first sign-in."""
+    from medrcube.console import Reporter
+
+    open_queue(directory)
+    from medrcube.review.enrolment import enrol, read_applicants
+    from medrcube.review.serving import console
+
+    users = enrol(console(), read_applicants(table), passwords)
+    reporter = Reporter(json_output=json_output)
+    reporter.table(
+        ("e-mail address", "role", "name in exports"),
+        [(user.email, str(user.role), user.pseudonym) for user in users],
+    )
+    reporter.result(f"{len(users)} accounts; their first passwords are in {passwords}")
+    reporter.data([{"pseudonym": user.pseudonym, "role": str(user.role)} for user in users])
 
 
 @review_app.command()
@@ -130,7 +160,7 @@ def status(directory: Directory = Path(), json_output: Json = False) -> None:
         ("reader", "reviews", "median seconds"),
         [(row["reader"], row["reviews"], row["median_seconds"] or "") for row in told["readers"]],
     )
-    reporter.result(f"{told['in_hand']:,} items are in hand now")
+    reporter.result(f"{counted(told['in_hand'], 'item')} in hand now")
     reporter.result(f"head of the trail: {told['head']['number']}:{told['head']['sha256']}")
     reporter.data(told)
 
@@ -201,7 +231,9 @@ def backup(
 
     made = back_up(place_of(directory.resolve()), out)
     reporter = Reporter(json_output=json_output)
-    reporter.result(f"{made.path}: {made.files:,} pictures, head {made.events}:{made.head_sha256}")
+    reporter.result(
+        f"{made.path}: {counted(made.files, 'picture')}, head {made.events}:{made.head_sha256}"
+    )
     reporter.data(_told(made))
 
 
@@ -254,7 +286,8 @@ def check(directory: Directory = Path(), origin: Origin = "") -> None:
 
 
 def _first_administrator(email: str, reporter: Reporter) -> None:
-    from medrcube.review.people import add, check_address
+    from medrcube.review.people import add
+    from medrcube.review.sent import email_of
     from medrcube.review.serving import console
 
     if not email:
@@ -264,8 +297,15 @@ def _first_administrator(email: str, reporter: Reporter) -> None:
                 "or run this in a terminal"
             )
         reporter.note("there is no account yet: this makes the first administrator")
-        email = _asked("E-mail address", check_address)
-    add(console(), email=email, role="administrator", specialties=(), password=_password(email))
+        email = _asked("E-mail address", email_of)
+    add(
+        console(),
+        email=email,
+        role="administrator",
+        specialties=(),
+        password=_password(email),
+        temporary=False,
+    )
     reporter.note(f"{email} may now sign in and make accounts")
 
 

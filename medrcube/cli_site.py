@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from medrcube.cli_options import Json
+from medrcube.cli_runs import each_once
+from medrcube.counting import counted, in_bytes
 
 _SHOWN = 12
 
@@ -24,14 +26,14 @@ def site(
     """
     from dataclasses import asdict
 
-    from medrcube.console import Reporter, size_of
+    from medrcube.console import Reporter
     from medrcube.evaluate.site.writing import write_site
 
     reporter = Reporter(json_output=json_output)
-    made = write_site(runs, release, out)
+    made = write_site(each_once(runs, reporter), release, out, reporter)
     reporter.result(
-        f"wrote {made.index}: {made.models:,} models, {made.items:,} items, {made.cells:,} cells; "
-        f"{made.files:,} files, {size_of(made.bytes)}"
+        f"wrote {made.index}: {counted(made.models, 'model')}, {counted(made.items, 'item')}, "
+        f"{counted(made.cells, 'cell')}; {counted(made.files, 'file')}, {in_bytes(made.bytes)}"
     )
     reporter.result(f"replies of more than {made.reply_limit:,} characters are cut on the pages")
     reporter.data({**asdict(made), "index": str(made.index)})

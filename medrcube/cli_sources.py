@@ -9,6 +9,7 @@ import typer
 
 from medrcube.cli_get import get
 from medrcube.cli_options import Extra, Json
+from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
 from medrcube.records import BAD_ROW
 
@@ -70,6 +71,9 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], extra: Extra = None
         reporter.result(f"  {layout.name}")
         for glob, count in layout.expect.items():
             reporter.result(f"    {count:>7,}  {glob}")
+        for glob, told in layout.optional.items():
+            if told:
+                reporter.result(f"    may lack {glob}, and then has {told}")
     reporter.result("\nTasks: " + ", ".join(card.tasks))
     if card.quirks:
         reporter.result("\nKnown faults")
@@ -91,14 +95,14 @@ def verify(
     from medrcube.build.scan import scan, visit
     from medrcube.console import Reporter
     from medrcube.sources.layout import compare
-    from medrcube.sources.raw_tree import RawTree
     from medrcube.sources.registry import find_sources, get_source
     from medrcube.sources.roots import describe_root
 
     reporter = Reporter(json_output=json_output)
     source = get_source(find_sources(extra or ()), name)
-    tree = visit(source, root)
-    report = compare(source.card, RawTree(tree.root, [*tree.states, *tree.barred]))
+    with reporter.stage("files", None) as advance:
+        tree = visit(source, root, advance)
+    report = compare(source.card, tree.seen)
     told = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
     reporter.result("; ".join(filter(None, told)))
     cases, codes = 0, Counter[str]()
@@ -108,7 +112,9 @@ def verify(
         codes.update(problem.code for problem in found.problems)
         codes.update({"absent": len(found.absent)})
         aside = ", ".join(f"{count:,} {code}" for code, count in sorted(codes.items()) if count)
-        reporter.result(f"{cases:,} cases with all their files" + (f"; {aside}" if aside else ""))
+        reporter.result(
+            f"{counted(cases, 'case')} with all their files" + (f"; {aside}" if aside else "")
+        )
         if not cases:
             reporter.result("nothing would be built of this copy")
         first = next((it.message for it in found.problems if it.code == BAD_ROW), None)
@@ -122,6 +128,7 @@ def verify(
             "fits": report.fits,
             "complete": report.complete,
             "missing": list(report.missing),
+            "lacks": list(report.lacks),
             "hints": list(report.hints),
             "litter": report.litter,
             "found": dict(report.found),

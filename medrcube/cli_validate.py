@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from medrcube.cli_options import Json, Workers
+from medrcube.counting import counted
 
 if TYPE_CHECKING:
     from medrcube.build.publish.validate import Validation
@@ -43,9 +44,12 @@ def _show(found: Validation, reporter: Reporter) -> None:
     name = f"release {found.name}" if found.name else "release"
     kind = "private" if found.private else "public"
     reporter.result(
-        f"{name}, {kind}: {found.items:,} sound items, {found.pictures:,} pictures; "
-        f"{found.restricted:,} items are restricted, {found.without_picture:,} have no picture here"
+        f"{name}, {kind}: {counted(found.items, 'sound item')}, "
+        f"{counted(found.pictures, 'picture')}; {counted(found.restricted, 'item')} restricted, "
+        f"{found.without_picture:,} without a picture here"
     )
+    if found.withdrawn:
+        reporter.result(f"{found.withdrawn:,} of these items are withdrawn (errata.csv)")
     if found.private:
         reporter.result("PRIVATE: this tree must not be shared")
     for finding in found.findings[:_SHOWN]:

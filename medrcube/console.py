@@ -24,7 +24,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from medrcube.names import shown
+from medrcube.names import harmless
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain progress lines."""
@@ -49,41 +49,50 @@ class Reporter:
 
     @contextmanager
     def stage(
-        self, name: str, total: int, detail: Callable[[], str] | None = None
+        self,
+        name: str,
+        total: int | None,
+        detail: Callable[[], str] | None = None,
+        *,
+        timed: bool = True,
     ) -> Iterator[Advance]:
         """Show the progress of a stage of ``total`` units.
 
         Args:
             name: of the stage.
-            total: units.
+            total: units; ``None`` where nobody knows: then a terminal shows a count that grows,
+                and nothing else shows anything.
             detail: called whenever progress is shown, for a few words more.
+            timed: whether what is done tells how long the rest takes.
         """
         told = detail or _nothing_to_tell
         if self._quiet or total == 0:
-            yield _nothing
+            yield ignored
+        elif total is None:
+            with _Count(name, self._err) as advance:
+                yield advance
         elif self._err.is_terminal:
             columns = (
                 TextColumn(f"{name:<10}"),
                 BarColumn(bar_width=30),
                 MofNCompleteColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
+                *((TextColumn("left"), TimeRemainingColumn()) if timed else ()),
             )
             with _TwoLines(*columns, console=self._err, transient=True) as progress:
                 task = progress.add_task(name, total=total, detail="")
                 yield lambda done=1, /: progress.update(task, advance=done, detail=told())
         else:
-            yield _PlainLines(name, total, self._err, told)
+            yield _PlainLines(name, total, self._err, told, timed=timed)
 
     def note(self, text: str) -> None:
         """A line for people, not part of the result."""
         if not self._quiet:
-            self._err.print(shown(text), markup=False)
+            self._err.print(harmless(text), markup=False)
 
     def result(self, text: str) -> None:
         """A line of the result; left out where a program reads."""
         if not self.json_output:
-            self._out.print(shown(text), markup=False)
+            self._out.print(harmless(text), markup=False)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """A table of the result; numbers stand to the right."""
@@ -94,7 +103,7 @@ class Reporter:
             numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
             table.add_column(name, justify="right" if numeric else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(f"{v:,}" if isinstance(v, int) else shown(str(v)) for v in row))
+            table.add_row(*(f"{v:,}" if isinstance(v, int) else harmless(str(v)) for v in row))
         self._out.print(table, markup=False)
 
     def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -102,16 +111,6 @@ class Reporter:
         if self.json_output:
             text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
             sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
-
-
-def size_of(count: int) -> str:
-    """A number of bytes in words, such as ``1.2 GB``."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
 
 
 class _TwoLines(Progress):
@@ -124,12 +123,40 @@ class _TwoLines(Progress):
                 yield Text(task.fields["detail"], no_wrap=True, overflow="ellipsis")
 
 
+class _Count:
+    """A number that grows, on a terminal alone; shown a few times a second, however often told."""
+
+    _INTERVAL = 0.1
+
+    def __init__(self, name: str, console: Console) -> None:
+        self._name, self._done, self._shown = name, 0, 0.0
+        self._status = console.status(name) if console.is_terminal else None
+
+    def __enter__(self) -> Advance:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, done: int = 1, /) -> None:
+        self._done += done
+        now = time.monotonic()
+        if self._status is not None and now - self._shown >= self._INTERVAL:
+            self._shown = now
+            self._status.update(f"{self._name:<10} {self._done:,}")
+
+
 class _PlainLines:
     """Progress where no terminal is: a line every few seconds."""
 
-    def __init__(self, name: str, total: int, console: Console, detail: Callable[[], str]) -> None:
+    def __init__(
+        self, name: str, total: int, console: Console, detail: Callable[[], str], *, timed: bool
+    ) -> None:
         self._name, self._total, self._console = name, total, console
-        self._detail = detail
+        self._detail, self._timed = detail, timed
         self._done = 0
         self._started = self._shown = time.monotonic()
 
@@ -142,8 +169,8 @@ class _PlainLines:
             self._console.print(", ".join(filter(None, (line, self._left(now), self._detail()))))
 
     def _left(self, now: float) -> str:
-        """The time left in words, once something is done."""
-        if not self._done:
+        """The time left in words, once something is done that tells it."""
+        if not (self._done and self._timed):
             return ""
         left = (now - self._started) / self._done * (self._total - self._done)
         return f"about {left:.0f} s left"
@@ -153,5 +180,5 @@ def _nothing_to_tell() -> str:
     return ""
 
 
-def _nothing(_done: int = 1, /) -> None:
+def ignored(_done: int = 1, /) -> None:
     """Progress that nobody watches."""

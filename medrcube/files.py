@@ -11,6 +11,8 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 
+SHARED, PRIVATE = 0o644, 0o600
+"""Modes of files: for whoever reaches the folder, and for their owner alone."""
 PARTIAL = ".partial"
 """Suffix of files in the making; one that stands after its process has ended is rubbish."""
 
@@ -37,16 +39,44 @@ def write_again(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, mode: int = SHARED) -> None:
     """Write UTF-8 text atomically; half of a surrogate pair, as models send, is escaped."""
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+    with replacing(path, mode=mode) as temporary:
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder that its owner alone can enter; one that is there is closed to others.
+
+    Raises:
+        WorkspaceError: it cannot be made, or belongs to somebody else.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.chmod(0o700)
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be kept private ({error.strerror})") from error
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that its owner alone can read; one that is there is closed to others.
+
+    Raises:
+        WorkspaceError: it cannot be made, or belongs to somebody else.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE))
+        path.chmod(PRIVATE)
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be kept private ({error.strerror})") from error
 
 
 @contextmanager
-def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
+def replacing(path: Path, *, sync: bool = True, mode: int = SHARED) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place when the block ends well.
 
-    With ``sync`` the content is on the disk before the name changes.
+    With ``sync`` the content is on the disk before the name changes. ``mode`` holds from the
+    first byte on, whatever the umask.
     """
     temporary: Path | None = None
     try:
@@ -54,7 +84,7 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(prefix=".", suffix=PARTIAL, dir=path.parent)
         os.close(handle)
         temporary = Path(name)
-        temporary.chmod(0o644)
+        temporary.chmod(mode)
         yield temporary
         if sync:
             with temporary.open("rb") as file:

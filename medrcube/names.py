@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 Record = TypeVar("Record")
 
 _BYTE = re.compile("[\udc80-\udcff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What moves the cursor, colours or reorders text; line breaks and tabs are not among it."""
 _WRITTEN = re.compile(r"\\x(5c|[89a-f][0-9a-f])")
 
 
@@ -35,6 +37,16 @@ def name_of(text: str) -> str:
 def shown(text: str) -> str:
     """Text in which odd names can be read; what can be written already stays as it is."""
     return _BYTE.sub(lambda it: f"\\x{ord(it[0]) - 0xDC00:02x}", text) if is_odd(text) else text
+
+
+def harmless(text: str) -> str:
+    r"""Text of a raw file for people: a control character is ``\xNN`` or ``\uNNNN``."""
+    return _CONTROL.sub(_escape, shown(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
 
 
 def all_shown(record: Record) -> Record:

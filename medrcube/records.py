@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
+from medrcube.names import harmless
 from medrcube.shapes import (
     Consensus,
     MaskFile,
@@ -185,6 +186,8 @@ class ImageRef:
         paths: the file, or all files of a series in any order.
         frame: 0-based frame of a multi-frame file or video; ``None`` leaves the choice to the
             slice policy of the card.
+        count: number of frames that the source states of a video; in one with another number a
+            frame is another moment.
         member: path of the array inside a container file (HDF5), or ``None``.
         parts: further files that the header of the first names, such as the ``.raw`` of an
             ``.mhd``.
@@ -193,6 +196,7 @@ class ImageRef:
 
     paths: tuple[Path, ...]
     frame: int | None = None
+    count: int | None = None
     member: str | None = None
     parts: tuple[Path, ...] = ()
     raw: RawLayout | None = None
@@ -239,6 +243,8 @@ class Case:
         regions: masks and boxes.
         guide: shapes on the first image that choose its slice in place of the case's regions,
             so that a companion image can show the slice that another one's masks chose.
+        unguided: slice policy where the guide cannot be used; without one the case needs it, since
+            what it states holds on that slice alone.
         split: the source's own split, or ``None``.
         shows: the widest scope that the picture can show.
         anatomy: region of the body.
@@ -257,6 +263,7 @@ class Case:
     panels: tuple[Label, ...] = ()
     regions: tuple[Region, ...] = ()
     guide: tuple[Shape, ...] = ()
+    unguided: str = ""
     split: str | None = None
     shows: Scope | None = None
     anatomy: Anatomy | None = None
@@ -316,6 +323,7 @@ class Skip:
         paths: files that are accounted for by this.
         code: ``BAD_ROW`` where a table holds what the card and the adapter do not know.
         opens: fields in which the row could speak of any case: no absence there is certain.
+        opens_value: the only raw value of those fields that it could be about, where it says so.
     """
 
     key: str
@@ -323,6 +331,7 @@ class Skip:
     paths: tuple[Path, ...] = ()
     code: str = "set-aside"
     opens: tuple[str, ...] = ()
+    opens_value: str = ""
 
     def moved(self, place: Callable[[Path], Path]) -> Skip:
         """The same with each raw file where ``place`` says that it lies."""
@@ -346,3 +355,8 @@ class Problem:
     stage: str
     code: str
     message: str
+
+    def __post_init__(self) -> None:
+        """Let no control character of a raw cell or file name into what people read."""
+        for name in ("case", "message"):
+            object.__setattr__(self, name, harmless(getattr(self, name)))

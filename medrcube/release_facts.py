@@ -11,9 +11,10 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.records import Visible
@@ -105,20 +106,42 @@ def read_case_units(root: Path) -> Mapping[str, str]:
     Raises:
         ReleaseError: the recipes cannot be read.
     """
+    units: dict[str, str] = {}
+    for row in _recipes(root):
+        image, *case = (row.get(name) for name in ("image", "source", "case"))
+        if isinstance(image, str) and all(isinstance(text, str) for text in case):
+            told = "\0".join(map(str, case)).encode("utf-8", "backslashreplace")
+            digest = hashlib.sha256(told).hexdigest()
+            units[image] = f"case-{digest[:16]}"
+    return units
+
+
+def read_pixel_hashes(root: Path) -> Mapping[str, str]:
+    """Picture by its path in the release -> pixel hash that the recipes publish, if any.
+
+    Raises:
+        ReleaseError: the recipes cannot be read.
+    """
+    told = ((row.get("image"), row.get("pixel_sha256")) for row in _recipes(root))
+    return {
+        image: pixels
+        for image, pixels in told
+        if isinstance(image, str) and isinstance(pixels, str)
+    }
+
+
+def _recipes(root: Path) -> Iterator[Mapping[str, Any]]:
     path = root / RECIPES
     if state_of(root, path) is None:
-        return {}
-    units: dict[str, str] = {}
+        return
     with opened(root, path) as file:
         try:
             for row in read_lines(file):
-                image, *case = (row.get(name) for name in ("image", "source", "case"))
-                if isinstance(image, str) and all(isinstance(text, str) for text in case):
-                    digest = hashlib.sha256("\0".join(map(str, case)).encode()).hexdigest()
-                    units[image] = f"case-{digest[:16]}"
-        except (BadJsonError, AttributeError, UnicodeEncodeError) as error:
+                if not isinstance(row, dict):
+                    raise ReleaseError(f"{path}: cannot be read: expected objects")
+                yield row
+        except BadJsonError as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
-    return units
 
 
 def _is_sound(told: Mapping[str, str]) -> bool:

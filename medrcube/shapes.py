@@ -43,8 +43,9 @@ class Rectangle:
         slices: first slice and the one behind the last, by index in the stack as it is read, of
             a box in a volume; ``None`` in a single image.
         frame: ``(width, height)`` of the image that the box was drawn in, where the source says
-            it; in a copy of another size the box is scaled where both sides have one factor, and
-            refused elsewhere, because a box that merely fits is wrong there.
+            it; where that is one size for all boxes, the card says it (``[drawn_in]``). In a copy
+            of another size the box is scaled where both sides have one factor, and refused
+            elsewhere, because a box that merely fits is wrong there.
     """
 
     xyxy: tuple[float, float, float, float]

@@ -70,16 +70,27 @@ def read_lines(file: BinaryIO) -> Iterator[Any]:
     Raises:
         BadJsonError: a line is no JSON in UTF-8, or far too long.
     """
+    for number, value in each_line(file):
+        if isinstance(value, BadJsonError):
+            raise BadJsonError(f"line {number}: {value}") from None
+        yield value
+
+
+def each_line(file: BinaryIO) -> Iterator[tuple[int, Any]]:
+    """Number and value of every line that is not empty; of a bad one the error is its value."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise BadJsonError(f"line {number} has more than {LONGEST_LINE:,} bytes")
-        if line.strip():
+            yield number, BadJsonError(f"has more than {LONGEST_LINE:,} bytes")
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LONGEST_LINE)
+        elif line.strip():
             try:
-                yield read_document(line)
+                value = read_document(line)
             except BadJsonError as error:
-                raise BadJsonError(f"line {number}: {error}") from None
+                value = error
+            yield number, value
 
 
 def read_document(data: bytes) -> Any:

@@ -13,6 +13,7 @@ from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import UnknownNameError
 
 E = TypeVar("E", bound=Enum)
+V = TypeVar("V", int, str)
 _MISSING: Any = object()
 
 
@@ -141,6 +142,32 @@ class TomlTable:
             self.fail(key, f"a table of {such_as}", value)
         return value
 
+    def grouped(
+        self, key: str, kind: type[V], *, such_as: str, default: Mapping[str, V] = _MISSING
+    ) -> list[tuple[str, str, V]]:
+        """A table of values, of which some may stand in tables of their own.
+
+        Args:
+            key: its name.
+            kind: ``int`` for whole numbers above zero, or ``str``.
+            such_as: what it holds, in words.
+            default: where the table has no such key; without it one needs at least one entry.
+
+        Returns:
+            Name of the inner table (empty where there is none), name of the value, value.
+        """
+        value = self._get(key, default)
+        if not isinstance(value, Mapping) or (default is _MISSING and not value):
+            self.fail(key, f"a table of {such_as}", value)
+        rows: list[tuple[str, str, V]] = []
+        for name, entry in value.items():
+            inner = entry if isinstance(entry, Mapping) else {name: entry}
+            group = name if inner is entry else ""
+            rows += [(group, own, it) for own, it in inner.items()]
+        if not all(_is_filled(it, kind) for *_, it in rows):
+            self.fail(key, f"a table of {such_as}", value)
+        return rows
+
     def choice(self, key: str, kind: type[E], *, default: E = _MISSING) -> E:
         """A member of an enumeration, by value, or by name for numbered ones."""
         value = self._get(key, default)
@@ -223,3 +250,8 @@ class TomlTable:
 
     def _path(self, key: str) -> str:
         return f"{self._where}.{key}" if self._where else key
+
+
+def _is_filled(value: object, kind: type) -> bool:
+    """Whether a value is of a kind; of numbers those above zero."""
+    return isinstance(value, kind) and not (isinstance(value, int) and value < 1)

@@ -80,3 +80,16 @@ def test_a_person_gets_text_and_no_object(capsys):
     assert "[brackets] are text" in out
     assert "1,234,567" in out
     assert "{" not in out
+
+
+def test_a_stage_of_unknown_length_is_a_count_that_grows(terminal):
+    with terminal.stage("files", None) as advance:
+        advance(1_200)
+    assert "files      1,200" in terminal._err.export_text()
+
+
+def test_a_stage_of_unknown_length_is_shown_on_a_terminal_alone(monkeypatch, capsys):
+    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    with Reporter().stage("files", None) as advance:
+        advance(5)
+    assert capsys.readouterr().err == ""

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.console import Reporter
-from medrcube.names import name_of, shown, text_of
+from medrcube.names import harmless, name_of, shown, text_of
+from medrcube.records import Problem
+from medrcube.sources.tables import Row
 
 NAMES = st.one_of(
     st.binary(min_size=1, max_size=12).map(os.fsdecode),
@@ -50,3 +52,18 @@ def test_odd_names_can_be_printed(monkeypatch):
     told = out.buffer.getvalue().decode()
     assert told.count("caf\\xe9.png") == 3
     assert json.loads(told[told.index("{") :]) == {"file": name}
+
+
+@given(name=st.text())
+def test_no_control_character_is_left_in_what_people_read(name):
+    assert not any(
+        (it < " " and it not in "\n\t") or "\x7f" <= it <= "\x9f" for it in harmless(name)
+    )
+
+
+def test_escape_of_a_cell_or_a_file_name_reaches_no_message():
+    cell = "a\x1b[31m\u202eb\x9b"
+    told = "a\\x1b[31m\\u202eb\\u009b"
+    assert Row({"c": cell}, "t.csv", 2).cite("c") == f"t.csv:2 c={told}"
+    problem = Problem(source="s", case=cell, stage="scan", code="unclaimed", message=cell)
+    assert (problem.case, problem.message) == (told, told)

@@ -124,11 +124,11 @@ def share_inside(inner, outer):
 
 
 def _could_be(tables, concept, target):
-    return (
-        target in tables.above(concept)
-        or concept in tables.above(target)
-        or tables.look_alike(concept, target)
-    )
+    if target in tables.above(concept) or concept in tables.above(target):
+        return True
+    # Structures that overlap in projection, such as clavicle and lung, are two things all the same.
+    structures = (tables.above(label) & tables.structures for label in (concept, target))
+    return tables.look_alike(concept, target) and not all(structures)
 
 
 def _all_of(mask, box):

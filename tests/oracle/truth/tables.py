@@ -34,6 +34,7 @@ class Tables:
     """
 
     names: dict[str, str]
+    structures: frozenset[str]  # parts of the body
     targets: dict[str, str]
     ids: dict[str, frozenset[str]]
     up: dict[str, frozenset[str]]
@@ -122,6 +123,7 @@ def read_tables():
     visible = _rows("visible.csv")
     return Tables(
         names={row["label"]: row["name"] for row in terms},
+        structures=frozenset(row["label"] for row in terms if row["kind"] == "anatomy"),
         targets={row["label"]: row["name"].partition(" (")[0] for row in terms}
         | {row["label"]: row["text"] for row in _rows("targets.csv")},
         ids=ids,

@@ -1,0 +1,123 @@
+"""What a run would ask and cost, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from medrcube.cli_run_end import LEFT_OUT
+from medrcube.counting import counted
+from medrcube.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from medrcube.console import Reporter
+    from medrcube.evaluate.estimate import Estimate
+    from medrcube.evaluate.forecast import Forecast
+
+__all__ = ["DryRun", "Estimated", "check_alone", "tell_estimate", "tell_forecast"]
+
+_PANEL = "Before a run"
+
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Say what would be asked, sent and left out, and what it may cost; send nothing.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Estimated = Annotated[
+    bool,
+    typer.Option(
+        "--estimate",
+        help="Ask 32 items or more, a fair draw that the run keeps, and say what all will cost.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def check_alone(*, dry_run: bool, estimate: bool, again: str | None) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        WorkspaceError: two of these options are given.
+    """
+    if dry_run and estimate:
+        raise WorkspaceError(
+            "--dry-run sends nothing and --estimate asks a part of the run; give one of them"
+        )
+    if again is not None and (dry_run or estimate):
+        raise WorkspaceError(
+            "--again asks questions that a run is known to have lost; give it without --dry-run "
+            "and --estimate"
+        )
+
+
+def tell_forecast(found: Forecast, reporter: Reporter) -> dict[str, Any]:
+    """Say what a run would do; the same for programs."""
+    reporter.result(
+        f"{found.model}: {counted(found.items, 'item')}, "
+        f"{counted(found.presentations, 'question')}; {found.questions:,} would be sent, "
+        f"{found.reused:,} have a reply, {found.shared:,} are the same as another, "
+        f"{found.missing:,} have no picture"
+    )
+    for why, count in found.left_out.items():
+        sources = ", ".join(f"{name} {n:,}" for name, n in found.left_out_by_source.items())
+        told = f" ({sources})" if sources and why == "may-not-be-sent" else ""
+        reporter.result(f"left out: {counted(count, 'item')}{told}, {LEFT_OUT[why]}")
+    reporter.result(
+        f"pictures: {found.pictures:,} in these requests, {found.distinct_pictures:,} different, "
+        f"up to {found.largest_side:,} pixels a side and {found.largest_bytes / 1e6:.1f} MB a file"
+        + (f"; {found.shrunk:,} are made smaller" if found.shrunk else "")
+    )
+    reporter.result(
+        f"tokens in, estimated: {found.tokens_text:,} of text (4 characters each), "
+        f"{found.tokens_pictures:,} of pictures ({found.pictures_counted})"
+    )
+    each, most = found.tokens_out_each, found.tokens_out_most
+    known = f"{each:.0f} in each reply so far; " if each is not None else ""
+    limit = "no limit is set" if most is None else f"at most {most:,}"
+    reporter.result(f"tokens out: {known}{limit}")
+    if found.cost_in is not None:
+        parts = [f"{found.cost_in:.2f} US dollars for what is sent"]
+        if found.cost is not None:
+            parts.append(f"{found.cost:.2f} in all with replies as long as those so far")
+        if found.cost_most is not None:
+            parts.append(f"at most {found.cost_most:.2f} with the longest replies")
+        reporter.result(f"cost: {'; '.join(parts)}")
+    else:
+        reporter.result("cost: give --price-in and --price-out, in US dollars a million tokens")
+    reporter.result("nothing was sent; --estimate asks a few items and knows more")
+    return found.to_json()
+
+
+def tell_estimate(found: Estimate, reporter: Reporter) -> dict[str, Any]:
+    """Say what a run will take; the same for programs."""
+    low, high = found.interval
+    reporter.result(
+        f"{found.model}: {found.drawn:,} of {counted(found.items, 'item')} asked; the replies are "
+        "kept, and the same command without --estimate goes on from them"
+    )
+    if found.sample < found.drawn:
+        reporter.result(
+            f"{found.drawn - found.sample:,} of these have no reply that says how many tokens it "
+            "took; the others stand for them"
+        )
+    reporter.result(
+        f"tokens of the whole run: {found.tokens_in:,} in, {found.tokens_out:,} out "
+        f"({found.tokens_out_each:.0f} in each reply)"
+    )
+    if found.cost is not None:
+        reporter.result(
+            f"cost of the whole run: {found.cost:.2f} US dollars, 95 % interval {low:.2f} to "
+            f"{high:.2f}; {found.spent:.2f} were spent"
+        )
+    else:
+        reporter.result(f"all tokens, 95 % interval: {low:,.0f} to {high:,.0f}")
+    if not found.close:
+        reporter.result(
+            "not known within a fifth: a quarter of the items, and at most 256, are asked for an "
+            "estimate"
+        )
+    return found.to_json()

@@ -1,0 +1,50 @@
+"""Options of the command line for how fast, how patiently and for how much a model is asked."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["Fixed", "MaxConnections", "MaxCost", "MaxRetries", "PriceIn", "PriceOut", "Timeout"]
+
+MaxConnections = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Most questions under way at a time. Default: 32, or as a local model suggests.",
+    ),
+]
+Fixed = Annotated[
+    bool,
+    typer.Option(
+        "--fixed-connections",
+        help="So many at once, instead of finding out what the server takes.",
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.1,
+        help="Seconds for one whole request; an endpoint has 120 by default.",
+    ),
+]
+MaxRetries = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Of one question, rate limits apart."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(min=0.0, metavar="USD", help="Stop before the run costs more."),
+]
+PriceIn = Annotated[
+    float | None,
+    typer.Option(min=0.0, metavar="USD", help="Of a million tokens sent."),
+]
+PriceOut = Annotated[
+    float | None,
+    typer.Option(min=0.0, metavar="USD", help="Of a million tokens written."),
+]

@@ -1,0 +1,32 @@
+"""Numbers in words: ``1 item``, ``1,204 items``, ``1.2 GB``."""
+
+from __future__ import annotations
+
+__all__ = ["counted", "in_bytes"]
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """The number with thousands separated, and the noun in its number.
+
+    Args:
+        count: how many.
+        noun: the noun in the singular.
+        plural: its plural, where neither ``-s``, ``-es`` nor ``-ies`` makes it.
+    """
+    return f"{count:,} {noun if count == 1 else plural or _plural(noun)}"
+
+
+def in_bytes(count: int) -> str:
+    """A number of bytes in words, such as ``1.2 GB``."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

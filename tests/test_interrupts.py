@@ -1,0 +1,115 @@
+"""Ctrl-C during every command that may run long: one line, status 130, nothing half written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+pytestmark = pytest.mark.untraced
+
+# As a terminal does it: the whole group of processes hears it, so many seconds after the imports.
+CHILD = """
+import os, signal, sys
+from medrcube.cli import main
+signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGINT))
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv.pop(1)))
+main()
+"""
+DELAYS = (0.05, 0.5)
+"""Seconds; a fast machine may have ended by the last."""
+
+COMMANDS = {
+    "demo": ("demo", "{new}", "--only", "busi", "--workers", "2"),
+    "build": ("build", "{new}", "--source", "busi={raw}", "--workers", "2"),
+    "release": ("release", "{work}", "{new}", "--name", "v1", "--allow-unreviewed"),
+    "validate": ("validate", "{release}"),
+    "reconstruct": ("reconstruct", "{release}", "--source", "busi={raw}"),
+    "evaluate": ("evaluate", "{release}", "--model", "baseline/random", "--out", "{new}"),
+    "score": ("score", "{run}"),
+    "report": ("report", "{run}", "--out", "{new}.html", "--release", "{release}"),
+    "compare": ("compare", "{run}", "{other}", "{run}"),
+    "site": ("site", "{run}", "{other}", "--release", "{release}", "--out", "{new}"),
+    "validate-run": ("validate-run", "{run}", "--release", "{release}"),
+    "export": ("export", "{release}", "--to", "vlmevalkit", "--private", "--out", "{new}"),
+    "sources verify": ("sources", "verify", "busi", "{raw}"),
+    "sources check": ("sources", "check", "busi"),
+    "review import": ("review", "import", "{work}"),
+}
+
+
+def medrcube(*arguments, delay=60.0):
+    return subprocess.run(
+        [sys.executable, "-c", CHILD, str(delay), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+        timeout=300,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A raw tree, a workspace, a release and two runs of one source."""
+    folder = tmp_path_factory.mktemp("made")
+    names = ("raw", "work", "release", "run", "other")
+    places = SimpleNamespace(**{name: folder / name for name in names})
+    for arguments in (
+        ("sources", "fixture", "busi", places.raw),
+        ("build", places.work, "--source", f"busi={places.raw}", "--workers", "1"),
+        ("release", places.work, places.release, "--name", "v1", "--allow-unreviewed"),
+        ("reconstruct", places.release, "--source", f"busi={places.raw}"),
+        *(
+            ("evaluate", places.release, "--model", f"baseline/{rule}", "--out", place)
+            for rule, place in (("first", places.run), ("random", places.other))
+        ),
+    ):
+        done = medrcube(*arguments)
+        assert done.returncode == 0, done.stderr
+    return places
+
+
+def rubbish(folder):
+    return [path for path in folder.rglob("*") if ".partial" in path.name or path.suffix == ".tmp"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(made, tmp_path, name):
+    places = SimpleNamespace(new=tmp_path / "new")
+    for own, place in vars(made).items():
+        setattr(places, own, tmp_path / own)
+        shutil.copytree(place, tmp_path / own, symlinks=True)
+    arguments = [part.format(**vars(places)) for part in COMMANDS[name]]
+    ends = []
+    for delay in DELAYS:
+        done = medrcube(*arguments, delay=delay)
+        ends.append(done.returncode)
+        if done.returncode != 130:
+            break
+        assert "Traceback" not in done.stderr
+        last = done.stderr.rstrip().splitlines()
+        assert last[-1] == "stopped; the same command goes on from here"
+        assert done.stderr.count("stopped") == 1
+        assert rubbish(tmp_path) == []
+    assert ends[0] == 130, done.stderr
+    again = medrcube(*arguments)
+    assert again.returncode == 0, again.stderr
+    assert rubbish(tmp_path) == []
+
+
+def test_an_interrupt_during_the_imports_is_one_line_too():
+    code = "import os, signal, sys\nfrom medrcube.__main__ import main\n"
+    code += "class Late:\n    def find_spec(self, name, *_):\n"
+    code += "        if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+    code += "sys.meta_path.insert(0, Late())\nmain()\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (
+        130,
+        "stopped; the same command goes on from here",
+    )
