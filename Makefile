@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo test lint format typecheck wheel-check pins reference check-terms bench clean
+.PHONY: help setup demo test lint format typecheck wheel-check pins reference check-terms bench local-families clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
@@ -14,6 +14,7 @@ help:
 	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
 	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
 	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
+	@echo "make local-families  batches of ten families of local models against single questions"
 	@echo "make bench      speed against peers, into docs/reference/performance.md (minutes)"
 
 $(BIN)/python:
@@ -74,6 +75,11 @@ check-terms: $(VENV)/.run
 # Peers and data go to a cache folder outside the repository; MEDRCUBE_BENCH names another one.
 bench: $(VENV)/.run
 	$(BIN)/python benchmarks/run.py $(BENCHFLAGS)
+
+# Ten families of local models with tiny random weights, batches held against single questions.
+# Needs  pip install '.[evaluate,local]'  with a torchvision of the same build as torch.
+local-families: $(VENV)/.run
+	$(BIN)/python benchmarks/local_families.py
 
 # The package as a stranger installs it, away from the checkout.
 wheel-check: $(VENV)/.dev
