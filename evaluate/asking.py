@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.errors import WorkspaceError
@@ -11,6 +12,7 @@ from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.images import Picture
 from medrcube.evaluate.models.contract import Json
 from medrcube.evaluate.prompts import Prompt, default_prompt
+from medrcube.evaluate.running.kept_examples import read_kept_examples
 
 if TYPE_CHECKING:
     from medrcube.evaluate.shots import Examples, Shots
@@ -43,14 +45,14 @@ class Asking:
             )
 
     def examples(
-        self, benchmark: Benchmark, asked: Iterable[Item], withheld: Iterable[str]
+        self, benchmark: Benchmark, asked: Iterable[Item], withheld: Iterable[str], run: Path
     ) -> Examples | None:
-        """The examples that a release can give; see ``shots.examples``."""
+        """The examples of a run in the folder ``run``; see ``shots.examples``."""
         if self.shots is None:
             return None
         from medrcube.evaluate.shots import examples  # noqa: PLC0415 - numpy and Pillow
 
-        return examples(benchmark, self.shots, asked, withheld)
+        return examples(benchmark, self.shots, asked, withheld, read_kept_examples(run))
 
     def identity(self, found: Examples | None) -> dict[str, Json]:
         """The parts of a manifest that name how questions are put.

@@ -7,29 +7,27 @@ patients and no cases, pictures that look alike are all that is known, and the r
 Examples come in one fixed order, drawn by the seed, from the cell of the question (task, modality,
 region) first, then from its task and modality, its task, the rest. So the questions of one cell
 have the same examples wherever they may, which a server may keep in its cache.
+
+A run keeps the items that it was begun with as its examples, also when its release later has more
+pictures. A question keeps its examples too, unless one of them was withdrawn, or is now known to
+show what is asked about.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
+from itertools import islice
 
-from medrcube.errors import MissingExtraError, WorkspaceError
+from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.conditions import Presentation
-from medrcube.evaluate.images import UnusablePictureError, read_picture
+from medrcube.evaluate.looks import looks_of
 from medrcube.evaluate.models.contract import Json
-
-try:
-    from PIL import Image
-
-    from medrcube.look import DISTANCE, hash_of, shrunk
-except ImportError as error:
-    raise MissingExtraError(error.name or "numpy", "evaluate") from error
+from medrcube.evaluate.running.kept_examples import KeptExamples
+from medrcube.look import DISTANCE
 
 __all__ = ["MOST", "RULE", "Examples", "Shots", "examples"]
 
@@ -74,6 +72,8 @@ class Examples:
         units: unit of each picture by its path; see ``units_known``.
         looks: hash of each picture by its path, of what it looks like.
         units_known: whether patients or cases are told of every item of the pool.
+        withdrawn: names of items that are no examples any more, although the run has them.
+        chosen: examples that earlier sessions of the run chose; see ``KeptExamples``.
     """
 
     shots: Shots
@@ -81,7 +81,10 @@ class Examples:
     units: Mapping[str, frozenset[str]]
     looks: Mapping[str, int]
     units_known: bool
+    withdrawn: Collection[str] = frozenset()
+    chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
     _tiers: dict[tuple[str, ...], list[Item]] = field(default_factory=dict)
+    _by_name: dict[str, Item] = field(default_factory=dict)
     _made: dict[tuple[str, str | None], list[tuple[str, Item]]] = field(default_factory=dict)
 
     @property
@@ -110,6 +113,10 @@ class Examples:
         found = Counter(tier for one in shown for tier, _ in self._chosen(one))
         return {tier: found[tier] for tier in _TIERS if found[tier]}
 
+    def looks_by_digest(self, benchmark: Benchmark) -> dict[str, int]:
+        """Hash of each picture by the SHA-256 of its file, as a run keeps it."""
+        return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
+
     def _chosen(self, shown: Presentation) -> list[tuple[str, Item]]:
         # Turned options, another wording and a repetition change nothing of it.
         key = (shown.item.name, shown.image)
@@ -119,31 +126,40 @@ class Examples:
 
     def _choose(self, shown: Presentation) -> list[tuple[str, Item]]:
         chosen: list[tuple[str, Item]] = []
-        # An item that is asked with a picture of another must not learn of either.
-        pictures = {shown.item.image, shown.image} - {None}
-        units = {unit for image in pictures for unit in self._units(str(image))}
-        units |= {shown.item.unit} - {""}
-        looks = [self.looks[str(image)] for image in pictures if image in self.looks]
-        for tier, item in self._near(shown.item):
+        for candidates in (self._kept(shown), self._near(shown.item)):
+            apart = self._apart(shown)
+            fitting = (one for one in candidates if apart.takes(one[1]))
+            chosen = list(islice(fitting, self.shots.count))
             if len(chosen) == self.shots.count:
                 return chosen
-            mine, look = self._units(str(item.image)), self.looks[str(item.image)]
-            if item.name == shown.item.name or item.image in pictures or units & mine:
-                continue
-            if any((look ^ other).bit_count() <= DISTANCE for other in looks):
-                continue
-            chosen.append((tier, item))
-            # Nor are two examples of one patient.
-            units |= mine
-            looks.append(look)
-            pictures.add(item.image)
-        if len(chosen) < self.shots.count:
-            raise WorkspaceError(
-                f"--shots {self.shots.count}: {shown.item.name} has {len(chosen)} examples of "
-                f"other patients and of pictures that do not look alike, in a release of which "
-                f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
-            )
-        return chosen
+        raise WorkspaceError(
+            f"--shots {self.shots.count}: {shown.item.name} has {len(chosen)} examples of "
+            f"other patients and of pictures that do not look alike, in a release of which "
+            f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
+        )
+
+    def _apart(self, shown: Presentation) -> _Apart:
+        # An item that is asked with a picture of another must not learn of either.
+        images = {str(image) for image in (shown.item.image, shown.image) if image is not None}
+        units = {unit for image in images for unit in self.units.get(image, ())}
+        return _Apart(
+            examples=self,
+            names={shown.item.name, *self.withdrawn},
+            images=images,
+            units=units | ({shown.item.unit} - {""}),
+            looks=[self.looks[image] for image in images if image in self.looks],
+        )
+
+    def _kept(self, shown: Presentation) -> Iterator[tuple[str, Item]]:
+        """Examples that the question had in an earlier session."""
+        names = self.chosen.get((shown.item.name, shown.image), ())
+        if not names:
+            return
+        by_name = self._by_name
+        if not by_name:
+            by_name.update({item.name: item for item in self.pool})
+        for item in (by_name[name] for name in names if name in by_name):
+            yield next(t for t, of in _TIERS.items() if of(item) == of(shown.item)), item
 
     def _near(self, item: Item) -> Iterator[tuple[str, Item]]:
         """The nearest first; within a tier those whose letter was not the key yet."""
@@ -170,26 +186,53 @@ class Examples:
                     self._tiers.setdefault((name, *key(item)), []).append(item)
         return self._tiers.get((tier, *place), [])
 
-    def _units(self, image: str) -> frozenset[str]:
-        return self.units.get(image, frozenset())
+
+@dataclass(slots=True, kw_only=True)
+class _Apart:
+    """What a further example must differ from: the question, and the examples before it."""
+
+    examples: Examples
+    names: set[str]
+    images: set[str]
+    units: set[str]
+    looks: list[int]
+
+    def takes(self, item: Item) -> bool:
+        """Whether an item may be an example; if so, the next one must differ from it too."""
+        image = str(item.image)
+        units, look = self.examples.units.get(image, frozenset()), self.examples.looks[image]
+        if item.name in self.names or image in self.images or self.units & units:
+            return False
+        if any((look ^ other).bit_count() <= DISTANCE for other in self.looks):
+            return False
+        self.images.add(image)
+        self.units |= units
+        self.looks.append(look)
+        return True
 
 
 def examples(
-    benchmark: Benchmark, shots: Shots, asked: Iterable[Item], withheld: Iterable[str] = ()
+    benchmark: Benchmark,
+    shots: Shots,
+    asked: Iterable[Item],
+    withheld: Iterable[str] = (),
+    kept: KeptExamples | None = None,
 ) -> Examples:
-    """The examples of a release; reads every picture that is asked or may be an example.
+    """The examples of a release; decodes every picture whose look is not kept.
 
     Args:
         benchmark: the release.
         shots: what is wanted.
         asked: items that are asked.
         withheld: sources whose pictures must not be sent: an example is sent as well.
+        kept: what the run knows already.
     """
-    left_out = set(withheld)
-    usable = {image for image, digest in benchmark.image_digests.items() if digest is not None}
-    looks = _looks(benchmark, usable)
-    pool = [i for i in benchmark.items if i.image in looks and i.dataset not in left_out]
-    pool = [item for item in pool if item.name not in benchmark.errata]
+    kept, left_out = kept or KeptExamples(), set(withheld)
+    usable = [image for image, digest in benchmark.image_digests.items() if digest is not None]
+    looks = looks_of(benchmark, usable, kept.looks)
+    may = set(kept.pool) if kept.pool is not None else {i.name for i in benchmark.standing}
+    pool = [i for i in benchmark.items if i.image in looks and i.name in may]
+    pool = [item for item in pool if item.dataset not in left_out]
     pool.sort(key=lambda item: hashlib.sha256(f"{shots.seed}:{item.name}".encode()).digest())
     units: dict[str, set[str]] = {}
     for item in (*benchmark.items, *asked):
@@ -203,27 +246,6 @@ def examples(
         units={image: frozenset(mine) for image, mine in units.items()},
         looks=looks,
         units_known=all(item.unit for item in pool),
+        withdrawn=frozenset(benchmark.errata),
+        chosen=kept.chosen,
     )
-
-
-def _looks(benchmark: Benchmark, images: Iterable[str]) -> dict[str, int]:
-    """What pictures look like; those that cannot be decoded are no examples."""
-
-    def look(image: str) -> int | None:
-        try:
-            data = read_picture(benchmark.root / image, root=benchmark.root).data
-            with Image.open(BytesIO(data)) as picture:
-                return int(hash_of(shrunk(picture)[None])[0])
-        except (
-            UnusablePictureError,
-            OSError,
-            ValueError,
-            SyntaxError,
-            Image.DecompressionBombError,
-        ):
-            return None
-
-    wanted = sorted(images)
-    with ThreadPoolExecutor() as pool:
-        found = zip(wanted, pool.map(look, wanted), strict=True)
-        return {image: hashed for image, hashed in found if hashed is not None}

@@ -14,6 +14,7 @@ from medrcube.evaluate.models.contract import Model
 from medrcube.evaluate.reworded import write_reworded
 from medrcube.evaluate.running.dataset_lock import FILE as LOCK
 from medrcube.evaluate.running.dataset_lock import write_lock
+from medrcube.evaluate.running.kept_examples import write_kept_examples
 from medrcube.evaluate.running.plan import Plan, plan_run
 from medrcube.evaluate.running.run_folder import (
     ASKED,
@@ -120,6 +121,9 @@ def write_plan(out: Path, plan: Plan) -> None:
         if plan.second:
             write_reworded(out, plan.second)
         write_lines(out / ASKED, map(asked_row, plan.listed))
+    if (drawn_from := plan.drawn_from) is not None:
+        pool = [item.name for item in drawn_from.pool]
+        write_kept_examples(out, pool, drawn_from.looks_by_digest(plan.benchmark))
     seen = {image: one for image, one in plan.benchmark.pictures.items() if one}
     if plan.seen != seen:
         write_lock(out / LOCK, seen)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medrcube.counting import counted
 from medrcube.errors import ModelError, WorkspaceError
@@ -31,6 +31,9 @@ from medrcube.evaluate.running.run_folder import (
 from medrcube.evaluate.selection import Choice, Selection, choose
 from medrcube.files import PARTIAL
 
+if TYPE_CHECKING:
+    from medrcube.evaluate.shots import Examples
+
 __all__ = ["Plan", "drawn", "plan_run"]
 
 
@@ -45,6 +48,7 @@ class Plan:
         items: the items, in that order.
         second: second forms of items in another edition, by name.
         examples: items that stand before some question as an example, by name.
+        drawn_from: where examples come from; ``None`` for a run without them.
         manifest: what the manifest says already or will say first.
         changing: what a later session may change in it: limit, conditions, epochs, edition.
         selection: what was wanted and what was left out.
@@ -57,6 +61,7 @@ class Plan:
     items: Sequence[Item]
     second: Mapping[str, Item]
     examples: Mapping[str, Item]
+    drawn_from: Examples | None
     manifest: Mapping[str, Any]
     changing: Mapping[str, Any]
     selection: Selection
@@ -93,7 +98,7 @@ def plan_run(
     described = _described(model, out, again=again)
     benchmark = benchmark.knowing({} if recheck else known)
     selection = choose(benchmark, choice)
-    found = asking.examples(benchmark, selection.items, choice.withheld)
+    found = asking.examples(benchmark, selection.items, choice.withheld, out)
     parts: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
         "model": {"name": model.name, **described},
@@ -133,6 +138,7 @@ def plan_run(
         items=items,
         second=second,
         examples=keys.examples_used,
+        drawn_from=found,
         manifest=manifest,
         changing=changing,
         selection=selection,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import socket
 from dataclasses import replace
 
@@ -13,7 +14,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from medrcube.cli import app
+from medrcube.errata import Erratum
 from medrcube.errors import ModelError, WorkspaceError
+from medrcube.evaluate import looks
 from medrcube.evaluate.asking import Asking
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import OF_ONE_EDITION, Condition
@@ -21,6 +24,7 @@ from medrcube.evaluate.report import write_report
 from medrcube.evaluate.running.begin import begin_run
 from medrcube.evaluate.running.run_folder import read_asked
 from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.selection import Choice
 from medrcube.evaluate.shots import Shots, examples
 from medrcube.look import DISTANCE, look_of
 from medrcube.release_facts import ItemFacts, write_item_facts
@@ -311,3 +315,120 @@ def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["shots"]["apart_by"] == "look alone"
     assert {one.presentation.condition for one in asked} == {Condition.FULL}
+
+
+@pytest.fixture
+def public_cohort(cohort, tmp_path):
+    """The cohort without its restricted pictures, those of patient 0; and where they were moved."""
+    table = cohort / "ALPHA/test.json"
+    rows = json.loads(table.read_text())
+    for entry in rows[:2]:
+        entry["restricted"] = True
+    table.write_text(json.dumps(rows))
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for number in range(2):
+        shutil.move(cohort / f"ALPHA/pictures/n{number}.png", kept)
+    return cohort, kept
+
+
+def bring_back(cohort, kept):
+    for path in kept.iterdir():
+        shutil.copy(path, cohort / "ALPHA/pictures")
+
+
+def shots_of(asked):
+    return {(one.item.name, one.presentation.condition): one.shots for one in asked if one.shots}
+
+
+def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
+    public_cohort, tmp_path, scripted
+):
+    cohort, kept = public_cohort
+    model = scripted()
+    model.takes_shots = True
+    asking = Asking(shots=Shots(count=3))
+    run = tmp_path / "run"
+    first = run_evaluation(load_benchmark(cohort), model, run, asking=asking, may_send=["ALPHA"])
+    assert (first.answered, first.missing) == (2 * PATIENTS - 2, 2)
+    before = shots_of(read_asked(run))
+    bring_back(cohort, kept)
+    second = run_evaluation(load_benchmark(cohort), model, run, asking=asking, may_send=["ALPHA"])
+    assert (second.reused, second.answered, second.missing) == (2 * PATIENTS - 2, 2, 0)
+    after = shots_of(read_asked(run))
+    assert before.items() <= after.items()
+    came = [shots for key, shots in after.items() if key not in before]
+    assert len(came) == 2
+    used = {name for shots in after.values() for name, _ in shots}
+    assert not used & {"ALPHA/q000", "ALPHA/q001"}
+
+
+def test_an_example_that_turns_out_to_look_like_the_picture_is_drawn_anew(
+    public_cohort, tmp_path, scripted
+):
+    cohort, kept = public_cohort
+    (cohort / "items.csv").unlink()
+    model = scripted()
+    model.takes_shots = True
+    asked = [Condition.BLIND]
+    shots = {}
+    for seed in range(20):
+        asking = Asking(shots=Shots(count=8, seed=seed))
+        run = tmp_path / f"run{seed}"
+        begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=asked)
+        shots[run] = shots_of(read_asked(run))["ALPHA/q000", Condition.BLIND]
+        if "ALPHA/q002" in dict(shots[run]):
+            break
+    assert "ALPHA/q002" in dict(shots[run])
+    bring_back(cohort, kept)
+    now = begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=asked)
+    assert "ALPHA/q002" not in dict(shots_of(now)["ALPHA/q000", Condition.BLIND])
+
+
+def test_a_withdrawn_example_is_drawn_anew_and_the_run_goes_on(cohort, tmp_path, scripted):
+    model = scripted()
+    model.takes_shots = True
+    benchmark, asking = load_benchmark(cohort), Asking(shots=Shots(count=2))
+    run = tmp_path / "run"
+    before = shots_of(begin_run(run, benchmark, model, asking=asking))
+    gone = next(iter(before.values()))[0][0]
+    dataset, _, name = gone.partition("/")
+    error = Erratum(dataset=dataset, id=name, by="maintainer", on="2026-01-01", why="wrong key")
+    after = shots_of(begin_run(run, replace(benchmark, errata={gone: error}), model, asking=asking))
+    for key, shots in after.items():
+        assert gone not in dict(shots)
+        assert gone in dict(before[key]) or shots == before[key]
+
+
+def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted, monkeypatch):
+    model = scripted()
+    model.takes_shots = True
+    asking = Asking(shots=Shots(count=2))
+    first = begin_run(tmp_path / "run", load_benchmark(cohort), model, asking=asking)
+
+    def never(_picture):
+        raise AssertionError
+
+    monkeypatch.setattr(looks, "shrunk", never)
+    again = begin_run(tmp_path / "run", load_benchmark(cohort), model, asking=asking)
+    assert shots_of(again) == shots_of(first)
+
+
+def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scripted):
+    model = scripted()
+    model.takes_shots = True
+    asking = Asking(shots=Shots(count=2))
+    table = cohort / "ALPHA/test.json"
+    beta = [{**entry, "dataset": "BETA"} for entry in json.loads(table.read_text())[:8]]
+    shutil.copytree(cohort / "ALPHA", cohort / "BETA")
+    (cohort / "BETA/test.json").write_text(json.dumps(beta))
+    benchmark, mine = load_benchmark(cohort), Choice(sources=frozenset({"ALPHA"}))
+    begin_run(tmp_path / "run", benchmark, model, asking=asking, choice=mine)
+    with pytest.raises(WorkspaceError, match="other examples"):
+        begin_run(
+            tmp_path / "run",
+            benchmark,
+            model,
+            asking=asking,
+            choice=replace(mine, withheld=frozenset({"BETA"})),
+        )
