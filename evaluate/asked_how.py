@@ -7,7 +7,9 @@ from typing import Any
 
 __all__ = ["asked_how", "side_by_side"]
 
-_ENDED = {"truncated": "cut", "failed": "failed"}
+_ENDED = {"truncated": "cut"}
+"""What runs of before version 5 of the metrics call an outcome."""
+
 _LEFT_OUT = {"not-there": "without their picture", "may-not-be-sent": "that may not be sent"}
 
 
@@ -83,4 +85,5 @@ def _again(once: Mapping[str, Any]) -> str:
     longest = next((value for name, value in limits if "max_" in name and "tokens" in name), None)
     told = f", with replies up to {longest:,} tokens" if isinstance(longest, int) else ""
     many = "" if once["questions"] == 1 else "s"
-    return f"{once['questions']:,} question{many} ({' or '.join(_ENDED[e] for e in ended)}){told}"
+    names = " or ".join(_ENDED.get(end, end) for end in ended)
+    return f"{once['questions']:,} question{many} ({names}){told}"

@@ -1,12 +1,15 @@
-"""The outcome of an item: seven ways to end, of which exactly one holds."""
+"""The outcome of an item: eight ways to end, of which exactly one holds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from medrcube.evaluate.benchmark import Item
 from medrcube.evaluate.running.run_folder import Asked
+from medrcube.evaluate.running.summary import FAILURE_GATE
 
 
 class Outcome(StrEnum):
@@ -16,9 +19,29 @@ class Outcome(StrEnum):
     WRONG = "wrong"
     UNPARSED = "unparsed"
     REFUSED = "refused"
-    TRUNCATED = "truncated"
+    CUT = "cut"
     FAILED = "failed"
     MISSING_IMAGE = "missing-image"
+    NOT_ASKED = "not-asked"
+
+    @property
+    def words(self) -> str:
+        """Its name as readers see it."""
+        return self.value.replace("-", " ")
+
+
+LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
+"""How a question ends to which there is no reply."""
+
+
+def lost(group: Mapping[str, Any]) -> int:
+    """Questions of a group of ``metrics.json`` to which there is no reply."""
+    return sum(int(group["outcomes"][outcome]) for outcome in LOST)
+
+
+def is_incomplete(total: Mapping[str, Any]) -> bool:
+    """Whether too many questions of a whole run have no reply."""
+    return lost(total) > FAILURE_GATE * int(total["n"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

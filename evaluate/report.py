@@ -20,9 +20,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import medrcube
 from medrcube.counting import counted
 from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import Outcome, lost
 from medrcube.evaluate.reporting import safe_text
-from medrcube.evaluate.reporting.certainty import certainty, span
+from medrcube.evaluate.reporting.certainty import accuracy_told, certainty, span, without_reply
 from medrcube.evaluate.reporting.colours import shade, signed_shade
 from medrcube.evaluate.reporting.comparison import comparison
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
@@ -35,7 +35,7 @@ from medrcube.evaluate.reporting.narrow import narrowed
 from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reading import reading
 from medrcube.evaluate.reporting.replies import replies
-from medrcube.evaluate.reporting.runs import Run, load_runs, lost, require_errata_of
+from medrcube.evaluate.reporting.runs import Run, load_runs, require_errata_of
 from medrcube.evaluate.reporting.tables import write_tables
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered import FEWEST_UNITS
@@ -177,6 +177,7 @@ def environment() -> Environment:
     made.filters |= {
         "percent": _percent,
         "span": span,
+        "accuracy": accuracy_told,
         "certainty": certainty,
         "units": units_told,
         "signed": signed,
@@ -185,6 +186,7 @@ def environment() -> Environment:
         "count": lambda value: f"{value:,}",
         "counted": counted,
         "lost": lost,
+        "without_reply": without_reply,
         "seen": lambda text: safe_text.visible(str(text)),
         "clip": safe_text.clip,
         "line": safe_text.one_line,

@@ -1,7 +1,7 @@
 """Turn the attempts of a run into outcomes and metrics; never calls a model.
 
 Every item ends as exactly one outcome. What the machinery lost (failed, missing-image) stays
-apart from what the model did (wrong, unparsed, refused, truncated).
+apart from what the model did (wrong, unparsed, refused, cut) and from what was not asked yet.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from medrcube.evaluate.statistics.contrasts import contrasts, epochs, other_cond
 from medrcube.evaluate.statistics.credibility import credibility
 from medrcube.evaluate.statistics.metrics import (
     METRICS_VERSION,
-    group_metrics,
     metrics,
     replies_account,
+    run_metrics,
     upstream_metrics,
 )
 from medrcube.evaluate.withdrawn import withdrawn_of
@@ -50,8 +50,8 @@ from medrcube.files import replacing
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
-NO_REPLY, NOT_ASKED = "no-reply", "not-asked"
-"""Rule of a question that failed: after a try, or because the run has not come to it."""
+NO_REPLY, NOT_TRIED = "no-reply", "not-tried"
+"""Rule of a question without a reply: after a try, or because the run has not come to it."""
 
 
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
@@ -97,7 +97,8 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         "withdrawn": withdrawn_items(run),
     }
     # Upstream's loader drops an item whose picture is absent, so its files know nothing of it.
-    shown = [result for result in main if result.outcome is not Outcome.MISSING_IMAGE]
+    unseen = (Outcome.MISSING_IMAGE, Outcome.NOT_ASKED)
+    shown = [result for result in main if result.outcome not in unseen]
     outcomes = _lines(map(_outcome_row, results))
     summary["outcomes_sha256"] = hashlib.sha256(outcomes).hexdigest()
     _write_together(
@@ -213,15 +214,17 @@ def judge(asked: Asked, reply: Mapping[str, Any] | None, *, tried: bool = True) 
     if asked.key is None:
         return _none(asked, Outcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
-        return _none(asked, Outcome.FAILED, NO_REPLY if tried else NOT_ASKED, None)
+        if tried:
+            return _none(asked, Outcome.FAILED, NO_REPLY, None)
+        return _none(asked, Outcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
         letter, rule = extract_cut(text, asked.item.options)
-        return replace(_read(asked, letter, rule, text, Outcome.TRUNCATED), cut=True)
+        return replace(_read(asked, letter, rule, text, Outcome.CUT), cut=True)
     if reason in {"content_filter", "refusal"}:
         return _none(asked, Outcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
-        return replace(_none(asked, Outcome.TRUNCATED, "unclosed-reasoning", text), cut=True)
+        return replace(_none(asked, Outcome.CUT, "unclosed-reasoning", text), cut=True)
     letter, rule = extract(text, asked.item.options)
     refused = letter is None and is_refusal(strip_reasoning(text).text)
     return _read(asked, letter, rule, text, Outcome.REFUSED if refused else Outcome.UNPARSED)
@@ -265,7 +268,7 @@ def _read(asked: Asked, letter: str | None, rule: str, reply: str, otherwise: Ou
 
 
 def _brief(results: Sequence[Result]) -> dict[str, Any]:
-    group = group_metrics(results)
+    group = run_metrics(results)
     return {name: group[name] for name in ("n", "correct", "accuracy", "accuracy_answered")}
 
 

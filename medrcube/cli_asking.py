@@ -59,7 +59,7 @@ def again_of(value: str | None) -> list[Outcome]:
     """
     from medrcube.evaluate.outcomes import Outcome
 
-    known = {"cut": Outcome.TRUNCATED, "failed": Outcome.FAILED}
+    known = {"cut": Outcome.CUT, "failed": Outcome.FAILED}
     names = [name.strip() for name in (value or "").split(",") if name.strip()]
     if value is not None and (not names or set(names) - set(known)):
         raise ModelError(

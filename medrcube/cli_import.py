@@ -29,6 +29,7 @@ def import_run(
     from medrcube.evaluate.benchmark import load_benchmark
     from medrcube.evaluate.foreign.importing import SHOWN
     from medrcube.evaluate.foreign.importing import import_run as bring_in
+    from medrcube.evaluate.reporting.certainty import accuracy_told
 
     found = bring_in(file, load_benchmark(release), out, model=model)
     reporter = Reporter()
@@ -38,7 +39,9 @@ def import_run(
         reporter.result(
             f"{counted(count, 'item')} without a reply there, counted as failed: {named}"
         )
-    accuracy = found.metrics["global"]["accuracy"]
+    total = found.metrics["global"]
+    between = "between " if total["accuracy"] is None else ""
     reporter.result(
-        f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy {accuracy:.4f}"
+        f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy "
+        f"{between}{accuracy_told(total, 2)} %"
     )

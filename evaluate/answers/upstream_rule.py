@@ -30,6 +30,9 @@ KINDS = ("other-letter", "letter-of-no-option", "abstained-here", "abstained-the
 """How the two readings of a reply can differ: each finds another letter; upstream's letter is no
 option of the item; only upstream finds one; only ours does."""
 
+_NOT_SHOWN = frozenset({Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
+"""Outcomes of items that the published evaluator knows nothing of."""
+
 _LONE = re.compile(r"(?<!\w)[A-D](?!\w)")
 
 
@@ -58,7 +61,7 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
 
     Args:
         results: one result an item. An item whose picture is missing is left out, as upstream's
-            loader leaves it out.
+            loader leaves it out, and so is one that was not asked.
 
     Returns:
         ``global`` and ``by_task``: ``n``; ``correct`` and ``accuracy`` by the published rule;
@@ -67,7 +70,7 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
         ``only_published`` and ``only_ours``, items that one rule alone calls correct;
         ``failed_counted_wrong``, questions without a reply in the denominator.
     """
-    loaded = [result for result in results if result.outcome is not Outcome.MISSING_IMAGE]
+    loaded = [result for result in results if result.outcome not in _NOT_SHOWN]
     kinds = Counter(kind for result in loaded if (kind := _disagreement(result)) is not None)
     published, ours = [_published(result) for result in loaded], [_ours(r) for r in loaded]
     return {

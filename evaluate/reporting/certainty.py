@@ -1,10 +1,15 @@
-"""How sure a number of a report is, in words: its interval with its units, or why it has none."""
+"""How sure a number of a report is, in words: its interval with its units, or why it has none.
+
+An incomplete run has no accuracy: what has no reply is neither wrong nor a fair sample left out.
+In its place stand the bounds between which the accuracy lies, whatever the replies would be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medrcube.evaluate.outcomes import LOST, Outcome
 from medrcube.evaluate.statistics.units import units_told
 
 
@@ -14,6 +19,21 @@ def certainty(row: Mapping[str, Any]) -> str:
     if row["interval"] is None:
         return f"no interval: {row['interval_reason']} ({units})"
     return f"95 % interval {span(row['interval'])}, {units}"
+
+
+def accuracy_told(row: Mapping[str, Any], digits: int = 1) -> str:
+    """The accuracy in per cent; of an incomplete run the bounds between which it lies."""
+    if row["accuracy"] is not None:
+        return f"{100 * row['accuracy']:.{digits}f}"
+    low, high = (f"{100 * bound:.{digits}f}" for bound in row["bounds"])
+    return low if low == high else f"{low}\u2013{high}"
+
+
+def without_reply(group: Mapping[str, Any]) -> str:
+    """What of a group has no reply, by outcome: ``3 failed and 400 not asked``."""
+    counts = {outcome: group["outcomes"][outcome] for outcome in Outcome if outcome in LOST}
+    told = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]
+    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
 
 
 def span(interval: Sequence[float] | None) -> str:

@@ -59,7 +59,8 @@ def credibility(runs: Sequence[Run]) -> Credibility | None:
     rows = [
         (run, _point(run))
         for run in runs
-        if run.metrics.get("credibility", {})
+        if not run.incomplete
+        and run.metrics.get("credibility", {})
         .get("view_counted", {})
         .get("by_pair", {})
         .get("pairs")

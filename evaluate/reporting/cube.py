@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.counting import counted
-from medrcube.evaluate.reporting.certainty import certainty
+from medrcube.evaluate.outcomes import lost
+from medrcube.evaluate.reporting.certainty import accuracy_told, certainty, without_reply
 from medrcube.evaluate.reporting.colours import Shade, shade, signed_shade
-from medrcube.evaluate.reporting.runs import Run, lost
+from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -91,6 +92,12 @@ def _accuracy(row: Row, name: str) -> Cell:
     if gone == n:
         said = f"{name}: {counted(n, 'question')}, none with a reply"
         return Cell(text="\u2013", n=n, few=False, shade=None, said=said)
+    if row["accuracy"] is None:
+        said = (
+            f"{name}: {row['correct']:,} of {n:,} correct, {without_reply(row)}: between "
+            f"{accuracy_told(row)} %, chance {_percent(row['chance'])} %"
+        )
+        return Cell(text=accuracy_told(row, 0), n=n, few=False, shade=None, said=said)
     said = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
         f"({certainty(row)}), chance {_percent(row['chance'])} %"

@@ -16,19 +16,19 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
 from medrcube.evaluate.prompts import Prompt, prompt_of
 from medrcube.evaluate.reporting.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
 from medrcube.evaluate.running.attempts import read_attempts
 from medrcube.evaluate.running.run_folder import attempts_path, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results
+from medrcube.evaluate.statistics.metrics import run_metrics
 
 SCORER = "medrcube"
 SUFFIXES = (JSON, ARCHIVE)
 
 _VALUES = {Outcome.CORRECT: "C", Outcome.WRONG: "I"}
 _NO_ANSWER = "N"
-_LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE})
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
 
 
@@ -123,7 +123,7 @@ class _Exporter:
                 f"{self.manifest['dataset']['digest']}:{_sample_id(result)}:{shown.epoch}"
             ),
         }
-        if result.outcome in _LOST:
+        if result.outcome in LOST:
             said = f"{result.outcome.value}: {result.rule}"
             return {**sample, "error": {"message": said, "traceback": said, "traceback_ansi": said}}
         reply = {"role": "assistant", "content": result.reply or "", "model": self._model}
@@ -208,11 +208,12 @@ class _Exporter:
 
 
 def _totals(results: Sequence[Result]) -> Json:
-    scored = [result for result in results if result.outcome not in _LOST]
+    scored = [result for result in results if result.outcome not in LOST]
     right = sum(result.outcome is Outcome.CORRECT for result in scored)
-    metrics = {"accuracy_of_all": right / len(results)}
-    if scored:
-        metrics = {"accuracy": right / len(scored), **metrics}
+    metrics = {"accuracy": right / len(scored)} if scored else {}
+    total = run_metrics(results)
+    if total["accuracy"] is not None:
+        metrics["accuracy_of_all"] = total["accuracy"]
     return {
         "total_samples": len(results),
         "completed_samples": len(scored),

@@ -21,7 +21,7 @@ from medrcube.taxonomy import Task
 MOST = 200
 """So many questions are shown."""
 
-SHOWN_OUTCOMES = (Outcome.WRONG, Outcome.UNPARSED, Outcome.REFUSED, Outcome.TRUNCATED)
+SHOWN_OUTCOMES = (Outcome.WRONG, Outcome.UNPARSED, Outcome.REFUSED, Outcome.CUT)
 """What counts as gone wrong here: there is a reply, and it is not the right answer."""
 
 _TEXT = 4800

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.counting import counted
+from medrcube.evaluate.outcomes import lost
 from medrcube.evaluate.reporting import safe_text
+from medrcube.evaluate.reporting.certainty import accuracy_told
 from medrcube.evaluate.reporting.cube import axes
-from medrcube.evaluate.reporting.runs import Run, lost
+from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics.formulas import SMALL
 from medrcube.evaluate.statistics.ranking import ranking
 from medrcube.evaluate.statistics.units import units_told
@@ -81,7 +83,7 @@ def _leaderboard(runs: Sequence[Run]) -> str:
             escape(run.label) + (r"\textsuperscript{*}" if run.incomplete else ""),
             f"{total['n']:,}",
             units_told(total["unit_kinds"]),
-            _percent(total["accuracy"]),
+            _accuracy(total),
             _span(total["interval"]),
             _percent(total["chance"]),
         ]
@@ -142,7 +144,7 @@ def _pair(name: str, groups: Sequence[Row | None]) -> list[list[str]]:
 def _cell(row: Row | None) -> tuple[str, str]:
     if row is None:
         return _NONE, ""
-    value = _percent(None if lost(row) == row["n"] else row["accuracy"])
+    value = _NONE if lost(row) == row["n"] else _accuracy(row)
     shown = rf"\textit{{{value}}}" if row["small"] else value
     return shown, rf"{{\scriptsize {_span(row['interval'])}, {row['n']:,}}}"
 
@@ -183,7 +185,10 @@ def _told(runs: Sequence[Run]) -> str:
             f"Left out of a run: up to {counted(gone, 'item')} that its release has withdrawn."
         )
     if any(run.incomplete for run in runs):
-        told.append("* has items without a reply, which count as wrong: no interval and no group.")
+        told.append(
+            "* lacks more than 5\\,\\% of the replies: not the accuracy but the bounds between "
+            "which it lies, no interval and no group."
+        )
     return " ".join(told)
 
 
@@ -196,6 +201,10 @@ def _letters(runs: Sequence[Run]) -> dict[str, str]:
 
 def _narrow(name: str) -> str:
     return r"\shortstack[r]{" + r"\\".join(escape(word) for word in name.split()) + "}"
+
+
+def _accuracy(row: Row) -> str:
+    return accuracy_told(row).replace("\u2013", "--")
 
 
 def _percent(value: float | None) -> str:

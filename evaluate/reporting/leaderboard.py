@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.counting import counted
-from medrcube.evaluate.reporting.certainty import certainty
+from medrcube.evaluate.reporting.certainty import accuracy_told, certainty
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics import published
 
@@ -21,7 +21,8 @@ class Entry:
     """One cell.
 
     Attributes:
-        value: accuracy from 0 to 1, or ``None`` where nothing was asked.
+        value: accuracy from 0 to 1, or ``None`` where nothing was asked or the run is incomplete.
+        told: the same in per cent, or the bounds of an incomplete run.
         n: how many questions of a run it is of; ``None`` in a published row.
         small: whether those are few.
         interval: 95 %, of a run; ``None`` where there is none.
@@ -31,6 +32,7 @@ class Entry:
     """
 
     value: float | None
+    told: str = "\u2013"
     n: int | None = None
     small: bool = False
     interval: Sequence[float] | None = None
@@ -90,6 +92,7 @@ def _own_cell(group: Mapping[str, Any] | None) -> Entry:
         return Entry(value=None, n=0)
     return Entry(
         value=group["accuracy"],
+        told=accuracy_told(group),
         n=group["n"],
         small=group["small"],
         interval=group["interval"],
@@ -101,6 +104,7 @@ def _printed_cells(row: published.PublishedRow, best: Mapping[str, float]) -> li
     return [
         Entry(
             value=row.printed[column] / 100,
+            told=f"{row.printed[column]:.1f}",
             best=row.printed[column] == best.get(column),
             misprint=_misprint(row.model, column),
         )

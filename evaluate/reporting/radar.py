@@ -9,8 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medrcube.evaluate.outcomes import lost
 from medrcube.evaluate.reporting import svg
-from medrcube.evaluate.reporting.runs import Run, lost
+from medrcube.evaluate.reporting.runs import Run
 from medrcube.taxonomy import Task
 
 MOST_RUNS = 6
@@ -53,7 +54,7 @@ def radar(runs: Sequence[Run]) -> Radar | None:
 
 
 def _accuracy(group: Mapping[str, Any] | None) -> float | None:
-    if group is None or lost(group) == group["n"]:
+    if group is None or group["accuracy"] is None or lost(group) == group["n"]:
         return None
     return float(group["accuracy"])
 

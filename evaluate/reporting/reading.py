@@ -16,7 +16,7 @@ class Reading:
     """What the section shows.
 
     Attributes:
-        published: (run, numbers by the published rule) of runs that have them.
+        published: (run, numbers by the published rule) of complete runs that have them.
         rules: names of the rules, most used first.
         counts: (run, how often each of them fired).
         judged: (run, accuracy by the rules alone, account of the judge) where one was used.
@@ -36,7 +36,11 @@ def reading(runs: Sequence[Run]) -> Reading:
         names, key=lambda name: (-sum(counts.get(name, 0) for _, counts in fired), name)
     )
     return Reading(
-        published=[(run, found) for run in runs if (found := run.metrics.get("upstream"))],
+        published=[
+            (run, found)
+            for run in runs
+            if not run.incomplete and (found := run.metrics.get("upstream"))
+        ],
         rules=ranked,
         counts=[(run, [counts.get(name, 0) for name in ranked]) for run, counts in fired],
         judged=[

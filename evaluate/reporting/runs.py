@@ -11,10 +11,9 @@ from medrcube.console import Advance, ignored
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.asked_how import asked_how
 from medrcube.evaluate.benchmark import Benchmark
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import Outcome, Result, is_incomplete, lost
 from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
-from medrcube.evaluate.running.summary import FAILURE_GATE
-from medrcube.evaluate.scoring import NOT_ASKED, main_results, read_metrics, read_results
+from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 from medrcube.evaluate.withdrawn import require_current
 
 
@@ -52,7 +51,7 @@ class Run:
     @property
     def incomplete(self) -> bool:
         """Whether too many questions have no reply."""
-        return lost(self.total) > FAILURE_GATE * int(self.total["n"])
+        return is_incomplete(self.total)
 
     @property
     def replied(self) -> int:
@@ -67,7 +66,7 @@ class Run:
     @property
     def cut_unanswered(self) -> int:
         """Of these, cut before they gave an answer."""
-        return sum(result.outcome is Outcome.TRUNCATED for result in self.everything)
+        return sum(result.outcome is Outcome.CUT for result in self.everything)
 
     @property
     def selection(self) -> Mapping[str, Any] | None:
@@ -112,8 +111,8 @@ class Run:
 
     @property
     def not_asked(self) -> int:
-        """Questions that the run has not come to; the numbers count them among the failed."""
-        return sum(result.rule == NOT_ASKED for result in self.everything)
+        """Questions that the run has not come to."""
+        return sum(result.outcome is Outcome.NOT_ASKED for result in self.everything)
 
     @property
     def stopped(self) -> str | None:
@@ -130,9 +129,6 @@ class Run:
 
 def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
     """Read scored runs and give each a name of its own; a folder given twice is one run.
-
-    A run that lacks too many replies loses its intervals: they would speak of questions that
-    nobody asked.
 
     Args:
         folders: of the runs.
@@ -184,15 +180,10 @@ def _one_list_for_a_release(runs: Sequence[Run]) -> None:
             require_current(run.folder, run.withdrawn, asked & withdrawn)
 
 
-def lost(group: Mapping[str, Any]) -> int:
-    """Questions of a group that got no reply."""
-    return int(group["outcomes"][Outcome.FAILED] + group["outcomes"][Outcome.MISSING_IMAGE])
-
-
 def _load(folder: Path) -> Run:
     manifest = read_manifest(folder)
     everything = read_results(folder)
-    run = Run(
+    return Run(
         label=str(manifest["model"]["name"]),
         folder=folder.resolve().name,
         manifest=manifest,
@@ -200,24 +191,6 @@ def _load(folder: Path) -> Run:
         everything=everything,
         results=main_results(everything),
     )
-    return replace(run, metrics=_without_intervals(run.metrics)) if run.incomplete else run
-
-
-def _without_intervals(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
-    why = f"more than {100 * FAILURE_GATE:.0f} % of the questions of the run have no reply"
-
-    def bare(group: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**group, "interval": None, "interval_reason": why}
-
-    return {
-        **metrics,
-        "global": bare(metrics["global"]),
-        "voxels": [bare(group) for group in metrics["voxels"]],
-        "slices": {
-            axis: {name: bare(group) for name, group in groups.items()}
-            for axis, groups in metrics["slices"].items()
-        },
-    }
 
 
 def _with_folder(run: Run, _number: int) -> str:

@@ -110,6 +110,7 @@ def _run_row(run: Run) -> Row:
         "limit": manifest["limit"],
     }
     replies = _flat({"replies": run.metrics["replies"]})
+    plan["incomplete"] = run.incomplete
     return {"run": run.label, **plan, **_flat(run.total), **macro, **replies}
 
 

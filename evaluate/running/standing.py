@@ -9,20 +9,13 @@ from dataclasses import dataclass
 from medrcube.counting import counted
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.running.summary import FAILURE_GATE
-from medrcube.evaluate.scoring import NOT_ASKED
 
 __all__ = ["Standing", "ends_of", "standing_of"]
 
-_END_OF = {
-    Outcome.CORRECT: "answered",
-    Outcome.WRONG: "answered",
-    Outcome.UNPARSED: "unparsed",
-    Outcome.REFUSED: "refused",
-    Outcome.TRUNCATED: "cut",
-    Outcome.FAILED: "failed",
-    Outcome.MISSING_IMAGE: "missing",
-}
-_LOST = ("cut", "failed", "missing")
+_END_OF = {outcome: outcome.value for outcome in Outcome} | dict.fromkeys(
+    (Outcome.CORRECT, Outcome.WRONG), "answered"
+)
+_WITHOUT_ANSWER = (Outcome.CUT, Outcome.FAILED, Outcome.MISSING_IMAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +23,7 @@ class Standing:
     """How often each end holds over every presentation of a run.
 
     Attributes:
-        ends: ``answered``, ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing`` and
-            ``not-asked``, each with its count.
+        ends: ``answered`` and every further outcome, each with its count.
     """
 
     ends: Mapping[str, int]
@@ -39,9 +31,9 @@ class Standing:
     @property
     def incomplete(self) -> str | None:
         """Why the numbers are of a part only; ``None`` where they are not."""
-        if left := self.ends[NOT_ASKED]:
+        if left := self.ends[Outcome.NOT_ASKED]:
             return f"{counted(left, 'question')} not asked yet"
-        if sum(self.ends[end] for end in _LOST) > FAILURE_GATE * sum(self.ends.values()):
+        if sum(self.ends[end] for end in _WITHOUT_ANSWER) > FAILURE_GATE * sum(self.ends.values()):
             return "too many questions have no reply, or one that was cut"
         return None
 
@@ -57,9 +49,5 @@ def standing_of(results: Iterable[Result]) -> Standing:
 
 def ends_of(results: Iterable[Result]) -> Mapping[str, int]:
     """How often each end holds."""
-    found = Counter(_end(result) for result in results)
-    return {end: found[end] for end in (*dict.fromkeys(_END_OF.values()), NOT_ASKED)}
-
-
-def _end(result: Result) -> str:
-    return NOT_ASKED if result.rule == NOT_ASKED else _END_OF[result.outcome]
+    found = Counter(_END_OF[result.outcome] for result in results)
+    return {end: found[end] for end in dict.fromkeys(_END_OF.values())}

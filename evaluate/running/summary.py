@@ -84,7 +84,7 @@ class RunSummary:
         shared: the same as another, in text and picture, so that one reply is for both.
         left_out: items that were wanted and are no part of the run, by reason.
         ends: how the questions of all sessions stand: ``answered`` (a letter was given),
-            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing``, ``not-asked``.
+            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing-image``, ``not-asked``.
         left: not asked because the run was stopped.
         seconds: length of this session.
         cost: US dollars of all sessions; ``None`` without prices.

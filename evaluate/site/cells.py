@@ -24,7 +24,8 @@ class CellPage:
         n: most questions that any model was asked here.
         small: whether those are few.
         chance: accuracy of a guesser.
-        median: middle accuracy of the models, incomplete ones apart where there are others.
+        median: middle accuracy of the complete runs; ``None`` where there is none.
+        best: the first of them, or ``None``.
     """
 
     name: CellName
@@ -32,7 +33,8 @@ class CellPage:
     n: int
     small: bool
     chance: float
-    median: float
+    median: float | None
+    best: tuple[Entry, Row] | None
 
     @property
     def page(self) -> str:
@@ -57,13 +59,15 @@ def cells(entries: Sequence[Entry]) -> list[CellPage]:
 
 
 def _cell(name: CellName, rows: Sequence[tuple[Entry, Row]]) -> CellPage:
-    whole = [pair for pair in rows if not pair[0].run.incomplete]
+    ordered = sorted(rows, key=lambda pair: (pair[0].run.incomplete, -(pair[1]["accuracy"] or 0)))
+    whole = [pair for pair in ordered if not pair[0].run.incomplete]
     largest = max((row for _, row in rows), key=lambda row: int(row["n"]))
     return CellPage(
         name=name,
-        rows=sorted(rows, key=lambda pair: (pair[0].run.incomplete, -pair[1]["accuracy"])),
+        rows=ordered,
         n=largest["n"],
         small=largest["small"],
         chance=largest["chance"],
-        median=statistics.median(row["accuracy"] for _, row in whole or rows),
+        median=statistics.median(row["accuracy"] for _, row in whole) if whole else None,
+        best=whole[0] if whole else None,
     )

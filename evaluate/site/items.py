@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from medrcube.console import Advance, ignored
 from medrcube.evaluate.benchmark import Item
@@ -36,6 +36,8 @@ LIMITS = (4000, 2000, 1000, 500, 250, 120, 60)
 """Characters of a reply that are kept; the most with which all replies fit."""
 
 NOT_ASKED = "-"
+
+_ENDS: list[Outcome] = [outcome for outcome in Outcome if outcome is not Outcome.NOT_ASKED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ def write_items(
             "itemsInFile": ITEMS_IN_A_FILE,
             "answersInFile": ANSWERS_IN_A_FILE,
             "models": [{"label": label, "page": page} for label, page in models],
-            "outcomes": [outcome.value for outcome in Outcome],
+            "outcomes": [outcome.value for outcome in _ENDS],
             "rules": rules,
             "tasks": [task.value for task in Task],
             "modalities": [modality.value for modality in Modality],
@@ -144,7 +146,11 @@ def _row(item: Item, picture: Shown, results: Sequence[Mapping[str, Result]]) ->
 
 def _code(result: Result | None) -> str:
     """One character for an outcome, by which models are filtered."""
-    return NOT_ASKED if result is None else chr(ord("a") + list(Outcome).index(result.outcome))
+    return chr(ord("a") + _ENDS.index(result.outcome)) if _was_asked(result) else NOT_ASKED
+
+
+def _was_asked(result: Result | None) -> TypeGuard[Result]:
+    return result is not None and result.outcome is not Outcome.NOT_ASKED
 
 
 def _answers(
@@ -161,7 +167,7 @@ def _answers(
         "replies": [
             _reply(number, result, item, rules, limit)
             for number, found in enumerate(results)
-            if (result := found.get(item.name)) is not None
+            if _was_asked(result := found.get(item.name))
         ],
     }
 
@@ -173,4 +179,4 @@ def _reply(
     letters = {text: letter for letter, text in item.options}
     letter = letters.get(result.choice) if result.choice is not None else None
     said = None if result.reply in (None, result.answer) else capped(clip(result.reply, limit))
-    return (number, list(Outcome).index(result.outcome), letter, rules[result.rule], said)
+    return (number, _ENDS.index(result.outcome), letter, rules[result.rule], said)

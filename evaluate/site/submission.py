@@ -17,8 +17,9 @@ from medrcube.counting import counted
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark, load_benchmark
 from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import Outcome, Result, lost
 from medrcube.evaluate.prompts import prompt_version
+from medrcube.evaluate.reporting.certainty import without_reply
 from medrcube.evaluate.running.run_folder import read_asked, read_manifest
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.scoring import (
@@ -76,7 +77,7 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
         scored, by_rules = read_results(run), read_by_rules(run)
         found = read_metrics(run)
         problems += _scores(scored, by_rules, found)
-        problems += _incomplete(manifest, found)
+        problems += _incomplete(found)
         notes = [] if problems else list(_notes(run, manifest, found, benchmark))
         summary = "" if problems else _summary(manifest, found)
     except MedrcubeError as error:
@@ -183,20 +184,17 @@ def _scores(
         )
 
 
-def _incomplete(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+def _incomplete(found: Mapping[str, Any]) -> Iterator[str]:
     """More questions without a reply than a ranking bears."""
     total = found["global"]
-    outcomes, asked = total["outcomes"], total["n"]
-    failed, unseen = (outcomes[one.value] for one in (Outcome.FAILED, Outcome.MISSING_IMAGE))
-    if failed + unseen <= FAILURE_GATE * asked:
+    if not found["incomplete"]:
         return
-    broken_off = manifest["ended"] is None
+    asked, replied = total["n"], total["n"] - lost(total)
     yield (
-        f"incomplete: {asked - failed - unseen:,} of {counted(asked, 'question')} "
-        f"{'has' if asked - failed - unseen == 1 else 'have'} a reply "
-        f"({failed:,} without one{' so far' if broken_off else ''}, {unseen:,} without a picture), "
-        f"and at most {100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command "
-        "that began it once more: it goes on, and  --again failed  asks what failed"
+        f"incomplete: {replied:,} of {counted(asked, 'question')} "
+        f"{'has' if replied == 1 else 'have'} a reply ({without_reply(total)}), and at most "
+        f"{100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command that began "
+        "it once more: it goes on, and  --again failed  asks what failed"
     )
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
 from medrcube.evaluate.statistics.clustered import Tally, difference_interval, sign_test
-from medrcube.evaluate.statistics.contrasts import LOST
 from medrcube.evaluate.statistics.units import unit_of
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.asked_how import side_by_side
 from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
 from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
 from medrcube.evaluate.scoring import read_results, withdrawn_items
 from medrcube.evaluate.statistics.conclusions import conclusions
-from medrcube.evaluate.statistics.contrasts import LOST
 from medrcube.evaluate.statistics.paired import Pair, adjust, paired_metrics
 from medrcube.evaluate.statistics.slices import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of

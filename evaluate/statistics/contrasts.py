@@ -1,7 +1,7 @@
 """What conditions show beside one another: image gain, position, and repetition.
 
-Always the first epoch, except where epochs themselves are compared. A pair of which the machinery
-lost one side (failed, missing-image) is left out and counted; a reply without a letter is an
+Always the first epoch, except where epochs themselves are compared. A pair of which one side has no
+reply (failed, missing-image, not-asked) is left out and counted; a reply without a letter is an
 answer that is not right.
 """
 
@@ -14,16 +14,13 @@ from typing import Any, TypeVar
 
 from medrcube.evaluate.benchmark import LETTERS, Item
 from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
 from medrcube.evaluate.statistics.clustered import share_interval, tallies
 from medrcube.evaluate.statistics.formulas import SMALL, mean, ratio
-from medrcube.evaluate.statistics.metrics import group_metrics
+from medrcube.evaluate.statistics.metrics import task_metrics
 from medrcube.evaluate.statistics.paired import Pair, adjust, paired_metrics
 from medrcube.evaluate.statistics.slices import COLUMNS, grouped
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
-
-LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE})
-"""Outcomes in which the model never saw the question."""
 
 _Member = TypeVar("_Member")
 
@@ -58,7 +55,7 @@ def contrasts(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
-    """Group metrics of each condition, over all its turns, first epoch: ``global`` and ``task``."""
+    """``task_metrics`` of each condition, over all its turns, first epoch."""
     found = {}
     for condition in Condition:
         members = [
@@ -67,11 +64,7 @@ def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
             if (shown := result.asked.presentation).condition is condition and shown.epoch == 0
         ]
         if members:
-            tasks = grouped("task", members, _item)
-            found[condition.value] = {
-                "global": group_metrics(members),
-                "task": {name: group_metrics(group) for (name,), group in tasks.items()},
-            }
+            found[condition.value] = task_metrics(members)
     return found
 
 

@@ -13,9 +13,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
 from medrcube.evaluate.statistics.bootstrap import FEWEST_CLUSTERS, expanded_tail
-from medrcube.evaluate.statistics.contrasts import LOST
 from medrcube.evaluate.statistics.correlation_matrix import (
     DRAWS,
     Method,

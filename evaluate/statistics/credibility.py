@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Weighting = Literal["pair", "image"]
 
+_NOT_SHOWN = frozenset({Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
 _ANSWERED = frozenset({Outcome.CORRECT, Outcome.WRONG})
 
 
@@ -107,14 +108,14 @@ def credibility(results: Sequence[Result]) -> dict[str, Any]:
 def as_upstream(results: Sequence[Result], *, ignore_view: bool = False) -> UpstreamCredibility:
     """The groups and values that upstream's script makes of the run's ``results.json``.
 
-    A reply that gives no letter is wrong, an item without a picture does not exist, and the last
-    of several items with one id speaks for all of them.
+    A reply that gives no letter is wrong, an item without a picture or one that was not asked does
+    not exist, and the last of several items with one id speaks for all of them.
 
     Args:
         results: one for each item.
         ignore_view: leave View Recognition out, as the script's list seems to mean.
     """
-    shown = [result for result in results if result.outcome is not Outcome.MISSING_IMAGE]
+    shown = [result for result in results if result.outcome not in _NOT_SHOWN]
     right = {result.item.id: result.outcome is Outcome.CORRECT for result in shown}
     counts: Counter[tuple[bool, bool]] = Counter()
     for highs, lows in _by_path(shown):

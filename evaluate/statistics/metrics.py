@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from medrcube.evaluate.benchmark import Item
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, Outcome, Result, is_incomplete
+from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered import (
     design_effect,
     share_interval,
@@ -25,8 +26,10 @@ from medrcube.evaluate.statistics.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGI
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.taxonomy import Task
 
-METRICS_VERSION = 4
+METRICS_VERSION = 5
 """Of the form of ``metrics.json``."""
+
+_INCOMPLETE = f"more than {100 * FAILURE_GATE:.0f} % of the questions of the run have no reply"
 
 
 def metrics(results: Sequence[Result]) -> dict[str, Any]:
@@ -36,7 +39,30 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
     plain means over voxels and over tasks, which weigh every one alike beside the micro
     ``accuracy``, which weighs every item alike; the means ``_not_small`` leave out groups of
     fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
+
+    Where ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: no group has an
+    accuracy or an interval then, only its ``bounds``.
     """
+    found = _metrics(results)
+    return _bounded(found) if found["incomplete"] else found
+
+
+def run_metrics(results: Sequence[Result]) -> dict[str, Any]:
+    """The numbers of all items of a run; no accuracy, only its bounds, where it is incomplete."""
+    total = group_metrics(results)
+    return _without_accuracy(total) if is_incomplete(total) else total
+
+
+def task_metrics(results: Sequence[Result]) -> dict[str, Any]:
+    """``global`` and ``task`` alone, by the same rule."""
+    total, tasks = group_metrics(results), _slice(results, "task")
+    if is_incomplete(total):
+        total = _without_accuracy(total)
+        tasks = {name: _without_accuracy(group) for name, group in tasks.items()}
+    return {"global": total, "task": tasks}
+
+
+def _metrics(results: Sequence[Result]) -> dict[str, Any]:
     published = [r for r in results if r.item.task not in OUTSIDE_PUBLISHED_MARGINS]
     voxels = [
         {**dict(zip(COLUMNS["voxel"], key, strict=True)), **group_metrics(group)}
@@ -44,9 +70,11 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
     ]
     large = [voxel for voxel in voxels if not voxel["small"]]
     tasks = _slice(results, "task")
+    total = group_metrics(results)
     return {
         "version": METRICS_VERSION,
-        "global": group_metrics(results),
+        "incomplete": is_incomplete(total),
+        "global": total,
         "macro": {
             "n_min": SMALL,
             "voxels": len(voxels),
@@ -79,18 +107,18 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
     """The numbers of one group of items.
 
     Returns:
-        ``n``; ``correct``; ``accuracy`` of all items, so that a failure counts as wrong; its
+        ``n``; ``correct``; ``accuracy`` of all items, one without a reply counted as wrong; its
         95 % ``interval``, which keeps the items of one unit together, or ``None`` with
         ``interval_reason``; ``units``, how many, and ``unit_kinds``, of which kind;
-        ``design_effect``; ``accuracy_without_failures``, where failures are dropped;
-        ``bounds``, between which the accuracy lies whatever the failed items would have been;
+        ``design_effect``; ``accuracy_without_failures``, of the items with a reply;
+        ``bounds``, between which the accuracy lies whatever the items without a reply are;
         ``accuracy_answered``, of the replies that give a letter; ``chance``;
         ``chance_corrected``, 0 at chance and 1 at all right; ``small`` for fewer than ``SMALL``
         items; ``outcomes``.
     """
     counts = Counter(result.outcome for result in results)
     n, correct = len(results), counts[Outcome.CORRECT]
-    failures = counts[Outcome.FAILED] + counts[Outcome.MISSING_IMAGE]
+    failures = sum(counts[outcome] for outcome in LOST)
     units = tallies((unit_of(r), int(r.outcome is Outcome.CORRECT)) for r in results)
     interval = share_interval(units)
     by_chance = chance([len(result.item.options) for result in results])
@@ -181,6 +209,29 @@ def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
 
 def _answer(item: Item, letter: str) -> tuple[str, Task, str]:
     return (item.dataset, item.task, dict(item.options)[letter].casefold())
+
+
+def _bounded(found: Mapping[str, Any]) -> dict[str, Any]:
+    means = ("accuracy", "accuracy_not_small", "task_accuracy_not_small")
+    return {
+        **found,
+        "global": _without_accuracy(found["global"]),
+        "macro": {**found["macro"], **dict.fromkeys(means)},
+        "slices": {
+            axis: {name: _without_accuracy(group) for name, group in groups.items()}
+            for axis, groups in found["slices"].items()
+        },
+        "voxels": [_without_accuracy(group) for group in found["voxels"]],
+    }
+
+
+def _without_accuracy(group: Mapping[str, Any]) -> dict[str, Any]:
+    """The group of an incomplete run: what was lost is no wrong answer, and no fair sample."""
+    return {
+        **group,
+        **dict.fromkeys(("accuracy", "interval", "chance_corrected", "design_effect")),
+        "interval_reason": _INCOMPLETE,
+    }
 
 
 def _item(result: Result) -> Item:

@@ -17,7 +17,7 @@ from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.running.run_folder import Asked
 from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.scoring import judge, read_metrics, score
-from medrcube.evaluate.statistics.metrics import metrics
+from medrcube.evaluate.statistics.metrics import group_metrics, metrics
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def reply(text, reason="stop"):
         (reply("I'm sorry, I can't assist with that."), Outcome.REFUSED, None),
         (reply("", "content_filter"), Outcome.REFUSED, None),
         (reply("I will not say B", "refusal"), Outcome.REFUSED, None),
-        (reply("The answer is B", "length"), Outcome.TRUNCATED, None),
+        (reply("The answer is B", "length"), Outcome.CUT, None),
         (reply("The answer is B. The picture", "length"), Outcome.CORRECT, "B"),
-        (reply("<think>The answer is B"), Outcome.TRUNCATED, None),
+        (reply("<think>The answer is B"), Outcome.CUT, None),
         (reply(""), Outcome.UNPARSED, None),
         (reply("", "tool_calls"), Outcome.UNPARSED, None),
         (None, Outcome.FAILED, None),
@@ -91,7 +91,12 @@ def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
 )
 def test_a_cut_reply_that_was_on_its_way_gives_no_letter(item, text):
     result = judge(asked(item, "0", "k"), reply(text, "length"))
-    assert (result.outcome, result.answer, result.cut) == (Outcome.TRUNCATED, None, True)
+    assert (result.outcome, result.answer, result.cut) == (Outcome.CUT, None, True)
+
+
+def test_a_question_that_was_not_sent_is_not_asked_and_no_failure(item):
+    assert judge(asked(item, "0", "k"), None).outcome is Outcome.FAILED
+    assert judge(asked(item, "0", "k"), None, tried=False).outcome is Outcome.NOT_ASKED
 
 
 def test_an_item_without_picture_is_no_wrong_answer(item):
@@ -116,7 +121,7 @@ def results(load, row):
 
 
 def test_failures_are_counted_both_ways(results):
-    group = metrics(results)["global"]
+    group = group_metrics(results)
     assert (group["n"], group["correct"], group["accuracy"]) == (5, 2, 0.4)
     assert group["accuracy_without_failures"] == 0.5
     assert group["accuracy_answered"] == 0.5
@@ -142,7 +147,7 @@ def test_published_margins_leave_out_views_and_protocols(results):
 
 
 def test_small_voxels_are_marked_and_the_macro_mean_weighs_voxels_alike(results):
-    found = metrics(results)
+    found = metrics([result for result in results if result.reply is not None])
     assert all(voxel["small"] for voxel in found["voxels"])
     accuracies = [voxel["accuracy"] for voxel in found["voxels"]]
     assert found["macro"]["accuracy"] == pytest.approx(sum(accuracies) / len(accuracies))

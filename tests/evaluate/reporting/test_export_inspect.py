@@ -144,12 +144,12 @@ def test_outcomes_become_values_and_what_was_lost_becomes_an_error(run, tmp_path
     assert "refused" in samples["ALPHA:q002"]["scores"]["medrcube"]["explanation"]
 
 
-def test_accuracy_leaves_out_what_was_lost_and_says_so(run, tmp_path):
+def test_an_incomplete_run_has_the_accuracy_of_its_replies_and_none_of_all(run, tmp_path):
     export_inspect(run, tmp_path / "log.json")
     score = read(tmp_path / "log.json")["results"]["scores"][0]
     assert (score["scored_samples"], score["unscored_samples"]) == (10, 4)
     assert score["metrics"]["accuracy"]["value"] == pytest.approx(2 / 10)
-    assert score["metrics"]["accuracy_of_all"]["value"] == pytest.approx(2 / 14)
+    assert "accuracy_of_all" not in score["metrics"]
 
 
 def test_a_picture_is_a_path_in_the_release_and_never_its_bytes(run, tmp_path):

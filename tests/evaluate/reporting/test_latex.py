@@ -74,11 +74,13 @@ def test_the_cube_has_every_voxel_once(runs, tmp_path):
 
 def test_small_groups_and_runs_without_replies_are_marked(runs, tmp_path):
     lost = {**runs[0].total, "outcomes": {**runs[0].total["outcomes"], "failed": 100}}
+    lost |= {"accuracy": None, "bounds": [0.1, 0.6], "interval": None}
     broken = replace(runs[0], metrics={**runs[0].metrics, "global": lost})
     write_latex([broken, runs[1]], tmp_path / "out")
     text = (tmp_path / "out/leaderboard.tex").read_text("utf-8")
     assert r"baseline/first\textsuperscript{*}" in text
-    assert "items without a reply, which count as wrong" in text
+    assert "10.0--60.0" in text
+    assert "not the accuracy but the bounds" in text
     assert r"\textit{" in (tmp_path / "out/cube-1.tex").read_text("utf-8")
 
 

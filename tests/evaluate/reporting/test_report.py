@@ -133,7 +133,7 @@ def test_lost_questions_are_announced_and_kept_apart(report, row, write_release,
     write_report([tmp_path / "run"], tmp_path / "x.html")
     text = (tmp_path / "x.html").read_text()
     assert "is incomplete" in text
-    assert "4 have no picture" in text
+    assert "4 missing image" in text
 
 
 def test_runs_of_different_benchmarks_are_not_compared_silently(row, write_release, tmp_path):

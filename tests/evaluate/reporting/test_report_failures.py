@@ -69,7 +69,7 @@ def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
         Outcome.WRONG: 1,
         Outcome.REFUSED: 1,
         Outcome.UNPARSED: 1,
-        Outcome.TRUNCATED: 1,
+        Outcome.CUT: 1,
     }
     assert found.total == 4
 
@@ -104,7 +104,7 @@ def test_the_number_is_bounded_and_rare_outcomes_come_first(scored, row, monkeyp
     runs, benchmark = scored(rows, script)
     found = failures(runs, benchmark)
     assert (len(found.shown), found.total) == (6, 32)
-    assert {Outcome.REFUSED, Outcome.TRUNCATED} <= set(found.counts)
+    assert {Outcome.REFUSED, Outcome.CUT} <= set(found.counts)
     assert len(found.tasks) == 3
     assert failures(runs, benchmark).shown == found.shown
 
@@ -237,4 +237,4 @@ def test_a_run_without_failures_says_so(scored, row, tmp_path):
     _, benchmark = scored([row(0)], stop("A"))
     write_report([tmp_path / "run0"], tmp_path / "x.html", benchmark.root)
     text = (tmp_path / "x.html").read_text("utf-8")
-    assert "No question has a wrong, unreadable, refused or truncated reply." in text
+    assert "No question has a wrong, unparsed, refused or cut reply." in text

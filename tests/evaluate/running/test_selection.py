@@ -196,7 +196,7 @@ def test_only_pictures_that_are_there_are_asked_and_the_report_says_so(ask, mixe
     output = ask("--present-only")
     assert "left out: 1 item, whose picture is not there" in output
     assert "INCOMPLETE" not in output
-    assert "0 missing" in output
+    assert "0 missing image" in output
     write_report([tmp_path / "run"], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     words = "asked 5 chosen items of a release of 6.</strong> 1 more were wanted and left out"

@@ -11,6 +11,7 @@ from medrcube.cli import app
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting.comparison import comparison
 from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.reporting.tables import tables
 from medrcube.evaluate.site.board import blocks, board
 from medrcube.evaluate.site.names import model_pages
 from medrcube.evaluate.site.submission import check_run
@@ -57,7 +58,22 @@ def test_an_incomplete_run_has_no_rank_no_group_and_no_interval(mixed, entries):
 def test_the_page_of_an_incomplete_run_names_no_interval(mixed, entries):
     page = page_of(mixed, entry_of(entries, "test/silent").page[7:-5])
     assert "95 % interval" not in page.partition('id="cells"')[0]
-    assert page.index("This run is incomplete") < page.index("Accuracy of all questions")
+    assert page.index("is incomplete: 43 of 48 questions have no reply") < page.index(
+        "Accuracy of all questions"
+    )
+
+
+def test_an_incomplete_run_has_bounds_in_place_of_every_accuracy(mixed, entries):
+    entry = entry_of(entries, "test/silent")
+    page = page_of(mixed, entry.page[7:-5])
+    assert "lies between" in page
+    assert "10.4\u2013100.0" in page
+    assert 'class="dot"' not in page
+    board = (mixed.out / "index.html").read_text("utf-8").partition("Not ranked")[2]
+    assert "10.4\u2013100.0" in board
+    rows = {name: rows for name, rows in tables([entry.run]).items() if name in ("runs", "slices")}
+    assert {row["accuracy"] for name in rows for row in rows[name]} == {None}
+    assert rows["runs"][0]["bounds_low"] == pytest.approx(5 / 48)
 
 
 def test_an_incomplete_run_changes_no_group_of_the_others(mixed, entries):

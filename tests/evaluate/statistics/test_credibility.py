@@ -221,7 +221,7 @@ def upstream(script):
 
 def records(results):
     """What stands in ``results.json`` of a run."""
-    shown = [r for r in results if r.outcome is not Outcome.MISSING_IMAGE]
+    shown = [r for r in results if r.outcome not in (Outcome.MISSING_IMAGE, Outcome.NOT_ASKED)]
     return json.loads(json.dumps([_upstream_row(r) for r in shown]))
 
 

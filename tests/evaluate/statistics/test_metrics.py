@@ -30,6 +30,26 @@ def test_every_accuracy_lies_between_the_bounds(result, outcomes):
         assert low <= row["accuracy_without_failures"] <= high
 
 
+def test_a_run_that_lacks_replies_has_bounds_and_no_accuracy(result):
+    rows = [result(f"q{i}", picture=f"p{i}") for i in range(18)]
+    rows.append(result("lost", outcome=Outcome.FAILED))
+    whole = metrics([*rows, result("q19")])
+    found = metrics([*rows, result("later", outcome=Outcome.NOT_ASKED)])
+    assert (whole["incomplete"], whole["global"]["accuracy"]) == (False, 0.95)
+    assert found["incomplete"]
+    assert found["global"]["bounds"] == [0.9, 1]
+    groups = [found["global"], *found["voxels"]]
+    groups += [group for axis in found["slices"].values() for group in axis.values()]
+    assert {(group["accuracy"], group["interval"]) for group in groups} == {(None, None)}
+    assert found["macro"]["accuracy"] is None
+
+
+def test_a_question_that_was_not_asked_is_no_failure(result):
+    found = group_metrics([result("a"), result("b", outcome=Outcome.NOT_ASKED)])
+    assert (found["outcomes"]["failed"], found["outcomes"]["not-asked"]) == (0, 1)
+    assert found["bounds"] == [0.5, 1]
+
+
 def test_questions_of_one_unit_widen_the_interval(result):
     together = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i // 4}") for i in range(160)]
     apart = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i}") for i in range(160)]
