@@ -8,7 +8,8 @@ quarter of the items are asked.
 The rest of the run is taken to send what is foreseen for it (``forecast``), times the ratio of
 what was counted to what was foreseen in the draw, and to be answered as long as the draw was on
 average. The interval is of that ratio estimate, with items as units: all questions on an item are
-drawn together (Cochran, Sampling Techniques, 3rd edition, section 6).
+drawn together (Cochran, Sampling Techniques, 3rd edition, section 6). What was asked counts as it
+was charged, in a batch or alone; the rest as the run goes on.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ def estimate(
     *,
     prices: Prices | None,
     ask: Callable[[int], object],
+    batches: bool = False,
 ) -> Estimate:
     """Ask a part of a run and say what the whole takes.
 
@@ -123,23 +125,32 @@ def estimate(
         asking: how.
         prices: what a reply costs; without them tokens are estimated alone.
         ask: asks the first so many items of the draw.
+        batches: the rest will be asked in batches.
 
     Raises:
         ModelError: the server does not count tokens, or nothing was answered.
     """
     for size in steps(len(plan.items)):
         ask(size)
-        found = _measure(out, plan, model, asking, prices, drawn=size)
+        found = _measure(out, plan, model, asking, prices, drawn=size, batches=batches)
         if found.within <= ENOUGH:
             break
     return found
 
 
 def _measure(
-    out: Path, plan: Plan, model: Model, asking: Asking, prices: Prices | None, *, drawn: int
+    out: Path,
+    plan: Plan,
+    model: Model,
+    asking: Asking,
+    prices: Prices | None,
+    *,
+    drawn: int,
+    batches: bool,
 ) -> Estimate:
     distinct = questions_of(plan.asked)
-    usage = _usage(out, distinct)
+    charged = prices or _TOKENS
+    usage, spent = _usage(out, distinct, charged)
     if not usage:
         raise ModelError(
             "no reply says how many tokens it took, so the cost cannot be estimated; see "
@@ -150,7 +161,7 @@ def _measure(
     written = {key: count["completion_tokens"] for key, count in usage.items()}
     ratio = sum(sent.values()) / sum(foreseen[key] for key in usage)
     mean = sum(written.values()) / len(written)
-    price = prices or _TOKENS
+    price = charged.of_batches if batches else charged
     items: dict[str, list[str]] = defaultdict(list)
     for key, one in distinct.items():
         items[one.item.name].append(key)
@@ -164,7 +175,6 @@ def _measure(
         for keys in whole
     ]
     rest = [key for key in distinct if key not in usage]
-    spent = sum(price.cost(one) for one in usage.values())
     total = spent + sum(_modelled(price, ratio * foreseen[key], mean) for key in rest)
     half = _half_width(residuals, len(items))
     return Estimate(
@@ -200,16 +210,21 @@ def _half_width(residuals: list[float], units: int) -> float:
     return float(import_module("scipy.special").stdtrit(drawn - 1, 0.975)) * spread * units
 
 
-def _usage(out: Path, distinct: Mapping[str, object]) -> dict[str, dict[str, int]]:
-    """Tokens of each question that has a reply, those of its failed tries too."""
+def _usage(
+    out: Path, distinct: Mapping[str, object], prices: Prices
+) -> tuple[dict[str, dict[str, int]], float]:
+    """Tokens of each question that has a reply, those of its failed tries too; and their price."""
     names = ("prompt_tokens", "completion_tokens")
     found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(names, 0))
+    cost: dict[str, float] = defaultdict(float)
     replied = set()
     for record in read_attempts(attempts_path(out)):
         key, used = record["key"], record.get("usage") or {}
         if key in distinct and all(name in used for name in names):
             for name in names:
                 found[key][name] += used[name]
+            cost[key] += prices.cost_of(record)
             if record["status"] == "reply":
                 replied.add(key)
-    return {key: used for key, used in found.items() if key in replied}
+    spent = sum(cost[key] for key in replied)
+    return {key: used for key, used in found.items() if key in replied}, spent

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medrcube.errors import ModelError
+from medrcube.errors import ModelError, WorkspaceError
 
 if TYPE_CHECKING:
+    from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.models.contract import Json
     from medrcube.evaluate.outcomes import Outcome
     from medrcube.evaluate.running.budget import Prices
@@ -69,6 +70,21 @@ def again_of(value: str | None) -> list[Outcome]:
     return [known[name] for name in names]
 
 
+def conditions_of(names: Sequence[str]) -> list[Condition]:
+    """Conditions by their names.
+
+    Raises:
+        WorkspaceError: there is no condition of that name.
+    """
+    from medrcube.evaluate.conditions import Condition
+
+    known = [condition.value for condition in Condition]
+    for name in names:
+        if name not in known:
+            raise WorkspaceError(f"no condition {name!r}; expected one of: {', '.join(known)}")
+    return [Condition(name) for name in names]
+
+
 def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:
     """The folder of each model's run: ``out`` itself for one model, a folder in it for several.
 
@@ -87,8 +103,10 @@ def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:
     return folders
 
 
-def prices_of(tokens_in: float | None, tokens_out: float | None) -> Prices | None:
-    """Both prices, or none.
+def prices_of(
+    tokens_in: float | None, tokens_out: float | None, in_batches: float
+) -> Prices | None:
+    """Prices of what is sent and written, and the part that batches cost; or none.
 
     Raises:
         ModelError: one is missing.
@@ -99,4 +117,4 @@ def prices_of(tokens_in: float | None, tokens_out: float | None) -> Prices | Non
         return None
     if tokens_in is None or tokens_out is None:
         raise ModelError("--price-in and --price-out belong together; give both")
-    return Prices(tokens_in=tokens_in, tokens_out=tokens_out)
+    return Prices(tokens_in=tokens_in, tokens_out=tokens_out, in_batches=in_batches)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medrcube.cli_asking import again_of, number_of, object_of, prices_of, run_folders
+from medrcube.cli_asking import (
+    again_of,
+    conditions_of,
+    number_of,
+    object_of,
+    prices_of,
+    run_folders,
+)
 from medrcube.cli_batch import Batch
+from medrcube.cli_each import each_model
 from medrcube.cli_endpoint import (
     ApiKeyEnv,
     BaseUrl,
@@ -20,7 +27,15 @@ from medrcube.cli_endpoint import (
     System,
     Temperature,
 )
-from medrcube.cli_foresee import DryRun, Estimated, check_alone, tell_estimate, tell_forecast
+from medrcube.cli_foresee import (
+    DOCUMENTED,
+    DryRun,
+    Estimated,
+    check_alone,
+    tell_estimate,
+    tell_forecast,
+    tell_price_of_batches,
+)
 from medrcube.cli_how import (
     ImageDetail,
     ImageSize,
@@ -40,7 +55,16 @@ from medrcube.cli_local import (
     TrustRemoteCode,
 )
 from medrcube.cli_options import Json
-from medrcube.cli_pace import Fixed, MaxConnections, MaxCost, MaxRetries, PriceIn, PriceOut, Timeout
+from medrcube.cli_pace import (
+    Fixed,
+    MaxConnections,
+    MaxCost,
+    MaxRetries,
+    PriceBatch,
+    PriceIn,
+    PriceOut,
+    Timeout,
+)
 from medrcube.cli_run_end import tell, tell_so_far
 from medrcube.cli_selection import (
     Anatomies,
@@ -54,18 +78,11 @@ from medrcube.cli_selection import (
     choice_of,
     leave_of,
 )
-from medrcube.errors import MedrcubeError, WorkspaceError
+from medrcube.cli_selfcheck import selfchecked
 
 if TYPE_CHECKING:
-    from medrcube.console import Reporter
-    from medrcube.evaluate.asking import Asking
-    from medrcube.evaluate.benchmark import Benchmark
-    from medrcube.evaluate.conditions import Condition
-    from medrcube.evaluate.models.contract import Json as JsonValue
-    from medrcube.evaluate.models.contract import Model
     from medrcube.evaluate.running.plan import Plan
     from medrcube.evaluate.running.summary import RunSummary
-    from medrcube.evaluate.selection import Choice
 
 
 def evaluate(
@@ -133,6 +150,7 @@ def evaluate(
     max_cost: MaxCost = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
+    price_batch: PriceBatch = DOCUMENTED,
     task: Tasks = None,
     anatomy: Anatomies = None,
     modality: Modalities = None,
@@ -184,8 +202,8 @@ def evaluate(
 
     check_alone(dry_run=dry_run, estimate=estimate, again=again)
     reporter = Reporter(json_output=json_output)
-    conditions = _conditions(condition or ["full"])
-    prices = prices_of(price_in, price_out)
+    conditions = conditions_of(condition or ["full"])
+    prices = prices_of(price_in, price_out, price_batch)
     limit_of_reply = number_of("--max-tokens", max_tokens)
     settings = ModelSettings(
         base_url=base_url,
@@ -238,7 +256,7 @@ def evaluate(
         opened, sent = models[name], leave[name]
         suggested: int | None = getattr(opened, "suggested_connections", None)
         found = (
-            _selfcheck(benchmark, opened, reporter, choice, sent, asking, blind=blind)
+            selfchecked(benchmark, opened, reporter, choice, sent, asking, blind=blind)
             if check
             else None
         )
@@ -268,19 +286,17 @@ def evaluate(
                 on_progress=on_progress,
             )
 
-    if dry_run or estimate:
-        told = []
-        for name, folder in folders.items():
-            known = (folder, plan(name), models[name], asking)
-            if dry_run:
-                told.append(tell_forecast(forecast(*known, prices), reporter))
-            else:
-                measured = cost_of(*known, prices=prices, ask=partial(ask, name))
-                told.append(tell_estimate(measured, reporter))
-        reporter.data(told[0] if len(told) == 1 else {"runs": told})
-        return
+    def foresee(name: str) -> tuple[dict[str, Any], int]:
+        known = (folders[name], plan(name), models[name], asking)
+        if batch and prices is not None:
+            tell_price_of_batches(price_batch, reporter)
+        if dry_run:
+            of_run = prices.of_batches if batch and prices is not None else prices
+            return tell_forecast(forecast(*known, of_run), reporter), 0
+        measured = cost_of(*known, prices=prices, ask=partial(ask, name), batches=batch)
+        return tell_estimate(measured, reporter), 0
 
-    def ask_and_tell(name: str) -> tuple[dict[str, object], int]:
+    def ask_and_tell(name: str) -> tuple[dict[str, Any], int]:
         try:
             summary = ask(name)
         except KeyboardInterrupt:
@@ -289,65 +305,4 @@ def evaluate(
         tell(summary, reporter, directory, limit_of_reply)
         return {"model": name, **asdict(summary), "out": str(summary.out)}, summary.exit_code
 
-    _each(folders, ask_and_tell, reporter)
-
-
-def _each(
-    folders: Mapping[str, Path],
-    ask: Callable[[str], tuple[dict[str, object], int]],
-    reporter: Reporter,
-) -> None:
-    """Ask every model, also those after one that cannot be used; the worst status is the end."""
-    if len(folders) == 1:
-        row, status = ask(next(iter(folders)))
-        reporter.data(row)
-        raise typer.Exit(status)
-    rows, worst, ends = list[dict[str, object]](), 0, list[str]()
-    for name, folder in folders.items():
-        reporter.result(f"{name}:")
-        try:
-            row, status = ask(name)
-            ends.append(f"{name}: {'incomplete' if status else 'done'}")
-        except MedrcubeError as error:
-            row, status = {"model": name, "out": str(folder), "error": str(error)}, error.exit_code
-            ends.append(f"{name}: FAILED {error}")
-        rows.append(row)
-        worst = max(worst, status)
-    for end in ends:
-        reporter.result(end)
-    reporter.data({"runs": rows})
-    raise typer.Exit(worst)
-
-
-def _conditions(names: list[str]) -> list[Condition]:
-    from medrcube.evaluate.conditions import Condition
-
-    known = [condition.value for condition in Condition]
-    for name in names:
-        if name not in known:
-            raise WorkspaceError(f"no condition {name!r}; expected one of: {', '.join(known)}")
-    return [Condition(name) for name in names]
-
-
-def _selfcheck(
-    benchmark: Benchmark,
-    model: Model,
-    reporter: Reporter,
-    choice: Choice,
-    may_send: Collection[str],
-    asking: Asking,
-    *,
-    blind: bool,
-) -> Mapping[str, JsonValue]:
-    from dataclasses import replace
-
-    from medrcube.evaluate.contracts import without_contracts
-    from medrcube.evaluate.selection import choose
-    from medrcube.evaluate.selfcheck import selfcheck
-
-    # It sends pictures too.
-    kept = without_contracts(choice, benchmark.items, model, may_send)
-    asked = replace(benchmark, items=choose(benchmark, kept).items)
-    found = selfcheck(asked, model, blind=blind, asking=asking)
-    reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
-    return found.to_json()
+    each_model(folders, foresee if dry_run or estimate else ask_and_tell, reporter)

@@ -15,9 +15,22 @@ if TYPE_CHECKING:
     from medrcube.evaluate.estimate import Estimate
     from medrcube.evaluate.forecast import Forecast
 
-__all__ = ["DryRun", "Estimated", "check_alone", "tell_estimate", "tell_forecast"]
+__all__ = [
+    "DOCUMENTED",
+    "DryRun",
+    "Estimated",
+    "check_alone",
+    "tell_estimate",
+    "tell_forecast",
+    "tell_price_of_batches",
+]
 
 _PANEL = "Before a run"
+
+DOCUMENTED = 0.5
+"""Part of the price that OpenAI and Anthropic charge for a reply in a batch:
+https://platform.openai.com/docs/guides/batch and
+https://platform.claude.com/docs/en/build-with-claude/batch-processing."""
 
 DryRun = Annotated[
     bool,
@@ -52,6 +65,17 @@ def check_alone(*, dry_run: bool, estimate: bool, again: str | None) -> None:
             "--again asks questions that a run is known to have lost; give it without --dry-run "
             "and --estimate"
         )
+
+
+def tell_price_of_batches(part: float, reporter: Reporter) -> None:
+    """Say what a reply in a batch is taken to cost, and who says so."""
+    documented = (
+        " (half, as OpenAI's and Anthropic's pages on batches say)" if part == DOCUMENTED else ""
+    )
+    reporter.result(
+        f"price of a reply in a batch: {part:g} of --price-in and --price-out{documented}; the "
+        "first question of a run is asked alone, at the full price"
+    )
 
 
 def tell_forecast(found: Forecast, reporter: Reporter) -> dict[str, Any]:

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Fixed", "MaxConnections", "MaxCost", "MaxRetries", "PriceIn", "PriceOut", "Timeout"]
+__all__ = [
+    "Fixed",
+    "MaxConnections",
+    "MaxCost",
+    "MaxRetries",
+    "PriceBatch",
+    "PriceIn",
+    "PriceOut",
+    "Timeout",
+]
 
 MaxConnections = Annotated[
     int | None,
@@ -47,4 +56,14 @@ PriceIn = Annotated[
 PriceOut = Annotated[
     float | None,
     typer.Option(min=0.0, metavar="USD", help="Of a million tokens written."),
+]
+PriceBatch = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        metavar="PART",
+        help="Part of both prices that a reply in a batch costs: half, as OpenAI and Anthropic "
+        "document.",
+    ),
 ]

@@ -153,12 +153,11 @@ class Tally:
         turn = self.todo.get(question.key)
         tries = 1 if turn is None else max(1, turn.tries)
         told = reply_record(found) if isinstance(found, Reply) else error_record(found)
-        await self._append(question, tries, {**told, "batch": batch})
+        record = {**told, "batch": batch}
+        await self._append(question, tries, record)
+        self.single.budget.count(record)
         if isinstance(found, Reply):
             self.models.add(found.model)
-            self.single.budget.count(found.usage)
-        else:
-            self.single.budget.count_failed(found.usage)
         if turn is None:
             return
         if isinstance(found, Reply):

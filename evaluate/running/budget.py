@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from medrcube.errors import ModelError
 
@@ -17,15 +18,27 @@ class Prices:
     Attributes:
         tokens_in: price of what is sent.
         tokens_out: price of what is written, thoughts included.
+        in_batches: part of both that is charged for a reply in a batch.
     """
 
     tokens_in: float
     tokens_out: float
+    in_batches: float = 1.0
+
+    @property
+    def of_batches(self) -> Prices:
+        """What a reply in a batch costs."""
+        part = self.in_batches
+        return Prices(tokens_in=part * self.tokens_in, tokens_out=part * self.tokens_out)
 
     def cost(self, usage: Mapping[str, int]) -> float:
         """Dollars for one reply; nothing where the server counts no tokens."""
         sent, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         return (sent * self.tokens_in + written * self.tokens_out) / _MILLION
+
+    def cost_of(self, record: Mapping[str, Any]) -> float:
+        """Dollars for one try, by its record among the attempts of a run."""
+        return (self.of_batches if "batch" in record else self).cost(record.get("usage") or {})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,24 +64,21 @@ class Budget:
                 "a million tokens"
             )
 
-    def count(self, usage: Mapping[str, int]) -> None:
-        """Count one reply.
+    def count(self, record: Mapping[str, Any]) -> None:
+        """Count one try, by its record; one that ended without a reply may be charged too.
 
         Raises:
             ModelError: a largest cost is set and the server does not count tokens.
         """
-        if self.most is not None and not usage:
+        replied = record["status"] == "reply"
+        if replied and self.most is not None and not record["usage"]:
             raise ModelError(
                 "the endpoint does not say how many tokens a reply took, so --max-cost cannot be "
                 "kept; leave it out"
             )
-        self.count_failed(usage)
-        self.counted += 1
-
-    def count_failed(self, usage: Mapping[str, int]) -> None:
-        """Count a try that ended without a reply, for which a provider may charge too."""
         if self.prices is not None:
-            self.spent += self.prices.cost(usage)
+            self.spent += self.prices.cost_of(record)
+        self.counted += replied
 
     def affordable(self, running: int) -> int | None:
         """How many questions beside those that are running the most allows, by the mean so far.

@@ -267,9 +267,7 @@ class _Before:
             if record["status"] == "reply":
                 replied.add(record["key"])
                 models.add(record["model"])
-                budget.count(record["usage"])
-            else:
-                budget.count_failed(record.get("usage", {}))
+            budget.count(record)
         return cls(replied=frozenset(replied), models=frozenset(models))
 
 

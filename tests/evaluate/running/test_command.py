@@ -196,7 +196,7 @@ def test_further_fields_must_be_an_object(text):
 @pytest.mark.parametrize("prices", [(1.0, None), (None, 1.0)])
 def test_one_price_alone_is_refused(prices):
     with pytest.raises(ModelError, match="give both"):
-        prices_of(*prices)
+        prices_of(*prices, 0.5)
 
 
 def test_the_defaults_of_the_command_are_those_of_the_library(evaluate, server, tmp_path):
@@ -330,6 +330,26 @@ def test_several_models_are_several_runs_and_none_is_lost(evaluate, server, tmp_
     assert {body["model"] for body in server.requests} == {"stub", "org/other"}
     assert len(server.requests) == 16
     assert all((Path(run["out"]) / "metrics.json").exists() for run in runs)
+
+
+@pytest.mark.parametrize("way", ["--dry-run", "--estimate"])
+def test_of_several_models_those_after_one_that_fails_are_foreseen_too(
+    evaluate, server, tmp_path, way
+):
+    evaluate("--model", "openai/other", "--system", "Be brief.")
+    before = len(server.requests)
+    (tmp_path / "run/openai-stub/manifest.json").unlink()
+    others = ["--model", "openai/other", "--model", "openai/third"]
+    result = evaluate(*others, "--system", "Be brief.", way, "--json")
+    assert result.exit_code == 2, result.output
+    runs = json.loads(result.stdout)["runs"]
+    assert "holds something that is no run" in runs[0]["error"]
+    assert [run["model"] for run in runs] == ["openai/stub", "openai/other", "openai/third"]
+    assert all("error" not in run for run in runs[1:])
+    told = evaluate(*others, "--system", "Be brief.", way).stdout
+    assert "openai/stub: FAILED" in told
+    assert "openai/third: done" in told
+    assert (len(server.requests) > before) == (way == "--estimate")
 
 
 def test_a_model_that_is_named_twice_is_a_mistake(evaluate, server):

@@ -41,8 +41,8 @@ class Held:
 
 
 def text_of(body: dict) -> str:
-    """The question in a request of either form."""
-    return next(part["text"] for part in body["messages"][0]["content"] if part["type"] == "text")
+    """The question in a request of either form, after its examples."""
+    return next(part["text"] for part in body["messages"][-1]["content"] if part["type"] == "text")
 
 
 class BatchProvider:
@@ -51,6 +51,7 @@ class BatchProvider:
     Attributes:
         looks: so often a batch is looked at before it has ended.
         reply: text of the reply to a question.
+        usage: tokens that are sent and written for a question.
         lose: whether the results lack a question, by how often it was run.
         instead: a line of results for a question, or ``None`` for a reply.
         refuse: status and body of a response, or ``None``; by method, path and the number of such.
@@ -63,6 +64,7 @@ class BatchProvider:
         self.kind = kind
         self.looks = 2
         self.reply = lambda body: "ABCD"[sum(text_of(body).encode()) % 4]
+        self.usage = lambda _body: (10, 1)
         self.lose = lambda _body, _times: False
         self.instead = lambda _body, _times: None
         self.refuse = lambda _method, _path, _number: None
@@ -174,21 +176,25 @@ class BatchProvider:
         return {"result": {"type": "succeeded", "message": reply}}
 
     def _reply(self, body) -> dict:
-        text = self.reply(body)
+        text, (sent, written) = self.reply(body), self.usage(body)
         if self.kind == "openai":
             message = {"role": "assistant", "content": text}
             return {
                 "object": "chat.completion",
                 "model": "gpt-4.1-2025-04-14",
                 "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 10, "completion_tokens": 1, "total_tokens": 11},
+                "usage": {
+                    "prompt_tokens": sent,
+                    "completion_tokens": written,
+                    "total_tokens": sent + written,
+                },
             }
         return {
             "type": "message",
             "model": "claude-sonnet-4-5-20250929",
             "content": [{"type": "text", "text": text}],
             "stop_reason": "end_turn",
-            "usage": {"input_tokens": 10, "output_tokens": 1},
+            "usage": {"input_tokens": sent, "output_tokens": written},
         }
 
     def _find(self, name: str) -> Held | None:
