@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.proposals import Wording, check_wording
 from medrcube.review.questionnaire import CHECKLIST, Decision, NeedsImage, OptionVerdict, Reason
 
 _LONGEST_TEXT = 10_000
@@ -38,6 +39,7 @@ class Ruling:
         checklist: name of the line -> yes, no, or ``None`` for cannot tell.
         verdicts: index of an option, as text -> one of ``OptionVerdict``.
         reasons: (code, index of the option or ``None``); at least one unless accepted.
+        proposal: another wording, where the item shall be revised.
     """
 
     decision: str
@@ -45,6 +47,7 @@ class Ruling:
     verdicts: Mapping[str, str] = field(default_factory=dict)
     reasons: tuple[tuple[str, int | None], ...] = ()
     comment: str = ""
+    proposal: Wording | None = None
 
 
 def check_answer(answer: Answer, options: int) -> None:
@@ -84,6 +87,12 @@ def check_ruling(ruling: Ruling, options: int) -> None:
     if len(ruling.comment) > _LONGEST_TEXT:
         raise InvalidAnswerError(f"a comment has at most {_LONGEST_TEXT} characters")
     _check_reasons(ruling, options)
+    if ruling.proposal is not None:
+        check_wording(ruling.proposal, options)
+        if ruling.decision != Decision.REVISE:
+            raise InvalidAnswerError(
+                "you propose another wording: choose Revise, or put the old wording back"
+            )
 
 
 def _check_reasons(ruling: Ruling, options: int) -> None:

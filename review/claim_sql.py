@@ -332,9 +332,9 @@ _BLIND = """
 def _eligible(page: str, values: tuple[object, ...], user: int, rules: Policy) -> list[Candidate]:
     """Those of a page of items that a reader may be handed.
 
-    Not what they wrote, hold, have reviewed or returned as not their field; nothing that has all
-    its readers, or all those who need not be blind; and who has seen an item is not shown its copy
-    with a defect, nor the other way round.
+    Not what they wrote or proposed, hold, have reviewed or returned as not their field; nothing
+    that has all its readers, or all those who need not be blind; and who has seen an item is not
+    shown its copy with a defect, nor the other way round.
     """
     found = rows(
         f"""
@@ -348,6 +348,12 @@ def _eligible(page: str, values: tuple[object, ...], user: int, rules: Policy) -
         FROM ({page}) i CROSS JOIN review_itemversion v
         WHERE v.item_id = i.id AND v.number = i.version
         AND (v.author_id IS NULL OR v.author_id <> %s)
+        AND NOT EXISTS (
+            SELECT 1 FROM review_adoption a
+            CROSS JOIN review_proposal p CROSS JOIN review_review r CROSS JOIN review_claim c
+            WHERE a.version_id = v.id AND p.id = a.proposal_id AND r.id = p.review_id
+            AND c.id = r.claim_id AND c.user_id = %s
+        )
         AND NOT EXISTS (
             SELECT 1 FROM review_claim c WHERE c.version_id = v.id AND c.user_id = %s
             AND (c.released_at IS NULL OR c.outcome IN ('skipped', 'voided'))
@@ -377,6 +383,7 @@ def _eligible(page: str, values: tuple[object, ...], user: int, rules: Policy) -
         user,
         user,
         *values,
+        user,
         user,
         user,
         rules.reviews,

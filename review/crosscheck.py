@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 from medrcube.review import audit
 from medrcube.review.audit import Head, Verdict
 from medrcube.review.decisions import content_sha256
-from medrcube.review.models import Adjudication, BlindAnswer, Event, Item, ItemVersion, Review
+from medrcube.review.models import (
+    Adjudication,
+    BlindAnswer,
+    Event,
+    Item,
+    ItemVersion,
+    Proposal,
+    Review,
+)
 from medrcube.review.questionnaire import Decision
 from medrcube.review.sql import one_moment
 from medrcube.review.states import State, Step
@@ -33,6 +41,7 @@ _ASKED = ("question", "options", "key", "picture__sha256")
 _ANSWERED = ("option", "confidence", "needs_image", "image_adequate", "milliseconds")
 _NOT_BLIND = "answer that was not blind"
 _GIVEN_ONCE = frozenset({"answer", _NOT_BLIND})
+_PROPOSED = ("question", "options", "key", "flaws")
 _REVIEWED = ("decision", "checklist", "verdicts", "comment", "seconds")
 
 
@@ -130,9 +139,8 @@ def _tell(story: _Story, kind: str, who: str, body: dict[str, Any]) -> None:
     elif kind == "blind.flagged":
         fact = _fact(_NOT_BLIND, body["version"], body["reader"], {})
     elif kind == "review.submitted":
-        said = {name: body[name] for name in _REVIEWED}
-        reasons = [(code, option) for code, option in body["reasons"]]
-        fact = _fact("review", body["version"], who, {**said, "reasons": _sorted(reasons)})
+        fact = _review(body, who)
+        story.facts.update(_proposals(body, who))
     elif kind == "review.voided":
         fact = _fact("void review", body["version"], body["reader"], {})
     elif kind in _RULINGS:
@@ -141,6 +149,18 @@ def _tell(story: _Story, kind: str, who: str, body: dict[str, Any]) -> None:
     else:
         return
     story.add(fact)
+
+
+def _review(body: dict[str, Any], who: str) -> _Fact:
+    said = {name: body[name] for name in _REVIEWED}
+    reasons = [(code, option) for code, option in body["reasons"]]
+    return _fact("review", body["version"], who, {**said, "reasons": _sorted(reasons)})
+
+
+def _proposals(body: dict[str, Any], who: str) -> list[_Fact]:
+    """The wording that came with a review, if there was one."""
+    said = body.get("proposal")
+    return [] if said is None else [_fact("proposal", body["version"], who, said)]
 
 
 def _stored(names: Sequence[str]) -> dict[str, _Story]:
@@ -173,6 +193,10 @@ def _rows(names: Sequence[str]) -> Iterator[tuple[str, _Fact]]:
         yield claim.version.item_id, _fact("review", number, who, {**said, "reasons": reasons})
         if claim.released_at is not None:
             yield claim.version.item_id, _fact("void review", number, who, {})
+    proposals = Proposal.objects.filter(review__claim__version__item__in=names)
+    whose = (f"review__{path}" for path in of)
+    for name, number, who, *said in proposals.values_list(*whose, *_PROPOSED):
+        yield name, _fact("proposal", number, who, dict(zip(_PROPOSED, said, strict=True)))
     for row in Adjudication.objects.filter(version__item__in=names).values_list(
         "version__item", "version__number", "adjudicator__pseudonym", "outcome", "rationale"
     ):

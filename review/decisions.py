@@ -21,8 +21,10 @@ from medrcube.review.audit import SYSTEM, Entry, head, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import (
     Adjudication,
+    Adoption,
     Item,
     ItemVersion,
+    Proposal,
     Release,
     ReleaseItem,
     Review,
@@ -93,9 +95,23 @@ def adjudicate(
 
 
 def edit(
-    item_id: str, version: int, user: User, change: Edit, now: datetime | None = None
+    item_id: str,
+    version: int,
+    user: User,
+    change: Edit,
+    now: datetime | None = None,
+    *,
+    proposal: int | None = None,
 ) -> ItemVersion:
     """Make a new version; earlier reviews stay on record and count no more.
+
+    Args:
+        item_id: the item.
+        version: the version that was read.
+        user: who makes it.
+        change: the new wording.
+        now: when.
+        proposal: the proposal that it is made of, if any; whoever proposed it does not review it.
 
     Raises:
         InvalidAnswerError: nothing was changed, or the new wording breaks an item rule.
@@ -110,11 +126,14 @@ def edit(
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
         warnings = check(change, options)
+        adopted = None if proposal is None else _proposal(proposal, old)
         entries = []
         if item.state != State.NEEDS_REVISION:
             entries.append(take(now, item, Step.EDIT_WANTED, user.pseudonym))
         digest = content_sha256(change.question, options, change.key, old.picture.sha256)
         body = {"note": change.note, "content_sha256": digest}
+        if adopted is not None:
+            body["proposed_by"] = adopted.review.claim.user.pseudonym
         entries.append(take(now, item, Step.NEW_VERSION, user.pseudonym, **body))
         new = ItemVersion.objects.create(
             item=item,
@@ -133,6 +152,8 @@ def edit(
             note=change.note,
             created_at=now,
         )
+        if adopted is not None:
+            Adoption.objects.create(version=new, proposal=adopted)
         Item.objects.filter(pk=item.pk).update(version=new.number, reviews=0, sole_reader=None)
         disclosure.refresh([item.pk], now)
         record(now, *entries)
@@ -257,6 +278,12 @@ def current(item_id: str, version: int) -> ItemVersion:
     return row
 
 
+def is_of(version: ItemVersion, user: User) -> bool:
+    """Whether somebody wrote a version, or proposed what it says."""
+    proposed = Adoption.objects.filter(version=version, proposal__review__claim__user=user)
+    return version.author_id == user.pk or proposed.exists()
+
+
 def content_sha256(
     question: str, options: Sequence[Mapping[str, Any]], key: int, picture_sha256: str
 ) -> str:
@@ -302,8 +329,16 @@ def new_options(old: ItemVersion, change: Edit) -> list[dict[str, Any]]:
     ]
 
 
+def _proposal(proposal: int, version: ItemVersion) -> Proposal:
+    found = Proposal.objects.filter(pk=proposal, review__claim__version=version)
+    row = found.select_related("review__claim__user").first()
+    if row is None:
+        raise ConflictError("this proposal is about another version; load the item again")
+    return row
+
+
 def _refuse_involved(version: ItemVersion, user: User) -> None:
-    if version.author_id == user.pk:
+    if is_of(version, user):
         raise InvalidAnswerError("you wrote this version; somebody else has to decide over it")
     if Review.objects.filter(claim__version=version, claim__user=user).exists():
         raise InvalidAnswerError("you reviewed this version; somebody else has to decide over it")

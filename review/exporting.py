@@ -30,6 +30,7 @@ from medrcube.review.models import (
     Item,
     ItemVersion,
     Project,
+    Proposal,
     Review,
     ReviewReason,
 )
@@ -214,6 +215,15 @@ _FIELDS: dict[str, dict[str, str]] = {
         "code": "code",
         "option": "option",
     },
+    "proposals": {
+        "claim": "review__claim_id",
+        "reader": "review__claim__user__pseudonym",
+        **{name: f"review__claim__{path}" for name, path in _OF_VERSION.items()},
+        "question": "question",
+        "options": "options",
+        "key": "key",
+        "flaws": "flaws",
+    },
     "adjudications": {
         **_OF_VERSION,
         "adjudicator": "adjudicator__pseudonym",
@@ -242,6 +252,10 @@ def _reasons() -> Iterator[Row]:
     return _rows("reasons", ReviewReason.objects.all())
 
 
+def _proposals() -> Iterator[Row]:
+    return _rows("proposals", Proposal.objects.all())
+
+
 def _adjudications() -> Iterator[Row]:
     return _rows("adjudications", Adjudication.objects.all())
 
@@ -250,6 +264,7 @@ _TABLES = {
     "reviews": _reviews,
     "blind_answers": _blind_answers,
     "reasons": _reasons,
+    "proposals": _proposals,
     "adjudications": _adjudications,
 }
 

@@ -41,6 +41,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("accept", "Accept", "a"),
     Action("revise", "Revise", "e"),
     Action("reject", "Reject", "r"),
+    Action("wording", "Propose another wording, once you revise", "t"),
     Action("continue", "Send this step", "Enter"),
     Action("overlay", "Show or hide the mark", "o"),
     Action("invert", "Invert grey values", "i"),

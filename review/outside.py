@@ -10,6 +10,7 @@ from django.utils import timezone
 from medrcube.review import claim_sql, disclosure
 from medrcube.review.answers import Answer, Ruling, check_answer, check_ruling
 from medrcube.review.audit import Entry, record
+from medrcube.review.decisions import is_of
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, Item, ItemVersion, Review, User
 from medrcube.review.policy import current_policy
@@ -50,7 +51,7 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
     reader = claim_sql.reader(user.pk)
     if reader.paused or not reader.active:
         raise ConflictError(f"{user.pseudonym} is paused or has no open account")
-    if version.author_id == user.pk:
+    if is_of(version, user):
         raise ConflictError(f"{user.pseudonym} wrote version {version.number} of {version.item_id}")
     mine = Claim.objects.filter(version=version, user=user)
     if mine.filter(submitted_at__isnull=False).exists():

@@ -24,8 +24,17 @@ from medrcube.review.answers import Answer, Ruling, check_answer, check_ruling
 from medrcube.review.audit import SYSTEM, Entry, record
 from medrcube.review.claim_sql import Candidate, Standing
 from medrcube.review.errors import ConflictError, InvalidAnswerError, StaleClaimError
-from medrcube.review.models import BlindAnswer, Claim, Item, Review, User
+from medrcube.review.models import (
+    BlindAnswer,
+    Claim,
+    Item,
+    ItemVersion,
+    Proposal,
+    Review,
+    User,
+)
 from medrcube.review.policy import Policy, current_policy
+from medrcube.review.proposals import flaws_of, flaws_to_json
 from medrcube.review.questionnaire import Reason
 from medrcube.review.settle import danger, settle
 from medrcube.review.sql import unhurried, when
@@ -236,6 +245,7 @@ def submit(
     rules = current_policy()
     checklist, verdicts = dict(ruling.checklist), dict(ruling.verdicts)
     seconds = max(0, int((now - found.claimed_at).total_seconds()))
+    proposed = _proposed(found, ruling)
     event = _entry(
         user.pseudonym,
         "review.submitted",
@@ -247,6 +257,7 @@ def submit(
         verdicts=verdicts,
         comment=ruling.comment,
         seconds=seconds,
+        **({} if proposed is None else {"proposal": proposed}),
     )
     item = _item(found)
     fresh = frozenset(code for code, _ in ruling.reasons)
@@ -259,6 +270,8 @@ def submit(
             if not item.reviews or not review_sql.close_claim(found.claim, now):
                 raise _stale()
             pk = review_sql.insert_review(found.claim, ruling, seconds, now)
+            if proposed is not None:
+                Proposal.objects.create(review_id=pk, **proposed)
             claim_sql.drop_draft(found.version, user.pk)
             if named:
                 others = [item, *(row for row in others if row.pk != item.pk)]
@@ -378,6 +391,15 @@ def _standing(token: uuid.UUID, user: User) -> Standing:
 def _keep(found: Standing, user: User, typed: Mapping[str, object] | None, now: datetime) -> None:
     if typed is not None and not found.sent:
         claim_sql.keep_draft(found.version, user.pk, typed, now)
+
+
+def _proposed(found: Standing, ruling: Ruling) -> dict[str, Any] | None:
+    """Columns of the proposal, with the rules that it breaks."""
+    if ruling.proposal is None:
+        return None
+    version = ItemVersion.objects.select_related("item").get(pk=found.version)
+    flaws = flaws_to_json(flaws_of(version, ruling.proposal))
+    return {**ruling.proposal.to_json(), "flaws": flaws}
 
 
 def _item(found: Standing) -> Item:

@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("review/<uuid:token>/", reviewing.review_page, name="review"),
     path("review/<uuid:token>/blind/", reviewing.answer, name="review-blind"),
     path("review/<uuid:token>/submit/", reviewing.submit, name="review-submit"),
+    path("review/<uuid:token>/wording/", reviewing.wording, name="review-wording"),
     path("review/<uuid:token>/draft/", reviewing.draft, name="review-draft"),
     path("review/<uuid:token>/give-back/", reviewing.give_back, name="review-give-back"),
     path("review/<uuid:token>/undo/", mine.undo, name="review-undo"),

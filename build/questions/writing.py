@@ -8,18 +8,19 @@ block; only a question that would break a rule in it is asked in the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from medrcube.build.questions.blocks import Member
 from medrcube.build.questions.derive import Query
+from medrcube.build.questions.drafting import draft_of
 from medrcube.build.questions.items import KEY, UNREVIEWED, Item, Option
 from medrcube.build.questions.ready import Against, Ready
 from medrcube.build.questions.wording import Shown, own_names, preferred_names, wording
 from medrcube.ontologies.difficulty import Difficulty, hardest, is_scale
 from medrcube.ontologies.distractors import tie
-from medrcube.ontologies.lint import ERROR, Draft, Flaw, lint
+from medrcube.ontologies.lint import ERROR, Flaw, lint
 from medrcube.ontologies.safety import Rules
 from medrcube.templates import Wordings, package_wordings
 
@@ -218,50 +219,27 @@ class Writer:
     def _word(
         self, ready: Ready, options: Sequence[Option], key: int, draw: str, *, ordered: bool
     ) -> tuple[str, str, tuple[Flaw, ...]]:
-        query, terms, relations = ready.query, self._rules.terms, self._rules.relations
+        query = ready.query
+        terms, relations = self._rules.terms, self._rules.relations
         values = wording(query, terms, relations, [it.concept for it in options if it.concept])
-        content = self._contents(options)
         lots = {name: tie(self._seed, draw, name) for name in self._wordings.variants(query.task)}
         errors: list[Flaw] = []
         for name in sorted(lots, key=lots.__getitem__):
             question = self._wordings.render(query.task, name, **values)
-            flaws = lint(
-                Draft(
-                    question=question,
-                    options=tuple(option.text for option in options),
-                    key=key,
-                    kinds=tuple(terms[it.concept].kind if it.concept else "" for it in options),
-                    grouped=query.group is not None,
-                    concepts=tuple(option.concept for option in options),
-                    content=content,
-                    ranks=self._ranks(query, options) if ordered else (),
-                    above=self._above(options),
-                    target=str(values.get("target", "")),
-                    file=query.sample.image,
-                )
+            draft = draft_of(
+                question,
+                [option.text for option in options],
+                [option.concept for option in options],
+                key,
+                self._rules,
+                group=query.group or "",
+                ordered=ordered,
+                target=str(values.get("target", "")),
+                file=query.sample.image,
             )
+            flaws = lint(draft)
             found = [flaw for flaw in flaws if flaw.level == ERROR]
             if not found:
                 return name, question, flaws
             errors += found
         raise _FlawedError(f"lint {errors[0].rule}")
-
-    def _contents(self, options: Sequence[Option]) -> tuple[float | None, ...]:
-        """Information content of each option; none for boxes, which are no concepts."""
-        if not all(option.concept for option in options):
-            return ()
-        return self._rules.knowledge.contents([self._rules.terms[it.concept] for it in options])
-
-    def _above(self, options: Sequence[Option]) -> tuple[frozenset[str], ...]:
-        """What each option is a kind of; nothing for boxes, which are no concepts."""
-        if not all(option.concept for option in options):
-            return ()
-        relations = self._rules.relations
-        return tuple(
-            relations.closure(it.concept) - relations.synonyms(it.concept) for it in options
-        )
-
-    def _ranks(self, query: Query, options: Iterable[Option]) -> tuple[int, ...]:
-        if query.group is None:
-            return tuple(place for place, _ in enumerate(options))
-        return tuple(self._rules.relations.rank(query.group, it.concept) for it in options)

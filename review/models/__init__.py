@@ -1,8 +1,9 @@
-"""Tables of the review queue, in six groups."""
+"""Tables of the review queue, in seven groups."""
 
 from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile
 from medrcube.review.models.items import Asset, Item, ItemVersion, Project
 from medrcube.review.models.people import Role, User
+from medrcube.review.models.proposals import Adoption, Proposal
 from medrcube.review.models.remarks import Remark
 from medrcube.review.models.trail import AgreementSnapshot, Chain, Event, Release, ReleaseItem
 from medrcube.review.models.work import (
@@ -18,6 +19,7 @@ from medrcube.review.models.work import (
 
 __all__ = [
     "Adjudication",
+    "Adoption",
     "AgreementSnapshot",
     "Asset",
     "BlindAnswer",
@@ -32,6 +34,7 @@ __all__ = [
     "Item",
     "ItemVersion",
     "Project",
+    "Proposal",
     "RawFile",
     "Release",
     "ReleaseItem",

@@ -122,6 +122,7 @@ class ItemVersion(models.Model):
         provenance: source, case, slice, evidence of the label, licence, as the build recorded.
         warnings: rules of item writing that the lint found bent.
         content_sha256: digest of question, options, key and pictures.
+        author: who edited it; ``None`` where it came from the workspace.
     """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="versions")

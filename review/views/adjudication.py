@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -85,7 +85,7 @@ def adjudicate(request: HttpRequest, item: str) -> HttpResponse:
 def offered(user: User) -> QuerySet[Item]:
     """Items in adjudication of whose current version this person neither wrote nor reviewed."""
     number = OuterRef("version")
-    written = ItemVersion.objects.filter(item=OuterRef("pk"), number=number, author=user)
+    written = ItemVersion.objects.filter(_of(user), item=OuterRef("pk"), number=number)
     return Item.objects.filter(~Exists(written), ~Exists(_reviewed(user)), state=State.ADJUDICATION)
 
 
@@ -114,6 +114,7 @@ def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
     context = {
         **record.shown(version),
         "item": found,
+        "editable": True,
         "reviews": record.reviews_of(found, version.number),
         "why": list(why(_votes([found.pk]).get(found.pk, []))),
         "outcomes": _OUTCOMES,
@@ -122,6 +123,11 @@ def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
         "error": error,
     }
     return render(request, "review/managing/adjudicate.html", context, status=422 if error else 200)
+
+
+def _of(user: User) -> Q:
+    """Versions that somebody wrote or proposed."""
+    return Q(author=user) | Q(adoption__proposal__review__claim__user=user)
 
 
 def _reviewed(user: User) -> QuerySet[Review]:
@@ -138,7 +144,7 @@ def _kept_from(user: User) -> int:
         number=F("item__version"), item__state=State.ADJUDICATION
     ).values_list("item", flat=True)
     reviewed = versions.filter(claims__user=user, claims__review__isnull=False)
-    return len({*reviewed, *versions.filter(author=user)})
+    return len({*reviewed, *versions.filter(_of(user))})
 
 
 def _votes(ids: Iterable[str]) -> dict[str, list[Vote]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from django.http import QueryDict
 
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.proposals import Wording
 from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict
 
 Values = Mapping[str, Sequence[str]]
@@ -20,6 +22,7 @@ _BARRING = {
     OptionVerdict.SAME_AS_ANOTHER: "is the same as another",
 }
 """Verdicts on a wrong option with which an item cannot be accepted."""
+_WORDING = "wording."
 _MANY = 100
 
 
@@ -47,16 +50,35 @@ def blind_answer(sent: QueryDict) -> Answer:
     )
 
 
-def ruling(sent: QueryDict, wrong: Iterable[int]) -> Ruling:
+def wording(sent: QueryDict, before: Wording) -> Wording | None:
+    """Another wording than the one before; ``None`` where the form says the same.
+
+    What was not sent stays as it is. Line ends and doubled blanks of an option are no change.
+    """
+    key = sent.get(f"{_WORDING}key", "")
+    found = Wording(
+        question=sent.get(f"{_WORDING}question", before.question).replace("\r\n", "\n").strip(),
+        options=tuple(
+            " ".join(sent.get(f"{_WORDING}option.{place}", text).split())
+            for place, text in enumerate(before.options)
+        ),
+        key=int(key) if _is_index(key) else before.key,
+    )
+    same = replace(before, options=tuple(" ".join(text.split()) for text in before.options))
+    return None if found == replace(same, question=before.question.strip()) else found
+
+
+def ruling(sent: QueryDict, before: Wording) -> Ruling:
     """Step two.
 
     Args:
         sent: the form.
-        wrong: indices of the wrong options.
+        before: what the item says.
 
     Raises:
         InvalidAnswerError: an item is accepted against a line of the checklist or a verdict.
     """
+    wrong = [place for place in range(len(before.options)) if place != before.key]
     checklist = {
         line.name: _SAID[said]
         for line in CHECKLIST
@@ -77,6 +99,7 @@ def ruling(sent: QueryDict, wrong: Iterable[int]) -> Ruling:
         reasons=tuple(_reasons(sent.getlist("reason"))),
         # Browsers send line ends as CR LF.
         comment=sent.get("comment", "").replace("\r\n", "\n"),
+        proposal=wording(sent, before),
     )
 
 
@@ -96,7 +119,11 @@ def draft(sent: QueryDict, *, blind: bool) -> dict[str, list[str]]:
 
 def _is_second(name: str) -> bool:
     first, _, rest = name.partition(".")
-    known = {"check": {line.name for line in CHECKLIST}, "verdict": set("0123456789")}
+    known = {
+        "check": {line.name for line in CHECKLIST},
+        "verdict": set("0123456789"),
+        "wording": {"question", "key", *(f"option.{place}" for place in range(10))},
+    }
     return name in ("decision", "reason", "comment") or rest in known.get(first, ())
 
 

@@ -16,11 +16,13 @@ from medrcube.review.access import allow, reader
 from medrcube.review.decisions import Edit
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError, ReviewError
 from medrcube.review.incidents import UNSEEN
-from medrcube.review.models import Adjudication, Comment, Event, Item, Role, User
+from medrcube.review.models import Adjudication, Comment, Event, Item, Proposal, Role, User
+from medrcube.review.proposals import Wording, wording_of
 from medrcube.review.questionnaire import Reason
 from medrcube.review.sql import rows
 from medrcube.review.states import TABLE, State, Step
 from medrcube.review.views import record
+from medrcube.review.views.differences import changes, letter
 from medrcube.review.views.failures import failure
 from medrcube.review.views.paging import page_of, posted, posted_number, text_of
 from medrcube.taxonomy import Task
@@ -103,12 +105,18 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
     if request.method != "POST":
         if found.state not in _EDITABLE:
             return failure(request, 409, f"An item that is {_plain(found.state)} is not edited.")
-        return _wording(request, found, "review/managing/edit.html")
-    change = _change(request)
+        return _wording(request, found, "review/managing/edit.html", _proposed(request, found))
+    change, proposal = _change(request), posted_number(request, "proposal")
     try:
         if not change.note.strip():
             raise InvalidAnswerError("say why you change it: the next readers want to know")
-        decisions.edit(item, posted_number(request, "version"), user, change)
+        decisions.edit(
+            item,
+            posted_number(request, "version"),
+            user,
+            change,
+            proposal=proposal if proposal >= 0 else None,
+        )
     except ReviewError as error:
         return _wording(request, found, "review/managing/edit.html", change, error)
     messages.success(request, "The new version is in the queue; earlier reviews count no more.")
@@ -167,7 +175,7 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
     versions = list(
         found.versions.select_related("picture", "overlay", "author").order_by("number")
     )
-    steps = [(new, record.changes(old, new)) for old, new in pairwise(versions)]
+    steps = [(new, changes(wording_of(old), wording_of(new))) for old, new in pairwise(versions)]
     now = next(version for version in versions if version.number == found.version)
     context = {
         **record.shown(now),
@@ -216,10 +224,10 @@ def _wording(
         **record.shown(version),
         "item": found,
         "question": typed.question if typed else version.question,
-        "fields": [
-            (place, record.letter(place), text, place == key) for place, text in enumerate(texts)
-        ],
+        "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],
         "note": typed.note if typed else "",
+        "changes": changes(wording_of(version), _as_wording(typed)) if typed else [],
+        "proposal": posted(request, "proposal") or (typed and text_of(request, "proposal")) or "",
         "defects": [(reason.value, record.reason_words(reason)) for reason in Reason],
         "defect": posted(request, "defect"),
         "error": str(error) if error else "",
@@ -229,6 +237,24 @@ def _wording(
     return render(request, template, context, status=status)
 
 
+def _proposed(request: HttpRequest, found: Item) -> Edit | None:
+    """The proposal that the address names, if it is about the version that stands."""
+    number = text_of(request, "proposal")
+    if not (number.isascii() and number.isdigit() and len(number) <= 9):
+        return None
+    row = Proposal.objects.filter(
+        pk=number, review__claim__version__item=found, review__claim__version__number=found.version
+    ).select_related("review__claim__user")
+    for proposal in row:
+        return Edit(
+            question=proposal.question,
+            options=tuple(proposal.options),
+            key=proposal.key,
+            note=f"proposed by {proposal.review.claim.user.pseudonym}",
+        )
+    return None
+
+
 def _change(request: HttpRequest) -> Edit:
     return Edit(
         question=posted(request, "question").strip(),
@@ -236,6 +262,10 @@ def _change(request: HttpRequest) -> Edit:
         key=posted_number(request, "key"),
         note=posted(request, "note"),
     )
+
+
+def _as_wording(typed: Edit) -> Wording:
+    return Wording(question=typed.question, options=typed.options, key=typed.key)
 
 
 def _options(request: HttpRequest) -> Iterable[str]:

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
 
+from django.db.models import Q
 from django.http import Http404
 
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
 from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict
 from medrcube.review.remarks import remarks_of
 from medrcube.review.views import evidence
+from medrcube.review.views.differences import Proposed, letter, proposed
 from medrcube.review.views.sheet import OptionSheet, Pane
 
-_WORDS = re.compile(r"\S+\s*|\s+")
 _SHORT = ("PHI", "ROI")
 _SURE = {1: "guessing", 2: "fairly sure", 3: "sure"}
 _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "bad"}
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Words of a text: ``same``, ``new`` or ``gone``."""
-
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One text of a version beside that of the version before."""
-
-    name: str
-    pieces: Sequence[Piece]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +32,7 @@ class Said:
         blinded: whether nothing that the reader had been shown answers the item.
         objections: lines of the checklist that were not answered with yes.
         verdicts: on the wrong options that are not plausible and wrong.
+        proposed: another wording, if there is one.
     """
 
     claim: int
@@ -69,6 +53,7 @@ class Said:
     verdicts: Sequence[str]
     comment: str
     seconds: int
+    proposed: Proposed | None
 
 
 def visible_item(item_id: str, user: User) -> Item:
@@ -93,7 +78,9 @@ def took_part(item: Item, user: User) -> bool:
     """Whether somebody wrote or reviewed the current version."""
     number = item.version
     return (
-        item.versions.filter(number=number, author=user).exists()
+        item.versions.filter(
+            Q(author=user) | Q(adoption__proposal__review__claim__user=user), number=number
+        ).exists()
         or Review.objects.filter(
             claim__version__item=item, claim__version__number=number, claim__user=user
         ).exists()
@@ -128,27 +115,11 @@ def reviews_of(item: Item, number: int | None = None) -> list[Said]:
     claims = Claim.objects.filter(version__item=item, review__isnull=False)
     if number is not None:
         claims = claims.filter(version__number=number, released_at=None)
-    rows = claims.select_related("version__picture", "version__overlay", "blind", "review", "user")
+    rows = claims.select_related(
+        "version__picture", "version__overlay", "blind", "review__proposal", "user"
+    )
     ordered = rows.prefetch_related("review__reasons").order_by("review__submitted_at", "pk")
     return [_said(claim) for claim in ordered]
-
-
-def changes(old: ItemVersion, new: ItemVersion) -> list[Change]:
-    """What a version says otherwise than the one before."""
-    pairs = [("Question", old.question, new.question)]
-    for place, (before, after) in enumerate(zip(old.options, new.options, strict=False)):
-        pairs.append((f"Option {letter(place)}", str(before["text"]), str(after["text"])))
-    pairs.append(("Key", letter(old.key), letter(new.key)))
-    return [
-        Change(name, list(_pieces(before, after)))
-        for name, before, after in pairs
-        if before != after
-    ]
-
-
-def letter(place: int) -> str:
-    """Name of an option: A, B, C ..."""
-    return chr(ord("A") + place)
 
 
 def reason_words(code: str) -> str:
@@ -179,6 +150,7 @@ def _said(claim: Claim) -> Said:
         verdicts=list(_verdicts(review)),
         comment=review.comment,
         seconds=review.seconds,
+        proposed=proposed(review, version),
     )
 
 
@@ -202,18 +174,3 @@ def _verdicts(review: Review) -> Iterator[str]:
     for place, verdict in sorted(review.verdicts.items()):
         if verdict != OptionVerdict.PLAUSIBLE_AND_WRONG:
             yield f"Option {letter(int(place))}: {verdict.replace('_', ' ')}"
-
-
-def _pieces(before: str, after: str) -> Iterator[Piece]:
-    """By words; the blanks stay with the word before them."""
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
-    for kind, start, end, first, last in SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
-        if kind == "equal":
-            yield Piece("same", "".join(old[start:end]))
-            continue
-        if end > start:
-            yield Piece("gone", "".join(old[start:end]))
-        if last > first:
-            yield Piece("new", "".join(new[first:last]))

@@ -21,6 +21,7 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import BlindAnswer, Claim, Draft, ItemVersion, Review, Role, User
 from medrcube.review.outlook import outlook
+from medrcube.review.proposals import check_wording, flaws_of, flaws_to_json, wording_of
 from medrcube.review.states import State
 from medrcube.review.views import forms, sheet
 
@@ -96,16 +97,35 @@ def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         if _is_live(claim):
             return _step(request, claim, user, "The first step is missing: answer it first.", 422)
         return _gone(request, claim, _LOST, request.POST)
-    wrong = [place for place in range(len(claim.version.options)) if place != claim.version.key]
     try:
         typed = forms.draft(request.POST, blind=False)
-        queue.submit(token, user, forms.ruling(request.POST, wrong), typed=typed)
+        queue.submit(
+            token, user, forms.ruling(request.POST, wording_of(claim.version)), typed=typed
+        )
     except InvalidAnswerError as error:
         return _again(request, claim, user, str(error))
     except (ConflictError, IllegalStepError) as error:
         return _gone(request, claim, str(error), request.POST)
     messages.success(request, "Your review is stored.")
     return next_item(request, user) if request.POST.get("then") == "next" else redirect("queue")
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def wording(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Item rules that the wording in the form breaks; nothing before the key was shown."""
+    claim = _claim(token, reader(request))
+    if not _is_answered(claim):
+        return JsonResponse({"error": "answer the question first"}, status=409)
+    proposed = forms.wording(request.POST, wording_of(claim.version))
+    if proposed is None:
+        return JsonResponse({"changed": False, "flaws": []})
+    try:
+        check_wording(proposed, len(claim.version.options))
+    except InvalidAnswerError as error:
+        return JsonResponse({"changed": True, "error": str(error), "flaws": []})
+    flaws = flaws_to_json(flaws_of(claim.version, proposed))
+    return JsonResponse({"changed": True, "flaws": flaws})
 
 
 @allow(Role.REVIEWER)

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from medrcube.review.guidelines import guideline_of
 from medrcube.review.keymap import ACTIONS, REASON_KEYS, key_rows
 from medrcube.review.models import Asset, Claim, Review, User
 from medrcube.review.outlook import outlook
+from medrcube.review.proposals import Wording, wording_of
 from medrcube.review.questionnaire import CHECKLIST, DANGERS, Decision, OptionVerdict, Reason
 from medrcube.review.remarks import remarks_of
 from medrcube.review.views import evidence
+from medrcube.review.views.differences import Proposed, proposed, reworded
 from medrcube.review.views.evidence import Fact
 from medrcube.review.views.forms import CANNOT_TELL, Values
+from medrcube.review.voiding import undo_until
 
 _YES_NO = (("yes", "Yes"), ("no", "No"))
 _SAID = (*_YES_NO, ("cannot_tell", "Cannot tell"))
@@ -125,6 +129,27 @@ class ReasonRow:
     grave: bool
 
 
+@dataclass(frozen=True, slots=True)
+class WordingRow:
+    """The field for the new text of an option; ``was`` is what it says now."""
+
+    letter: str
+    name: str
+    text: str
+    was: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordingSheet:
+    """The fields for another wording; ``was`` and ``old_key`` are what the item says now."""
+
+    question: str
+    was: str
+    rows: Sequence[WordingRow]
+    key: int
+    old_key: int
+
+
 def frame(claim: Claim, user: User) -> dict[str, object]:
     """What both steps need: the question, the lease, the keys, and a name for the kept text."""
     of = f"{claim.version_id}:{user.pk}"
@@ -217,12 +242,36 @@ def open_sheet(claim: Claim, values: Values) -> dict[str, object]:
         ],
         "reasons": list(_reasons(values, wrong)),
         "comment": next(iter(values.get("comment", ())), ""),
+        "wording": _wording(values, wording_of(version)),
+        "reworded": reworded(version),
     }
 
 
 def stored_sheet(claim: Claim) -> dict[str, object]:
     """A review that was sent: what the reader said, to be read only."""
-    return {**open_sheet(claim, sent(claim.review)), "review": claim.review}
+    return {
+        **open_sheet(claim, sent(claim.review)),
+        "review": claim.review,
+        "proposed": proposed(claim.review, claim.version),
+        "others": [] if undo_until(claim, timezone.now()) else list(_others(claim)),
+    }
+
+
+def _others(claim: Claim) -> Iterator[Proposed]:
+    """What other readers proposed for the same version; who reads it has decided for good.
+
+    Gold items have more readers than others, so there nothing is shown.
+    """
+    reviews = Review.objects.filter(
+        claim__version=claim.version_id,
+        claim__version__item__gold_defect="",
+        claim__released_at=None,
+        proposal__isnull=False,
+    ).exclude(pk=claim.review.pk)
+    for review in reviews.select_related("proposal").order_by("pk"):
+        found = proposed(review, claim.version)
+        if found is not None:
+            yield found
 
 
 def sent(review: Review) -> dict[str, list[str]]:
@@ -237,12 +286,41 @@ def sent(review: Review) -> dict[str, list[str]]:
         reason.code if reason.option is None else f"{reason.code}:{reason.option}"
         for reason in review.reasons.all()
     ]
+    proposal = getattr(review, "proposal", None)
+    if proposal is not None:
+        values["wording.question"] = [proposal.question]
+        values["wording.key"] = [str(proposal.key)]
+        for place, text in enumerate(proposal.options):
+            values[f"wording.option.{place}"] = [text]
     return values
 
 
 def typed(values: Values) -> str:
     """What was written by hand, to be shown where the form itself cannot be."""
-    return next(iter(values.get("comment", ())), "")
+    names = ["comment", *sorted(name for name in values if name.startswith("wording."))]
+    return "\n".join(
+        text
+        for name in names
+        if name != "wording.key" and (text := next(iter(values.get(name, ())), ""))
+    )
+
+
+def _wording(values: Values, now: Wording) -> WordingSheet:
+    def kept(name: str, usual: str) -> str:
+        return next(iter(values.get(f"wording.{name}", ())), usual)
+
+    key = kept("key", str(now.key))
+    rows = [
+        WordingRow(_letter(place), f"wording.option.{place}", kept(f"option.{place}", text), text)
+        for place, text in enumerate(now.options)
+    ]
+    return WordingSheet(
+        question=kept("question", now.question),
+        was=now.question,
+        rows=rows,
+        key=int(key) if key.isdigit() else now.key,
+        old_key=now.key,
+    )
 
 
 def _group(

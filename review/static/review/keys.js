@@ -47,7 +47,7 @@ function tick(letter) {
 document.addEventListener("keydown", (event) => {
   const target = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (isTyping(target) || document.querySelector("dialog[open]")) return;
+  if (isTyping(target) || document.querySelector("dialog[open], :popover-open")) return;
   if (event.key.length === 1 && !single) return;
   if (isTaken(event.key, target)) return;
   const isReason = event.shiftKey && /^[a-z]$/i.test(event.key);

@@ -39,6 +39,7 @@ def test_every_decision_is_exported_with_its_reasons(three, review, readers, tmp
         "reviews": 6,
         "blind_answers": 6,
         "reasons": 4,
+        "proposals": 0,
         "adjudications": 0,
     }
     pseudonyms = {reader.pseudonym for reader in readers}

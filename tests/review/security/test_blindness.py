@@ -75,6 +75,7 @@ class Walk:
         self._step("second step first", "POST", "review-submit", RULING)
         self._step("draft", "POST", "review-draft", {"option": "3"})
         self._step("draft of step two", "POST", "review-draft", {"comment": "early"})
+        self._step("rules too early", "POST", "review-wording", {"wording.question": "?"})
         self._step("give back, wrong method", "GET", "review-give-back")
         self._step("nothing to undo", "POST", "review-undo")
         self._step("personal data", "GET", "review-personal-data")
@@ -101,6 +102,7 @@ class Walk:
         """The answer, the decision, and reading it again."""
         self._step("answer", "POST", "review-blind", SAID)
         self._step("step two", "GET", "review")
+        self._step("rules", "POST", "review-wording", {"wording.question": "?"})
         self._step("second answer", "POST", "review-blind", SAID)
         self._step("incomplete", "POST", "review-submit", {"decision": "accept"})
         self._step("submit", "POST", "review-submit", RULING)

@@ -87,6 +87,7 @@ NEEDS = {
             "review-blind",
             "review-submit",
             "review-draft",
+            "review-wording",
             "review-give-back",
             "review-undo",
             "review-personal-data",

@@ -1,0 +1,43 @@
+"""Wordings that reviewers propose."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Proposal(models.Model):
+    """Another wording that came with a review; insert only (trigger).
+
+    Attributes:
+        options: texts, in the order of the version.
+        flaws: item rules that it breaks, as when it was sent: rule, level and message of each.
+    """
+
+    review = models.OneToOneField(
+        "review.Review", on_delete=models.PROTECT, related_name="proposal"
+    )
+    question = models.TextField()
+    options = models.JSONField()
+    key = models.PositiveSmallIntegerField()
+    flaws = models.JSONField(default=list)
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return f"proposal of {self.review_id}"
+
+
+class Adoption(models.Model):
+    """A version that was made of a proposal; who proposed it does not review it. Insert only."""
+
+    version = models.OneToOneField(
+        "review.ItemVersion", on_delete=models.PROTECT, related_name="adoption"
+    )
+    proposal = models.ForeignKey(Proposal, on_delete=models.PROTECT, related_name="adoptions")
+
+    class Meta:
+        app_label = "review"
+
+    def __str__(self) -> str:
+        return f"{self.version_id} of {self.proposal_id}"
