@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from medrcube.review.errors import ReviewError
+
+__all__ = ["database_settings", "unreachable"]
 
 _SQLITE = {
     # A transaction that writes takes the lock at once. Deferred ones fail with "database is
@@ -17,30 +20,77 @@ _SQLITE = {
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON;"
     ),
 }
+_EXPECTED = "expected a file, or postgresql://USER:PASSWORD@HOST:PORT/NAME?sslmode=require"
+_PATIENCE = 10
+"""Seconds for a server that does not answer; libpq itself waits for minutes."""
+_OURS = ("client_encoding",)
+"""Parameters of libpq that Django sets itself."""
+_UNKNOWN = re.compile(r'URI query parameter: "([a-zA-Z_]+)"')
 
 
 def database_settings(address: str) -> dict[str, Any]:
-    """Django's settings for a path, ``:memory:``, or ``postgresql://user:password@host/name``.
+    """Django's settings for a path, ``:memory:``, or a connection URI of PostgreSQL.
+
+    libpq reads the URI, so each of its parameters (``port``, ``sslmode``, ``service``, several
+    hosts) means what it means to ``psql``.
 
     Raises:
-        ReviewError: the address names another kind of database or no database at all.
+        ReviewError: the address names another kind of database, no database, or a parameter that
+            libpq does not know; nothing of it is repeated that could hold a password.
     """
     if "://" not in address:
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": address, "OPTIONS": dict(_SQLITE)}
-    parts = urlsplit(address)
-    name = parts.path.lstrip("/")
-    if parts.scheme not in ("postgresql", "postgres") or not name:
-        # The address may hold a password, so only its scheme is named.
-        raise ReviewError(
-            f"database address begins with {parts.scheme}://; expected a file, or "
-            "postgresql://USER:PASSWORD@HOST/NAME"
-        )
+    scheme = urlsplit(address).scheme
+    if scheme not in ("postgresql", "postgres"):
+        raise ReviewError(f"database address begins with {scheme}://; {_EXPECTED}")
+    parameters = _parameters(address)
+    for name in _OURS:
+        if name in parameters:
+            raise ReviewError(f"database address: {name} is always UTF8 here; leave it out")
+    if not parameters.get("dbname") and not parameters.get("service"):
+        raise ReviewError(f"database address names no database; {_EXPECTED}")
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": name,
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": parts.hostname or dict(parse_qsl(parts.query)).get("host", ""),
-        "PORT": str(parts.port or ""),
+        "NAME": parameters.pop("dbname", ""),
+        "USER": parameters.pop("user", ""),
+        "PASSWORD": parameters.pop("password", ""),
+        "HOST": parameters.pop("host", ""),
+        "PORT": parameters.pop("port", ""),
         "CONN_MAX_AGE": 60,
+        "OPTIONS": parameters,
     }
+
+
+def unreachable(settings: dict[str, Any], error: Exception) -> ReviewError:
+    """What was tried, without a password, why it failed, and what to do.
+
+    Args:
+        settings: of the database, as ``database_settings`` gives them.
+        error: the database's own; libpq and SQLite name no password in it.
+    """
+    reason = " ".join(str(error).split())
+    if settings["ENGINE"].endswith("sqlite3"):
+        return ReviewError(
+            f"{settings['NAME']}: cannot be opened ({reason}); it has to be a queue's database "
+            "that you may write, or no file at all"
+        )
+    where = settings["HOST"] or settings["OPTIONS"].get("service") or "the local socket"
+    port = f":{settings['PORT']}" if settings["PORT"] else ""
+    return ReviewError(
+        f"PostgreSQL at {where}{port}, database {settings['NAME']!r}, user "
+        f"{settings['USER'] or 'of this process'!r}: {reason}; start the server, or mend "
+        "MEDRCUBE_REVIEW_DATABASE"
+    )
+
+
+def _parameters(address: str) -> dict[str, Any]:
+    from psycopg import ProgrammingError  # noqa: PLC0415  (an extra of its own)
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
+    try:
+        return {"connect_timeout": _PATIENCE, **conninfo_to_dict(address)}
+    except ProgrammingError as error:
+        # libpq repeats the part that it cannot read, which may be the password.
+        unknown = _UNKNOWN.search(str(error))
+        what = f"has no parameter {unknown[1]!r}" if unknown else "cannot be read"
+        raise ReviewError(f"database address: libpq says that it {what}; {_EXPECTED}") from None

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from medrcube.files import private_file, private_folder
+from medrcube.review.database import unreachable
 from medrcube.review.errors import ReviewError
 
 KEY_FILE = "secret.key"
@@ -81,7 +82,7 @@ def migrate() -> Path | None:
         The copy, if one was made.
 
     Raises:
-        ReviewError: the database comes from a newer medrcube, or a step failed.
+        ReviewError: the database cannot be reached, comes from a newer medrcube, or a step failed.
     """
     from django.core.management import call_command  # noqa: PLC0415
     from django.db import DatabaseError, connection  # noqa: PLC0415
@@ -90,6 +91,10 @@ def migrate() -> Path | None:
     name = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite" and Path(name).is_absolute():
         private_file(Path(name))
+    try:
+        connection.ensure_connection()
+    except DatabaseError as error:
+        raise unreachable(connection.settings_dict, error) from None
     with _alone():
         executor = MigrationExecutor(connection)
         loader = executor.loader
