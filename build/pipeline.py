@@ -46,7 +46,7 @@ from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, hash_of, recall
 from medrcube.build.store.trees import State, state_of
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.files import PRIVATE, SHARED, replacing, sweep, write_text
+from medrcube.files import PRIVATE, SHARED, private_folder, replacing, sweep, write_text
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.index import Index
 from medrcube.ontologies.indexed import Indexed
@@ -147,6 +147,7 @@ def build(
         if workspace.llm is not None:
             require_index(knowledge)
         sweep(workspace.root)
+        private_folder(workspace.images)
         sweep(workspace.images)
         shop = Workshop(
             images=workspace.images,
@@ -447,30 +448,35 @@ def _gate(
 def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None, ...]:
     """Write all tables; returns the state in which each was left.
 
-    Keys and the keyed hashes of patients are for the owner of the workspace alone.
+    All are for the owner of the workspace alone: they hold keys, keyed hashes of patients, names of
+    raw files and cases, and what a source says of a case.
     """
     columns = list(Problem.__dataclass_fields__)
     rows = [asdict(problem) for problem in outcome.problems]
     quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
     verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
     write: dict[Path, Callable[[Path], None]] = {
-        workspace.samples: lambda path: write_parquet(
-            path, samples_to_frame(outcome.samples), mode=PRIVATE
-        ),
-        workspace.items: lambda path: write_parquet(
-            path, items_to_frame(outcome.items), mode=PRIVATE
-        ),
-        workspace.quarantine: lambda path: write_parquet(path, quarantine),
-        workspace.absent: lambda path: write_text(path, f"source,case,file\n{outcome.absent}"),
-        workspace.recipes: lambda path: write_text(path, outcome.recipes),
-        workspace.raw_files: lambda path: write_text(path, outcome.raw_files),
-        workspace.audit: lambda path: write_text(path, verdict),
+        workspace.samples: _table(samples_to_frame(outcome.samples)),
+        workspace.items: _table(items_to_frame(outcome.items)),
+        workspace.quarantine: _table(quarantine),
+        workspace.absent: _text(f"source,case,file\n{outcome.absent}"),
+        workspace.recipes: _text(outcome.recipes),
+        workspace.raw_files: _text(outcome.raw_files),
+        workspace.audit: _text(verdict),
     }
     states: list[State | None] = []
     for path in _tables(workspace):
         write[path](path)
         states.append(state_of(path))
     return tuple(states)
+
+
+def _table(frame: pd.DataFrame) -> Callable[[Path], None]:
+    return lambda path: write_parquet(path, frame, mode=PRIVATE)
+
+
+def _text(text: str) -> Callable[[Path], None]:
+    return lambda path: write_text(path, text, mode=PRIVATE)
 
 
 def write_parquet(path: Path, frame: pd.DataFrame, *, mode: int = SHARED) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from medrcube.errors import WorkspaceError
+from medrcube.files import private_file
 
 REPLY = "reply"
 TRUNCATED = "truncated"
@@ -62,11 +63,12 @@ class Store:
 
 @contextlib.contextmanager
 def open_store(path: Path) -> Iterator[Store]:
-    """Open the store of a workspace and repair a torn last line.
+    """Open the store of a workspace, for its owner alone, and repair a torn last line.
 
     Raises:
         WorkspaceError: a line is no record, or the file cannot be read or written.
     """
+    private_file(path)
     try:
         with path.open("a+b") as file:
             file.seek(0)

@@ -106,16 +106,21 @@ def test_several_workers_give_the_bytes_of_one(run, workspace, tmp_path):
     assert _files(other.root) == _files(workspace.root)
 
 
-def test_tables_of_keys_and_patients_are_for_their_owner_alone(run, workspace):
+def test_what_a_build_writes_is_for_its_owner_alone_whatever_the_umask(run, workspace):
     shutil.rmtree(workspace.cache.parent)
     before = os.umask(0)
     try:
         run(workspace)
     finally:
         os.umask(before)
-    for table in (workspace.items, workspace.samples):
-        assert table.stat().st_mode & 0o777 == 0o600, table.name
-    assert workspace.cache.parent.stat().st_mode & 0o777 == 0o700
+    modes = {path.name: path.stat().st_mode & 0o777 for path in workspace.root.iterdir()}
+    folders = {path.name for path in workspace.root.iterdir() if path.is_dir()}
+    written = {"samples.parquet", "items.parquet", "quarantine.parquet", "absent.csv", "audit.json"}
+    written |= {"recipes.jsonl", "raw_files.jsonl", "images", "cache"}
+    assert written <= set(modes)
+    assert {name: oct(modes[name]) for name in written} == {
+        name: oct(0o700 if name in folders else 0o600) for name in written
+    }
 
 
 def test_patients_are_keyed_hashes(run, workspace):
@@ -288,7 +293,7 @@ def test_a_workspace_without_sources_says_how_to_name_one(run, workspace):
 
 def test_an_output_that_cannot_be_written_is_an_error(run, workspace):
     (workspace.root / "images").write_text("a file where a folder belongs")
-    with pytest.raises(WorkspaceError, match="cannot be written"):
+    with pytest.raises(WorkspaceError, match="images: cannot be kept private"):
         run(workspace)
 
 

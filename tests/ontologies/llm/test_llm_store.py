@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_a_damaged_line_is_named(path, line):
 
 
 def test_a_folder_that_is_not_there_is_an_error_of_the_workspace(tmp_path):
-    with pytest.raises(WorkspaceError, match="cannot be read"):
+    with pytest.raises(WorkspaceError, match="No such file"):
         read(tmp_path / "no" / "proposals.jsonl")
 
 
@@ -97,3 +98,13 @@ def test_the_key_depends_on_everything_that_may_change_the_reply(index):
     changed = [*given[:index], other[index], *given[index + 1 :]]
     assert key_of(*given) == key_of(*given)
     assert key_of(*given) != key_of(*changed)
+
+
+def test_the_store_is_for_its_owner_alone_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        with open_store(tmp_path / "proposals.jsonl"):
+            pass
+    finally:
+        os.umask(before)
+    assert (tmp_path / "proposals.jsonl").stat().st_mode & 0o777 == 0o600
