@@ -59,7 +59,13 @@ EXTRA_OF = {
     "distributed": "dask",
     **dict.fromkeys(("oxrdflib", "pronto", "pyoxigraph", "rdflib"), "ontologies"),
     **dict.fromkeys(("aiohttp", "httpx2", "openai"), "evaluate"),
-    **dict.fromkeys(("argon2", "csp", "django", "waitress", "whitenoise"), "review"),
+    **dict.fromkeys(
+        (
+            *("argon2", "authlib", "cryptography", "csp", "django", "django_otp", "joserfc"),
+            *("requests", "segno", "waitress", "whitenoise", "zxcvbn"),
+        ),
+        "review",
+    ),
     "psycopg": "postgresql",
     "great_expectations": "validate",
     **dict.fromkeys(("num2words", "torch", "torchvision", "transformers"), "local"),

@@ -132,6 +132,24 @@ def add_users(
     reporter.data([{"pseudonym": user.pseudonym, "role": str(user.role)} for user in users])
 
 
+@review_app.command("reset-second-factor")
+def reset_second_factor(
+    email: Annotated[str, typer.Argument(help="Whose authenticator is lost.")],
+    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+) -> None:
+    """Ask a person for no code until they set a second factor up again."""
+    from medrcube.console import Reporter
+
+    open_queue(directory)
+    from medrcube.review.people import of_address
+    from medrcube.review.second_factor import remove
+    from medrcube.review.serving import console
+
+    user = of_address(email)
+    remove(console(), user)
+    Reporter().result(f"{user.email} is asked for no code until they set one up again")
+
+
 @review_app.command()
 def status(directory: Directory = Path(), json_output: Json = False) -> None:
     """How far the reviews are, by state, by kind of item and by reader."""

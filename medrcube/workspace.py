@@ -16,9 +16,10 @@ from pathlib import Path
 
 from medrcube.endpoints import OFFICIAL_URL, checked_url
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.files import write_text
+from medrcube.files import PRIVATE, write_text
 from medrcube.names import name_of, text_of
 from medrcube.records import Grade, Visible
+from medrcube.review_site import ReviewSite, review_site
 from medrcube.toml_table import TomlTable
 
 CONFIG = "medrcube.toml"
@@ -52,6 +53,12 @@ even_keys = true         # ask only what leaves no option always or never right;
 # model = "gpt-5-mini"   # the key stands in the environment variable OPENAI_API_KEY, never here
 # base_url = "http://localhost:8000/v1"
 # max_requests = 200     # most requests of one build; replies are kept and never asked for again
+
+# [review]               # see the guide "Run the review server"
+# second_factor = ["manager", "administrator"]  # roles that cannot work without one
+# [review.single_sign_on]                       # one OpenID Connect provider
+# issuer = "https://login.example.org/realms/hospital"
+# client_id = "medrcube" # its secret stands in MEDRCUBE_REVIEW_OIDC_SECRET, never here
 
 # [values.padchest.view] # raw values that a card does not know: a term, or "" for nothing
 # "UNK" = ""
@@ -126,6 +133,7 @@ class Workspace:
         values: id -> field -> raw values that the card does not know.
         llm: a model that may propose wrong options.
         ontology_index: the user's compiled ontologies.
+        review: how people sign in to the review queue.
     """
 
     root: Path
@@ -135,6 +143,7 @@ class Workspace:
     values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
     llm: LlmSettings | None = None
     ontology_index: Path | None = None
+    review: ReviewSite = field(default_factory=ReviewSite)
 
     @property
     def cache(self) -> Path:
@@ -192,7 +201,7 @@ class Workspace:
 
 
 def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Workspace:
-    """Make a workspace with a commented configuration.
+    """Make a workspace with a commented configuration; a folder that is made is its owner's alone.
 
     Raises:
         WorkspaceError: there is one already, or the folder cannot be written.
@@ -203,8 +212,8 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
     lines = [f"{name} = {_written(path)}" for name, path in sorted((sources or {}).items())]
     text = TEMPLATE.format(sources="\n".join(lines) or '# busi = "/data/Dataset_BUSI_with_GT"')
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        config.write_text(text, encoding="utf-8")
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_text(config, text, mode=PRIVATE)
     except OSError as error:
         raise WorkspaceError(f"{config}: cannot be written ({error.strerror})") from error
     return open_workspace(root)
@@ -229,7 +238,7 @@ def remember_folders(root: Path, folders: Iterable[Path]) -> None:
         text = text.replace("[build]\n", f"[build]\n{line}\n", 1)
     else:
         text = f"[build]\n{line}\n\n{text}"
-    write_text(config, text)
+    write_text(config, text, mode=PRIVATE)
 
 
 def open_workspace(root: Path) -> Workspace:
@@ -264,6 +273,7 @@ def open_workspace(root: Path) -> Workspace:
             for name, entry in ((name, values.table(name)) for name in values.names())
         },
         ontology_index=_index(root, table.table("ontologies", optional=True)),
+        review=review_site(table.table("review", optional=True), root),
     )
     table.finish()
     return workspace

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Role, User
+from medrcube.review.second_factor import has_one
 from medrcube.review.sent import check_sent
 from medrcube.review.views.failures import failure
 
@@ -23,8 +25,8 @@ EVERYONE = frozenset(Role)
 def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
     """Let only these roles in.
 
-    Whoever still has a password that somebody else chose sees only pages with ``first`` until it is
-    changed.
+    Whoever still has a password that somebody else chose, or lacks the second factor that the site
+    asks of their role, sees only pages with ``first`` until that is mended.
 
     Others get 404, not 403: that a page exists is no one's business who may not see it. Who is
     not signed in is sent to sign in; a script is told so with 401, so that what was typed stays
@@ -41,8 +43,8 @@ def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
                 return redirect_to_login(request.get_full_path())
             if reader(request).role not in allowed:
                 raise Http404
-            if reader(request).temporary_password and not first:
-                return redirect("me")
+            if not first and (page := _due(request)):
+                return redirect(page)
             try:
                 check_sent(request.POST)
             except InvalidAnswerError as error:
@@ -53,6 +55,16 @@ def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
         return guarded
 
     return decorate
+
+
+def _due(request: HttpRequest) -> str:
+    """The page on which this person has something to do before all others."""
+    user = reader(request)
+    if user.temporary_password:
+        return "me"
+    needed = user.role in settings.SITE.second_factor
+    elsewhere = request.session.get("second_factor_at_provider", False)
+    return "second-factor" if needed and not elsewhere and not has_one(user) else ""
 
 
 def _typed(request: HttpRequest) -> str:

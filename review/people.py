@@ -85,6 +85,18 @@ def add(
     return user
 
 
+def of_address(email: str) -> User:
+    """The account of an address.
+
+    Raises:
+        InvalidAnswerError: there is none.
+    """
+    user = User.objects.filter(email=email_of(email)).first()
+    if user is None:
+        raise InvalidAnswerError(f"{email} has no account; look at the list")
+    return user
+
+
 def change(
     actor: User,
     user_id: int,

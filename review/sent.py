@@ -1,28 +1,18 @@
-"""Text that people send, held to what every database takes, before any page looks at it.
-
-PostgreSQL refuses a NUL in a text and SQLite takes it; neither can store half of a surrogate pair.
-"""
+"""Text that people send, held to what every database takes, before any page looks at it."""
 
 from __future__ import annotations
 
-import re
-
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
 from django.http import QueryDict
 
 from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.forms import WHOLE, Text
 
-__all__ = ["LONGEST", "check_sent", "email_of"]
+__all__ = ["check_sent", "email_of"]
 
-LONGEST = 20_000
-"""Characters of one field; a comment has fewer."""
-_WHOLE = RegexValidator(
-    re.compile("[\ud800-\udfff]"), "half of a character (a lone surrogate)", inverse_match=True
-)
-_TEXT = forms.CharField(required=False, strip=False, max_length=LONGEST, validators=[_WHOLE])
-_EMAIL = forms.EmailField(max_length=254, validators=[_WHOLE])
+_TEXT = Text()
+_EMAIL = forms.EmailField(max_length=254, validators=[WHOLE])
 
 
 def check_sent(sent: QueryDict) -> None:

@@ -12,11 +12,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from medrcube.review.database import database_settings
+from medrcube.review_site import ReviewSite
+from medrcube.workspace import CONFIG, open_workspace
 
 FOLDER = Path(os.environ.get("MEDRCUBE_REVIEW_FOLDER", "review"))
 """Folder with the stored pictures and the secret key."""
 ORIGIN = os.environ.get("MEDRCUBE_REVIEW_ORIGIN", "")
 _KEY_FILE = FOLDER / "secret.key"
+SITE = open_workspace(FOLDER.parent).review if (FOLDER.parent / CONFIG).is_file() else ReviewSite()
+"""How people sign in at this site."""
 
 # Without a key file (type checkers, tests) sessions end with the process.
 SECRET_KEY = (

@@ -12,6 +12,7 @@ from medrcube.review.views import (
     personal_data,
     pictures,
     reviewing,
+    second_factor,
     sign_in,
 )
 
@@ -19,6 +20,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("health/", home.health, name="health"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/code/", sign_in.code, name="sign-in-code"),
+    path("sign-in/provider/", sign_in.at_provider, name="single-sign-on"),
+    path("sign-in/provider/back/", sign_in.from_provider, name="single-sign-on-back"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("review/", reviewing.queue_page, name="queue"),
     path("review/mine/", mine.mine, name="mine"),
@@ -32,6 +36,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("review/<uuid:token>/personal-data/", personal_data.of_claim, name="review-personal-data"),
     path("pictures/<uuid:asset>/", pictures.picture, name="picture"),
     path("me/", me.me, name="me"),
+    path("me/second-factor/", second_factor.second_factor_page, name="second-factor"),
     path("keys/", me.keys, name="keys"),
     path("", include("medrcube.review.urls_managing")),
 ]

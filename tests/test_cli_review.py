@@ -202,6 +202,17 @@ def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
         assert not re.search(r"--\S*pass", run("review", name, "--help")[1])
 
 
+@pytest.mark.parametrize(
+    ("email", "reason"),
+    [("nobody@example.org", "has no account"), ("e@example.org", "has no second factor")],
+)
+def test_a_second_factor_that_is_not_there_is_not_reset(imported, email, reason):
+    root, _ = imported
+    run("review", "adduser", "e@example.org", "--workspace", root)
+    status, _, err = run("review", "reset-second-factor", email, "--workspace", root)
+    assert (status, reason in err) == (2, True)
+
+
 def test_without_a_password_or_a_terminal_nothing_is_made(imported):
     root, _ = imported
     arguments = ("review", "adduser", "d@example.org", "--workspace", root)
@@ -397,7 +408,7 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
 
 def test_every_command_and_option_of_the_pages_exists():
     wanted = {}
-    for page in ("review-items.md", "run-the-review-server.md"):
+    for page in ("let-people-in.md", "review-items.md", "run-the-review-server.md"):
         text = (PAGES / page).read_text(encoding="utf-8")
         named = re.findall(r"medrcube review ((?:labelstudio )?[a-z-]+)([^\n`]*)", text)
         for name, rest in named:

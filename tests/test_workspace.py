@@ -87,6 +87,20 @@ def test_the_patient_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["patient.key"]
 
 
+def test_a_workspace_and_its_configuration_are_for_their_owner_whatever_the_umask(tmp_path):
+    root, there = tmp_path / "new", tmp_path / "there"
+    there.mkdir(mode=0o755)
+    before = os.umask(0)
+    try:
+        init_workspace(root)
+        init_workspace(there)
+        remember_folders(root, [tmp_path])
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (root, root / "medrcube.toml", there)]
+    assert modes == [0o700, 0o600, 0o755]
+
+
 def test_a_workspace_in_a_file_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(WorkspaceError):
@@ -130,3 +144,36 @@ def test_a_raw_root_of_any_name_is_written_and_read_back(tmp_path, name):
     workspace = open_workspace(tmp_path)
     assert workspace.sources == {"busi": raw}
     assert workspace.source_folders == (folder,)
+
+
+def test_how_people_sign_in_is_read_and_paths_are_relative_to_the_workspace(tmp_path):
+    assert init_workspace(tmp_path).review.single_sign_on is None
+    (tmp_path / "medrcube.toml").write_text(
+        '[review]\nsecond_factor = ["manager"]\n[review.single_sign_on]\n'
+        'issuer = "https://login.example.org/realms/a"\nclient_id = "m"\nsecret_file = "s"\n'
+    )
+    review = open_workspace(tmp_path).review
+    assert review.second_factor == ("manager",)
+    assert review.single_sign_on.issuer == "https://login.example.org/realms/a"
+    assert review.single_sign_on.secret_file == tmp_path.resolve() / "s"
+    assert not review.single_sign_on.asks_second_factor
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ('second_factor = ["boss"]', "boss"),
+        ('[review.single_sign_on]\nissuer = "http://a.example"\nclient_id = "b"', "https://"),
+        ('[review.single_sign_on]\nissuer = "https://u:p@a.example"\nclient_id = "b"', "https://"),
+        ('[review.single_sign_on]\nissuer = "https://a.example?x"\nclient_id = "b"', "https://"),
+        ('[review.single_sign_on]\nissuer = "https://a.example"', "client_id"),
+        (
+            '[review.single_sign_on]\nissuer = "https://a.example"\nclient_id = "b"\nsecret = "c"',
+            "secret",
+        ),
+    ],
+)
+def test_a_way_to_sign_in_that_is_not_safe_is_refused(tmp_path, lines, says):
+    (tmp_path / "medrcube.toml").write_text(f"[review]\n{lines}\n")
+    with pytest.raises(WorkspaceError, match=says):
+        open_workspace(tmp_path)

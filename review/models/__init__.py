@@ -1,6 +1,7 @@
 """Tables of the review queue, in seven groups."""
 
 from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile
+from medrcube.review.models.factors import Identity, RecoveryCode, SecondFactor
 from medrcube.review.models.items import Asset, Item, ItemVersion, Project
 from medrcube.review.models.people import Role, User
 from medrcube.review.models.proposals import Adoption, Proposal
@@ -30,18 +31,21 @@ __all__ = [
     "Draft",
     "Event",
     "Exposure",
+    "Identity",
     "Incident",
     "Item",
     "ItemVersion",
     "Project",
     "Proposal",
     "RawFile",
+    "RecoveryCode",
     "Release",
     "ReleaseItem",
     "Remark",
     "Review",
     "ReviewReason",
     "Role",
+    "SecondFactor",
     "SignInAttempt",
     "User",
 ]

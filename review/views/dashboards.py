@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
-from medrcube.review import gold, progress
+from medrcube.review import gold, progress, second_factor
 from medrcube.review.access import allow, reader
 from medrcube.review.agreement import Estimate, defect_bound
 from medrcube.review.agreement_gate import (
@@ -25,7 +25,7 @@ from medrcube.review.agreement_gate import (
 )
 from medrcube.review.charts import Bar, Interval, bars, intervals
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
-from medrcube.review.models import Role
+from medrcube.review.models import Role, User
 from medrcube.review.policy import current_policy
 from medrcube.review.states import State
 from medrcube.review.views.failures import failure
@@ -72,6 +72,13 @@ class Panel:
     ordered: bool
 
 
+_SWITCHES: dict[str, Callable[[int, User, str], object]] = {
+    "pause": gold.pause,
+    "resume": gold.resume,
+    "second-factor": second_factor.reset_reader,
+}
+
+
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def progress_page(request: HttpRequest) -> HttpResponse:
@@ -105,7 +112,7 @@ def agreement_page(request: HttpRequest) -> HttpResponse:
 
 def _switch(request: HttpRequest) -> HttpResponse:
     form = posted(request, "form")
-    act = {"pause": gold.pause, "resume": gold.resume}.get(form)
+    act = _SWITCHES.get(form)
     try:
         if act is None:
             raise InvalidAnswerError("nothing was sent that this page knows; load it again")
@@ -114,8 +121,12 @@ def _switch(request: HttpRequest) -> HttpResponse:
         return failure(request, 409, str(error), posted(request, "note"))
     except ReviewError as error:
         return _progress(request, str(error))
-    done = "gets nothing new" if form == "pause" else "gets items again"
-    messages.success(request, f"The reader {done}.")
+    done = {
+        "pause": "gets nothing new",
+        "resume": "gets items again",
+        "second-factor": "is asked for no code until they set one up again",
+    }
+    messages.success(request, f"The reader {done[form]}.")
     return redirect("dashboard")
 
 

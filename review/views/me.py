@@ -15,6 +15,7 @@ from medrcube.review.account import change_password, switch_single_keys
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.keymap import key_rows
 from medrcube.review.models import User
+from medrcube.review.second_factor import has_one
 
 
 @allow(*EVERYONE, first=True)
@@ -60,5 +61,5 @@ def _password(request: HttpRequest, user: User) -> None:
 
 
 def _page(request: HttpRequest, form: str = "", error: str = "") -> HttpResponse:
-    context = {"form": form, "error": error}
+    context = {"form": form, "error": error, "second_factor": has_one(reader(request))}
     return render(request, "review/me.html", context, status=422 if error else 200)

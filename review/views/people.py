@@ -10,9 +10,10 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from medrcube.review import people as accounts
+from medrcube.review import second_factor, single_sign_on
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
-from medrcube.review.models import Role, User
+from medrcube.review.models import Identity, Role, User
 from medrcube.review.views.paging import posted
 
 _ROLES = (
@@ -76,6 +77,12 @@ def person(request: HttpRequest, user: int) -> HttpResponse:
         elif form in ("open", "close"):
             accounts.set_active(actor, user, active=form == "open")
             done = "The account is open." if form == "open" else "The account is closed."
+        elif form == "second-factor":
+            second_factor.remove(actor, found)
+            done = "They are asked for no code until they set one up again."
+        elif form == "unlink":
+            single_sign_on.unlink(actor, found)
+            done = "The account is linked to nobody at the provider."
         else:
             raise InvalidAnswerError("nothing was sent that this page knows; load it again")
     except ReviewError as error:
@@ -120,6 +127,8 @@ def _person(request: HttpRequest, found: User, error: str = "", status: int = 20
         "roles": _ROLES,
         "role": posted(request, "role") if sent else found.role,
         "specialties": [(name, name in chosen) for name in accounts.SPECIALTIES],
+        "factor": second_factor.has_one(found),
+        "identity": Identity.objects.filter(user=found).first(),
         "error": error,
     }
     return render(request, "review/managing/person.html", context, status=status)

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.staticfiles import finders
 from django.urls import reverse
+from stage.looks import NARROW, SMALL, assert_accessible
 from stage.routes import every_route
 from stage.world import ANONYMOUS
 
@@ -28,6 +28,7 @@ PAGES = {
         "review-personal-data",
         "mine",
         "me",
+        "second-factor",
         "keys",
         "/nothing/",
         "STORED",
@@ -67,15 +68,9 @@ PAGES = {
 NO_PAGE = {
     "health", "sign-out", "review-blind", "review-submit", "review-draft", "review-give-back",
     "review-undo", "review-wording", "picture", "quarantine-decide", "incident",
+    "sign-in-code", "single-sign-on", "single-sign-on-back",
 }  # fmt: skip
 """Routes that answer with no page of their own, or only when something is wrong with a form."""
-NARROW = 360
-SMALL = """() => [
-        ...document.querySelectorAll("main button, .choice, summary, .top a, main .button")
-    ].filter(part => part.getClientRects().length && part.getBoundingClientRect().height < 43.5)
-    .map(part => part.outerHTML)"""
-
-
 CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
         const box = text.getBBox(), all = text.ownerSVGElement.viewBox.baseVal;
         return box.x < 0 || box.x + box.width > all.width || box.y + box.height > all.height;
@@ -88,17 +83,6 @@ def address_of(world, name):
     if name.isupper():
         return reverse("item", kwargs={"item": world.items[name.lower()]})
     return name if name.startswith("/") else world.address(name)
-
-
-def assert_accessible(page, what):
-    """By every rule of axe, in the light scheme and, for what depends on it, in the dark one."""
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
-    found = Axe().run(page).response["violations"]
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    contrast = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-    found += Axe().run(page, options=contrast).response["violations"]
-    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == [], what
 
 
 def test_every_page_is_looked_at():

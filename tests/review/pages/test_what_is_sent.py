@@ -5,7 +5,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.review.sent import LONGEST, email_of
+from medrcube.review.forms import LONGEST
+from medrcube.review.sent import email_of
 
 FORMS = {
     "reviewer": [
@@ -14,6 +15,7 @@ FORMS = {
         ("/review/{token}/submit/", ("decision", "reason", "comment", "verdict.1")),
         ("/review/{token}/give-back/", ("not_my_field",)),
         ("/me/", ("form", "old", "new", "again")),
+        ("/me/second-factor/", ("form", "code")),
     ],
     "adjudicator": [
         ("/items/{item}/", ("form", "text", "version", "comment")),

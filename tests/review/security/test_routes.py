@@ -7,7 +7,8 @@ from stage.world import ANONYMOUS, PEOPLE, ROLES
 
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Review, User
 
-OPEN = {"health", "sign-in", "sign-out"}
+PROVIDER = {"single-sign-on", "single-sign-on-back"}
+OPEN = {"health", "sign-in", "sign-in-code", "sign-out", *PROVIDER}
 """Routes for everybody, signed in or not."""
 # GET/POST (with an empty form) of each route, one column for each of PEOPLE. 405 and 422 mean that
 # the person was let in: another method is wanted, or something in the form.
@@ -15,6 +16,9 @@ MATRIX = {
     "home":              "302/302 302/405 302/405 200/405 200/405 200/405",
     "health":            "200/405 200/405 200/405 200/405 200/405 200/405",
     "sign-in":           "200/422 302/422 302/422 302/422 302/422 302/422",
+    "sign-in-code":      "302/302 302/302 302/302 302/302 302/302 302/302",
+    "single-sign-on":    "404/405 404/405 404/405 404/405 404/405 404/405",
+    "single-sign-on-back": "404/405 404/405 404/405 404/405 404/405 404/405",
     "sign-out":          "405/302 405/302 405/302 405/302 405/302 405/302",
     "queue":             "302/302 200/302 200/302 404/404 404/404 404/404",
     "review":            "302/302 200/405 404/405 404/404 404/404 404/404",
@@ -30,6 +34,7 @@ MATRIX = {
     "incident":          "302/302 404/404 404/404 404/404 405/422 404/404",
     "picture":           "302/302 200/405 404/405 200/405 200/405 404/404",
     "me":                "302/302 200/302 200/302 200/302 200/302 200/302",
+    "second-factor":     "302/302 200/422 200/422 200/422 200/422 200/422",
     "keys":              "302/302 200/405 200/405 200/405 200/405 200/405",
     "items":             "302/302 404/404 404/404 200/405 200/405 404/404",
     "item":              "302/302 404/404 404/404 200/422 200/422 404/404",
