@@ -42,7 +42,7 @@ def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
     page.get_by_role("link", name="Set it up").focus()
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Set it up").wait_for()
-    box = page.locator(".qr svg").bounding_box()
+    box = page.locator("svg.qr").bounding_box()
     assert box["width"] >= 180
     page.get_by_text("It has no camera").focus()
     page.keyboard.press("Enter")

@@ -10,6 +10,7 @@ from medrcube.review.audit import head
 
 SENDERS = {
     "sign-in": ANONYMOUS,
+    "sign-in-code": ANONYMOUS,
     "sign-out": "reviewer",
     "queue": "reviewer",
     "review-blind": "reviewer",
@@ -21,6 +22,7 @@ SENDERS = {
     "item-personal-data": "adjudicator",
     "incident": "manager",
     "me": "reviewer",
+    "second-factor": "reviewer",
     "item": "adjudicator",
     "item-edit": "adjudicator",
     "item-gold": "manager",

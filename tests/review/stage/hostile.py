@@ -82,6 +82,10 @@ CLOSED = {
     "Review.decision": "a word of the questionnaire, without which no page is made",
     "SignInAttempt.who": "a keyed hash",
     "User.password": "a hash, shown by no page",
+    "SecondFactor.secret": "encrypted",
+    "RecoveryCode.digest": "a digest, shown by no page",
+    "Identity.issuer": "shown by no page",
+    "Identity.subject": "shown by no page",
     "User.role": "a word of ours, without which nobody gets in",
 }
 """Columns that text from outside does not come into, and why."""
