@@ -45,6 +45,7 @@ PROMISED = 2.0
 """Seconds until a page can be used."""
 
 _PICTURES, _SIDE, _RESTRICTED = 5000, 512, 10
+_ASKED = 5
 _TEXTS = ("Normal", "Mass", "Edema", "Fracture")
 _WORDS = (
     "the",
@@ -100,15 +101,26 @@ def main() -> None:
 
 
 def make_data(folder: Path, items: int, models: int) -> tuple[Path, list[Path]]:
-    """A release and runs on it; what is there already stays."""
+    """A release and runs on it: a few of their own, the others copies under other names."""
     release = folder / "release"
     if not release.exists():
         _make_release(release, items)
     runs = [folder / "runs" / f"model-{number:02}" for number in range(models)]
-    todo = [(release, run) for run in runs if not (run / "metrics.json").exists()]
+    asked = runs[:_ASKED]
     with ProcessPoolExecutor() as pool:
+        todo = [(release, run) for run in asked if not (run / "metrics.json").exists()]
         list(pool.map(_make_run, todo))
+    for number, run in enumerate(runs[_ASKED:]):
+        _copy(asked[number % len(asked)], run)
     return release, runs
+
+
+def _copy(asked: Path, run: Path) -> None:
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.copytree(asked, run)
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest["model"]["name"] = f"synthetic/{run.name}"
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def _make_release(release: Path, items: int) -> None:

@@ -147,6 +147,10 @@ def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) 
             "--private  makes the one with restricted pictures"
         )
     made = write_private_hub(release, out)
+    if made.withdrawn:
+        reporter.result(
+            f"left out {counted(made.withdrawn, 'item')}: withdrawn by the errata of the release"
+        )
     if made.absent:
         reporter.result(
             f"{counted(made.absent, 'item')} without the restricted picture; medrcube reconstruct  "

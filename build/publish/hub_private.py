@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,13 @@ class HubEdition:
         out: its folder.
         restricted: items with a restricted picture.
         absent: items whose restricted picture the tree did not have.
+        withdrawn: items that the errata withdraw, and that its Parquet files leave out.
     """
 
     out: Path
     restricted: int
     absent: int
+    withdrawn: int
 
 
 def write_private_hub(release: Path, out: Path) -> HubEdition:
@@ -88,19 +91,26 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
             tree = Path(folder) / "tree"
             shutil.copytree(release, tree)
             mark_private(tree)
-            counts = [_fill(release, tree / table.relative_to(release)) for table in tables]
+            counts = [
+                _fill(release, tree / table.relative_to(release), benchmark.errata)
+                for table in tables
+            ]
             _head(tree / README)
             _seal(tree, restricted)
             tree.rename(out)
     except OSError as error:
         raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
-    filled, absent = (sum(one) for one in zip(*counts, strict=True))
-    return HubEdition(out=out, restricted=filled, absent=absent)
+    filled, absent, withdrawn = (sum(one) for one in zip(*counts, strict=True))
+    return HubEdition(out=out, restricted=filled, absent=absent, withdrawn=withdrawn)
 
 
-def _fill(release: Path, table: Path) -> tuple[int, int]:
-    """Put the pictures of restricted items into a file; how many, and how many are absent."""
-    filled = absent = 0
+def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, int, int]:
+    """Put the pictures of restricted items into a file, and leave withdrawn items out.
+
+    Returns:
+        Numbers of pictures that were put in, that are absent, and of items that were left out.
+    """
+    filled = absent = left_out = 0
     made = table.with_suffix(".made")
     words = [name for name in SCHEMA.names if name != "image"]
     with pq.ParquetFile(table) as file, pq.ParquetWriter(made, SCHEMA, use_dictionary=words) as to:
@@ -109,6 +119,9 @@ def _fill(release: Path, table: Path) -> tuple[int, int]:
         for batch in file.iter_batches(batch_size=ROWS):
             rows = []
             for row in batch.to_pylist():
+                if f"{row['dataset']}/{row['id']}" in withdrawn:
+                    left_out += 1
+                    continue
                 if row["restricted"]:
                     row["image"] = _picture(release, row)
                     filled += row["image"] is not None
@@ -116,7 +129,7 @@ def _fill(release: Path, table: Path) -> tuple[int, int]:
                 rows.append(row)
             to.write_table(pa.Table.from_pylist(rows, SCHEMA))
     made.replace(table)
-    return filled, absent
+    return filled, absent, left_out
 
 
 def _picture(release: Path, row: dict[str, Any]) -> dict[str, Any] | None:

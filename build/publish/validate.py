@@ -154,16 +154,26 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     sums = read_sums(root, files, findings)
     compare_sums(sums, seen, findings, private=private)
     _check_pictures(rows, recipes, seen, findings, private=private)
+    withdrawn = _withdrawn(root, rows, findings)
     if not foreign:
         facts = check_units(root, rows, recipes or {}, findings)
-        check_edition(root, files, rows, seen, findings, facts=facts, most=most, private=private)
+        check_edition(
+            root,
+            files,
+            rows,
+            seen,
+            findings,
+            facts=facts,
+            withdrawn=withdrawn,
+            most=most,
+            private=private,
+        )
     audit, verdicts, views = _check_proofs(
         root, files, rows, recipes, findings, foreign=foreign, most=most
     )
     if with_gx:
         _second_opinion(verdicts, views, findings)
     _note_contracts(verdicts, findings)
-    withdrawn = _check_errata(root, rows, findings)
     return Validation(
         root=root,
         name=read_audit_name(audit),
@@ -173,7 +183,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         pictures=len(pictures),
         restricted=sum(placed.row.restricted for placed in rows),
         without_picture=sum(placed.image not in files for placed in rows),
-        withdrawn=withdrawn,
+        withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=_unchecked(files, foreign=foreign),
         contracts=record(verdicts),
@@ -227,18 +237,20 @@ def _recipes(root: Path, files: frozenset[str], findings: Findings) -> Mapping[s
         return None
 
 
-def _check_errata(root: Path, rows: Iterable[Placed], findings: Findings) -> int:
-    """How many items of the release its errata withdraw."""
-    known = {(placed.row.dataset, placed.row.id) for placed in rows}
+def _withdrawn(
+    root: Path, rows: Iterable[Placed], findings: Findings
+) -> frozenset[tuple[str, str]]:
+    """Items of the release that its errata withdraw: dataset and id."""
+    known = frozenset((placed.row.dataset, placed.row.id) for placed in rows)
     try:
         errata = read_errata(root)
     except ReleaseError as error:
         findings.add("errata", str(error))
-        return 0
+        return frozenset()
     for erratum in errata:
         if (erratum.dataset, erratum.id) not in known:
             findings.add("errata", f"{erratum.name} is no sound item of this release")
-    return sum((erratum.dataset, erratum.id) in known for erratum in errata)
+    return known.intersection((erratum.dataset, erratum.id) for erratum in errata)
 
 
 def _pictures(files: frozenset[str], rows: Iterable[Placed]) -> frozenset[str]:

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 from medrcube.console import Advance, ignored
 from medrcube.evaluate.benchmark import Item
 from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.reporting.safe_text import capped, clip
 from medrcube.evaluate.site.evidence import Evidence
@@ -85,6 +86,7 @@ def write_items(
             "answersInFile": ANSWERS_IN_A_FILE,
             "models": [{"label": label, "page": page} for label, page in models],
             "outcomes": [outcome.value for outcome in _ENDS],
+            "goneWrong": [outcome.value for outcome in SHOWN_OUTCOMES],
             "rules": rules,
             "tasks": [task.value for task in Task],
             "modalities": [modality.value for modality in Modality],

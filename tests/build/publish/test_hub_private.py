@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from medrcube.build.publish.hub_private import write_private_hub
 from medrcube.cli import app
+from medrcube.errata import Erratum, add_errata
 from medrcube.errors import ReleaseError, WorkspaceError
 
 
@@ -37,6 +38,23 @@ def test_every_row_holds_the_picture_of_its_file(private, hub):
         assert row["image"] == {"bytes": place.read_bytes(), "path": place.name}
     bare = [{**row, "image": None} for row in rows]
     assert bare == [{**row, "image": None} for row in rows_of(private)]
+
+
+def test_withdrawn_items_are_left_out_and_the_release_keeps_them(private, tmp_path, faults):
+    private = shutil.copytree(private, tmp_path / "tree")
+    before = rows_of(private)
+    gone = before[0]
+    erratum = Erratum(
+        dataset=gone["dataset"], id=gone["id"], by="maintainer", on="2026-02-01", why="No key."
+    )
+    add_errata(private, [erratum], {erratum.name})
+    made = write_private_hub(private, tmp_path / "out")
+    names = {(row["dataset"], row["id"]) for row in rows_of(made.out)}
+    assert made.withdrawn == 1
+    assert len(names) == len(before) - 1
+    assert (gone["dataset"], gone["id"]) not in names
+    assert rows_of(private) == before
+    assert (faults(made.out), faults(private)) == (set(), set())
 
 
 def test_it_is_marked_says_so_in_its_card_and_is_valid(hub, check, faults):
