@@ -13,12 +13,17 @@ __all__ = ["each_once"]
 
 
 def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
-    """The folders without those that were given before, which are named."""
-    from medrcube.evaluate.reporting.runs import distinct_folders
+    """The folders without those that were given before and without copies, which are named."""
+    from medrcube.evaluate.reporting.runs import same_runs
 
-    kept = distinct_folders(runs)
-    for again in kept:
-        times = sum(run.resolve() == again.resolve() for run in runs)
-        if times > 1:
-            reporter.note(f"{again}: was given {times} times and is taken once")
+    found = same_runs(runs)
+    kept = [run for run, same in found if same is None]
+    for run in kept:
+        again = [other for other, same in found if same == run]
+        times = sum(other.resolve() == run.resolve() for other in again)
+        if times:
+            reporter.note(f"{run}: was given {times + 1} times and is taken once")
+        for other in again:
+            if other.resolve() != run.resolve():
+                reporter.note(f"{other}: is a copy of {run}, and the run is taken once")
     return kept

@@ -31,8 +31,10 @@ def site(
 
     reporter = Reporter(json_output=json_output)
     made = write_site(each_once(runs, reporter), release, out, reporter)
+    people = f", {counted(made.people, 'group')} of readers" if made.people else ""
     reporter.result(
-        f"wrote {made.index}: {counted(made.models, 'model')}, {counted(made.items, 'item')}, "
+        f"wrote {made.index}: {counted(made.models, 'model')}{people}, "
+        f"{counted(made.items, 'item')}, "
         f"{counted(made.cells, 'cell')}; {counted(made.files, 'file')}, {in_bytes(made.bytes)}"
     )
     reporter.result(f"replies of more than {made.reply_limit:,} characters are cut on the pages")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.answer_table import answer_table
@@ -74,10 +75,10 @@ def comparison(runs: Sequence[Run]) -> list[Alike]:
 
 def asked_alike(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     """(what they were asked, in words; the runs), in the order of their first one."""
-    groups: dict[tuple[str, frozenset[str]], list[Run]] = {}
+    groups: dict[tuple[str, Condition, frozenset[str]], list[Run]] = {}
     for run in runs:
         names = frozenset(result.item.name for result in run.results)
-        groups.setdefault((run.benchmark, names), []).append(run)
+        groups.setdefault((run.benchmark, run.condition, names), []).append(run)
     releases = {run.manifest["dataset"]["digest"] for run in runs}
     return [(_asked(members[0], several=len(releases) > 1), members) for members in groups.values()]
 
@@ -107,6 +108,8 @@ def _alike(runs: Sequence[Run], asked: str) -> Alike:
 
 def _asked(run: Run, *, several: bool) -> str:
     told = _asked_of(run)
+    if run.condition is not Condition.FULL:
+        told = f"{told}, {run.condition.value}"
     return f"{told}, release {run.manifest['dataset']['digest'][:8]}" if several else told
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +13,13 @@ from medrcube.console import Advance, ignored
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.asked_how import asked_how
 from medrcube.evaluate.benchmark import Benchmark
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result, is_incomplete, lost
-from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
+from medrcube.evaluate.running.run_folder import attempts_path, benchmark_of, read_manifest
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 from medrcube.evaluate.withdrawn import require_current
+
+_BEGUN_WITH = ("started", "model", "dataset", "prompt", "conditions", "selection", "shots")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +110,12 @@ class Run:
         return [words for name, words in names.items() if name in told]
 
     @property
+    def condition(self) -> Condition:
+        """Which condition its accuracies are of."""
+        shown = [result.asked.presentation.condition for result in self.results[:1]]
+        return shown[0] if shown else Condition.FULL
+
+    @property
     def unfinished(self) -> bool:
         """Whether the run was broken off or stopped, so that more may come."""
         return not self.manifest["ended"] or self.stopped is not None or self.not_asked > 0
@@ -128,7 +139,7 @@ class Run:
 
 
 def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
-    """Read scored runs and give each a name of its own; a folder given twice is one run.
+    """Read scored runs and give each a name of its own; a folder or a copy given twice is one run.
 
     Args:
         folders: of the runs.
@@ -155,8 +166,31 @@ def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
 
 
 def distinct_folders(folders: Sequence[Path]) -> list[Path]:
-    """Each folder once, at its first place, however its path is written."""
-    return list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+    """Each run once, at its first place: however its path is written, and copies left out."""
+    return [folder for folder, same in same_runs(folders) if not same]
+
+
+def same_runs(folders: Sequence[Path]) -> list[tuple[Path, Path | None]]:
+    """Each folder with the earlier one that is the same run; ``None`` for the first of its kind.
+
+    A copy has what the run was begun with, the moment too, and the same tries, byte for byte.
+    """
+    first: dict[object, Path] = {}
+    found = []
+    for folder in folders:
+        key = _identity(folder) or folder.resolve()
+        found.append((folder, first.get(key)))
+        first.setdefault(key, folder)
+    return found
+
+
+def _identity(folder: Path) -> tuple[str, str] | None:
+    try:
+        manifest = read_manifest(folder)
+        tries = hashlib.sha256(attempts_path(folder).read_bytes()).hexdigest()
+    except (OSError, WorkspaceError):
+        return None
+    return json.dumps([manifest.get(name) for name in _BEGUN_WITH], sort_keys=True), tries
 
 
 def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:

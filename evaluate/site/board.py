@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ class Entry:
         shortcut: shortcut probability of its pairs of questions, or ``None``.
         gain: what the picture adds over the same questions without it, or ``None``.
         remarks: what a reader has to know before the number, in a word or two each.
+        otherwise: of these, how it was asked otherwise than the others.
     """
 
     run: Run
@@ -36,6 +38,7 @@ class Entry:
     shortcut: float | None
     gain: float | None
     remarks: Sequence[str]
+    otherwise: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +64,16 @@ def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
     """
     groups = asked_alike([run for run in runs if not run.incomplete])
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
+    how = otherwise(runs)
     entries = []
     for place, (asked, members) in enumerate(groups):
         letters = _letters(members)
         block = f"Asked {asked}" if place else ""
-        entries += [_entry(run, pages, block, letters) for run in _best_first(members)]
+        entries += [
+            _entry(run, pages, block, letters, how[run.label]) for run in _best_first(members)
+        ]
     incomplete = _best_first([run for run in runs if run.incomplete])
-    return entries + [_entry(run, pages, INCOMPLETE, {}) for run in incomplete]
+    return entries + [_entry(run, pages, INCOMPLETE, {}, how[run.label]) for run in incomplete]
 
 
 def blocks(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
@@ -77,6 +83,13 @@ def blocks(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
         if entry.block:
             found.setdefault(entry.block, []).append(entry)
     return list(found.items())
+
+
+def who(entries: Sequence[Entry]) -> str:
+    """How many models, and how many groups of people, which are none."""
+    people = sum(entry.run.readers is not None for entry in entries)
+    models = counted(len(entries) - people, "model")
+    return f"{models} and {counted(people, 'group')} of readers" if people else models
 
 
 def _letters(runs: Sequence[Run]) -> Mapping[str, str]:
@@ -89,7 +102,13 @@ def _best_first(runs: Sequence[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: (-(run.total["accuracy"] or 0), run.label))
 
 
-def _entry(run: Run, pages: Mapping[str, str], block: str, letters: Mapping[str, str]) -> Entry:
+def _entry(
+    run: Run,
+    pages: Mapping[str, str],
+    block: str,
+    letters: Mapping[str, str],
+    how: Sequence[str],
+) -> Entry:
     return Entry(
         run=run,
         page=f"models/{pages[run.label]}",
@@ -97,8 +116,39 @@ def _entry(run: Run, pages: Mapping[str, str], block: str, letters: Mapping[str,
         letters=letters.get(run.label, ""),
         shortcut=_shortcut(run),
         gain=_gain(run),
-        remarks=_remarks(run),
+        remarks=[*how, *_remarks(run)],
+        otherwise=how,
     )
+
+
+def otherwise(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
+    """By label, in which words a run was asked otherwise than the most; people are left out."""
+    asked = {run.label: _asked(run) for run in runs if run.readers is None}
+    usual = Counter(told for words in asked.values() for told in words.items())
+    half = len(asked) / 2
+    return {
+        run.label: [
+            told
+            for name, told in asked.get(run.label, {}).items()
+            if usual[name, told] < len(asked) and usual[name, told] <= half
+        ]
+        for run in runs
+    }
+
+
+def _asked(run: Run) -> dict[str, str]:
+    """The settings of a run that change its questions, in a few words each."""
+    manifest, model = run.manifest, run.manifest["model"]
+    prompt, shots, pixels = manifest["prompt"], manifest.get("shots"), manifest.get("pictures")
+    detail = model.get("image_detail")
+    return {
+        "prompt": f"prompt {prompt['name']} {prompt['version']}",
+        "system": "system prompt" if model.get("system") else "no system prompt",
+        "shots": f"{counted(shots['count'], 'example')}" if shots else "no examples",
+        "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "whole pictures",
+        "detail": f"detail {detail}" if detail else "detail not set",
+        "condition": run.condition.value,
+    }
 
 
 def slices(runs: Sequence[Run]) -> Slices:

@@ -24,7 +24,7 @@ class CellPage:
         n: most questions that any model was asked here.
         small: whether those are few.
         chance: accuracy of a guesser.
-        median: middle accuracy of the complete runs; ``None`` where there is none.
+        median: middle accuracy of the complete runs of models; ``None`` where there is none.
         best: the first of them, or ``None``.
     """
 
@@ -60,7 +60,7 @@ def cells(entries: Sequence[Entry]) -> list[CellPage]:
 
 def _cell(name: CellName, rows: Sequence[tuple[Entry, Row]]) -> CellPage:
     ordered = sorted(rows, key=lambda pair: (pair[0].run.incomplete, -(pair[1]["accuracy"] or 0)))
-    whole = [pair for pair in ordered if not pair[0].run.incomplete]
+    whole = [pair for pair in ordered if not pair[0].run.incomplete and pair[0].run.readers is None]
     largest = max((row for _, row in rows), key=lambda row: int(row["n"]))
     return CellPage(
         name=name,

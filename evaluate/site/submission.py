@@ -15,11 +15,13 @@ from typing import Any
 
 from medrcube.counting import counted
 from medrcube.errors import MedrcubeError, WorkspaceError
+from medrcube.evaluate.asked_how import asked_how
 from medrcube.evaluate.benchmark import Benchmark, load_benchmark
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome, Result, lost
 from medrcube.evaluate.prompts import prompt_version
 from medrcube.evaluate.reporting.certainty import without_reply
+from medrcube.evaluate.reporting.safe_text import one_line
 from medrcube.evaluate.running.run_folder import read_asked, read_manifest
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.scoring import (
@@ -32,6 +34,9 @@ from medrcube.evaluate.scoring import (
 from medrcube.evaluate.site.sealing import DIGESTS, EXPECTED, broken_seals, odd_files
 from medrcube.evaluate.statistics.metrics import metrics
 from medrcube.evaluate.withdrawn import require_current
+
+_LONGEST = 200
+"""Characters of what a setting holds, such as a prompt."""
 
 _TOLD = 5
 """So many items are named for one kind of problem."""
@@ -208,6 +213,9 @@ def _notes(
     run: Path, manifest: Mapping[str, Any], found: Mapping[str, Any], benchmark: Benchmark
 ) -> Iterator[str]:
     total = found["global"]
+    yield f"conditions: {', '.join(manifest['conditions'])}"
+    for name, told in asked_how(manifest).items():
+        yield f"{name}: {one_line(told, _LONGEST)}"
     if total["n"] < len(benchmark.standing):
         whole = counted(len(benchmark.standing), "item")
         yield f"asked {total['n']:,} of {whole}; shown as a sample"

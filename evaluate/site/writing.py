@@ -26,7 +26,7 @@ from medrcube.evaluate.reporting.narrow import narrowed
 from medrcube.evaluate.reporting.runs import Run, load_runs, require_errata_of
 from medrcube.evaluate.site import items as items_part
 from medrcube.evaluate.site import pictures as pictures_part
-from medrcube.evaluate.site.board import Entry, blocks, board, slices
+from medrcube.evaluate.site.board import Entry, blocks, board, slices, who
 from medrcube.evaluate.site.cells import CellPage, cells
 from medrcube.evaluate.site.evidence import read_evidence
 from medrcube.evaluate.site.items import ItemData, write_items, write_script
@@ -50,6 +50,7 @@ class Site:
     Attributes:
         index: its first page.
         models: number of models.
+        people: number of groups of readers.
         items: number of items.
         cells: number of cells.
         reply_limit: characters of a reply that are kept.
@@ -59,6 +60,7 @@ class Site:
 
     index: Path
     models: int
+    people: int
     items: int
     cells: int
     reply_limit: int
@@ -120,7 +122,8 @@ def write_site(
     files = [path for path in out.rglob("*") if path.is_file()]
     return Site(
         index=out / "index.html",
-        models=len(entries),
+        models=sum(entry.run.readers is None for entry in entries),
+        people=sum(entry.run.readers is not None for entry in entries),
         items=len(items),
         cells=len(found),
         reply_limit=limit,
@@ -139,6 +142,7 @@ def _write_pages(
     made = _environment()
     shared = {
         "entries": entries,
+        "who": who(entries),
         "ranked": [entry for entry in entries if not entry.block],
         "blocks": blocks(entries),
         "cells": found,

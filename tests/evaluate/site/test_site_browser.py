@@ -7,6 +7,10 @@ from urllib.parse import quote
 
 import pytest
 
+from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
+from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.taxonomy import Task
+
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
 
@@ -153,6 +157,36 @@ def test_items_are_found_by_words_and_by_what_a_model_did(open_page):
     right = page.locator("#count").inner_text()
     page.locator("#model").select_option(label="test/poor")
     assert page.locator("#count").inner_text() != right
+
+
+def test_keys_and_buttons_step_through_what_was_chosen_with_the_key_hidden(open_page, made):
+    page = open_page(f"items.html#task={quote(next(iter(Task)).value)}")
+    page.locator(".list a").first.wait_for()
+    chosen = page.locator(".list .question").all_inner_texts()
+    assert 1 < len(chosen) < len(made.benchmark.items)
+    page.locator(".list a").first.click()
+    page.get_by_role("button", name="Show key").click()
+    page.locator(".replies").wait_for()
+    for key, place in (("j", 1), ("ArrowRight", 2), ("k", 1), ("ArrowLeft", 0), ("ArrowLeft", 0)):
+        page.locator(".item h2").press(key)
+        page.get_by_text(f"{place + 1} of {len(chosen)}", exact=True).wait_for()
+        assert page.locator(".item .question").inner_text() == chosen[place]
+        assert page.locator(".right, .replies").count() == 0
+    assert page.get_by_role("button", name="Previous").is_disabled()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text(f"2 of {len(chosen)}", exact=True).wait_for()
+    page.get_by_role("link", name="Items chosen").click()
+    assert page.locator(".list .question").all_inner_texts() == chosen
+
+
+def test_the_failures_of_a_model_are_stepped_through_from_its_page(open_page, made):
+    model = next(path.name for path in (made.out / "models").iterdir() if "poor" in path.name)
+    page = open_page(f"models/{model}")
+    page.locator("table.failed th a").first.click()
+    page.locator(".item h2").wait_for()
+    at = page.locator(".ways .soft").inner_text()
+    wrong = sum(r.outcome in SHOWN_OUTCOMES for r in load_runs([made.runs[0]])[0].results)
+    assert at.endswith(f" of {wrong}")
 
 
 def test_hostile_replies_stay_text(open_page, made):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +14,7 @@ from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting.comparison import comparison
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.reporting.tables import tables
-from medrcube.evaluate.site.board import blocks, board
+from medrcube.evaluate.site.board import blocks, board, who
 from medrcube.evaluate.site.names import model_pages
 from medrcube.evaluate.site.submission import check_run
 
@@ -115,7 +117,10 @@ def test_an_incomplete_run_is_refused_with_counts_and_advice(mixed):
 
 
 def test_a_run_whose_replies_were_cut_may_be_handed_in(mixed):
-    assert check_run(mixed.folder / "cut", mixed.release).problems == []
+    found = check_run(mixed.folder / "cut", mixed.release)
+    assert found.problems == []
+    assert "conditions: full" in found.notes
+    assert any(note.startswith("prompt: default ") for note in found.notes)
 
 
 def test_a_site_of_incomplete_runs_alone_has_no_ranking(mixed, tmp_path):
@@ -125,6 +130,34 @@ def test_a_site_of_incomplete_runs_alone_has_no_ranking(mixed, tmp_path):
     page = (tmp_path / "out/index.html").read_text("utf-8")
     assert 'id="board"' not in page
     assert "board.js" not in page
+
+
+def test_a_copy_of_a_run_is_named_and_counts_as_one_model(mixed, tmp_path):
+    copy = shutil.copytree(mixed.folder / "cut", tmp_path / "copy")
+    args = ["site", str(mixed.folder / "cut"), str(copy), "--release", str(mixed.release)]
+    made = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
+    assert made.exit_code == 0, made.output
+    assert f"{copy}: is a copy of" in " ".join(made.output.split())
+    assert "<h1>1 model on" in (tmp_path / "out/index.html").read_text("utf-8")
+
+
+def test_people_are_no_model(mixed):
+    runs = load_runs(mixed.runs[:3])
+    readers = {"readers": 3, "items": 48, "answers": 100}
+    runs[0] = replace(runs[0], manifest={**runs[0].manifest, "readers": readers})
+    assert who(board(runs, model_pages(run.label for run in runs))) == (
+        "2 models and 1 group of readers"
+    )
+
+
+def test_a_run_that_was_asked_otherwise_than_the_most_says_so(mixed):
+    runs = load_runs(mixed.runs[:3])
+    other = {"system": "You are a radiologist.", **runs[0].manifest["model"]}
+    runs[0] = replace(runs[0], manifest={**runs[0].manifest, "model": other, "shots": {"count": 5}})
+    entries = board(runs, model_pages(run.label for run in runs))
+    told = {entry.run.label: entry.otherwise for entry in entries}
+    assert told.pop(runs[0].label) == ["system prompt", "5 examples"]
+    assert set(map(tuple, told.values())) == {()}
 
 
 @pytest.mark.parametrize("command", ["site", "report"])
