@@ -23,6 +23,13 @@ def import_run(
     model: Annotated[
         str | None, typer.Option(help="Name of the model, where the file tells none or another.")
     ] = None,
+    edition: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RELEASE",
+            help="The edition whose words were asked, for a log of the condition reworded.",
+        ),
+    ] = None,
 ) -> None:
     """Score, compare and report replies that another harness got, as if they were asked here."""
     from medrcube.console import Reporter
@@ -31,7 +38,8 @@ def import_run(
     from medrcube.evaluate.foreign.importing import import_run as bring_in
     from medrcube.evaluate.reporting.certainty import accuracy_told
 
-    found = bring_in(file, load_benchmark(release), out, model=model)
+    other = None if edition is None else load_benchmark(edition)
+    found = bring_in(file, load_benchmark(release), out, model=model, edition=other)
     reporter = Reporter()
     if found.unanswered:
         named = ", ".join(found.unanswered[:SHOWN])

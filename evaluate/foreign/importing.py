@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from medrcube.counting import counted
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark
-from medrcube.evaluate.foreign.matching import Matched, match_replies
+from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.foreign.matching import Matched, Question, match_replies
 from medrcube.evaluate.foreign.reading import read_foreign, read_replies
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.models.contract import Json, Reply, Request
-from medrcube.evaluate.running.begin import begin_run
+from medrcube.evaluate.running.begin import write_plan
+from medrcube.evaluate.running.plan import plan_run
 from medrcube.evaluate.running.run_folder import (
     MANIFEST,
     Asked,
@@ -59,7 +61,12 @@ class Imported:
 
 
 def import_run(
-    path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
+    path: Path,
+    benchmark: Benchmark,
+    out: Path,
+    *,
+    model: str | None = None,
+    edition: Benchmark | None = None,
 ) -> Imported:
     """Make a run of a result file of another harness; all of it must be of this release.
 
@@ -68,9 +75,11 @@ def import_run(
         benchmark: the release that was asked there.
         out: folder of the new run.
         model: name of the model; ``None`` takes the one that the file tells.
+        edition: the edition whose words were asked, for the condition ``reworded``.
 
     Raises:
-        WorkspaceError: the file cannot be read, names items that the release does not have, or
+        WorkspaceError: the file cannot be read, names items that the release does not have, shows
+            a turned or reworded item with other options than the release or the edition, or
             ``out`` holds something.
     """
     found = read_foreign(path)
@@ -80,7 +89,9 @@ def import_run(
             f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
             f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
         )
-    return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
+    return write_run(
+        found, matched, benchmark, out, digest=_digest(path), model=model, edition=edition
+    )
 
 
 def score_replies(
@@ -117,6 +128,7 @@ def write_run(
     model: str | None = None,
     choice: Choice | None = None,
     about: Mapping[str, Any] | None = None,
+    edition: Benchmark | None = None,
 ) -> Imported:
     """Write the folder of a run from replies that were matched with the items of a release.
 
@@ -129,16 +141,18 @@ def write_run(
         model: name of the model; ``None`` takes the one that ``found`` tells.
         choice: which items were asked; all of them by default.
         about: further entries of the manifest.
+        edition: the edition whose words were asked, for the condition ``reworded``.
 
     Raises:
-        WorkspaceError: ``out`` holds something.
+        WorkspaceError: ``out`` holds something, no edition is given where one is needed, or a
+            turned or reworded item had other options.
     """
     if (out / MANIFEST).exists():
         raise WorkspaceError(f"{out}: holds a run; choose another folder")
     name = f"{found.tool}/{model or found.model or 'unnamed'}"
     asker = _Elsewhere(name=name, tool=found.tool, digest=digest)
-    epochs = 1 + max((epoch for _, epoch in matched.replies), default=0)
-    asked = begin_run(
+    epochs = 1 + max((epoch for _, epoch, _ in matched.replies), default=0)
+    plan = plan_run(
         out,
         benchmark,
         asker,
@@ -146,7 +160,13 @@ def write_run(
         epochs=epochs,
         choice=choice,
         elsewhere=True,
+        edition=edition,
     )
+    asked = plan.asked
+    # An edition does not ask every fact.
+    forms = {one.item.name for one in asked}
+    _same_options(asked, matched.replies, found)
+    write_plan(out, plan)
     write_lines(attempts_path(out), _attempts(asked, matched.replies, found))
     manifest = read_manifest(out)
     # Whoever asked elsewhere worded the question in another way.
@@ -158,17 +178,46 @@ def write_run(
         tool=found.tool,
         model=name,
         replies=len(matched.replies),
-        matched=matched,
+        matched=replace(matched, missing=tuple(n for n in matched.missing if n in forms)),
         metrics=score(out),
     )
 
 
+def _same_options(
+    asked: Iterable[Asked], replies: Mapping[Question, ForeignReply], found: ForeignRun
+) -> None:
+    """Make sure that the forms of an item that the release alone does not tell are those asked."""
+    if found.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
+        return
+    reworded = found.condition is Condition.REWORDED
+    expected = f"a log of this release{', and the edition that was asked' if reworded else ''}"
+    for one in asked:
+        reply = replies.get(_question(one))
+        options = tuple(text for _, text in one.item.options)
+        if reply is not None and reply.options != options:
+            raise WorkspaceError(
+                f"{one.item.name} was asked there with other options ({found.condition.value}, "
+                f"turn {one.presentation.turn}); expected {expected}"
+            )
+    forms = {_question(one) for one in asked}
+    if strange := [key for key in replies if key not in forms]:
+        raise WorkspaceError(
+            f"{strange[0][0]} was asked there in a form that it does not have "
+            f"({found.condition.value}, turn {strange[0][2]}); expected {expected}"
+        )
+
+
+def _question(asked: Asked) -> Question:
+    shown = asked.presentation
+    return asked.item.name, shown.epoch, shown.turn
+
+
 def _attempts(
-    asked: tuple[Asked, ...], replies: Mapping[tuple[str, int], ForeignReply], found: ForeignRun
+    asked: tuple[Asked, ...], replies: Mapping[Question, ForeignReply], found: ForeignRun
 ) -> Iterator[dict[str, Any]]:
     at = now()
     for one in asked:
-        reply = replies.get((one.item.name, one.presentation.epoch))
+        reply = replies.get(_question(one))
         if reply is not None:
             yield {
                 "key": one.key,

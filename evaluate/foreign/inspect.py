@@ -5,6 +5,7 @@ Newer archives are compressed with Zstandard, which ``zipfile`` reads from Pytho
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,8 @@ from medrcube.evaluate.reporting.inspect_log import ARCHIVE, item_name
 TOOL = "inspect"
 
 _FULL = Condition.FULL.value
-_KNOWN = (_FULL, Condition.BLIND.value, Condition.IMAGE_SWAP.value)
+_KNOWN = tuple(condition.value for condition in Condition)
+_TURN = re.compile(r" turn \d+$")
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26s2H")
@@ -32,7 +34,7 @@ def read_inspect(path: Path) -> ForeignRun:
 
     Raises:
         WorkspaceError: it is no log of Inspect, a member of it cannot be read, or its condition
-            shows an item in forms that the log alone does not tell.
+            is not known.
     """
     if path.suffix == ARCHIVE:
         header, samples = _archive(path)
@@ -48,8 +50,7 @@ def read_inspect(path: Path) -> ForeignRun:
     condition = _FULL if _FULL in names else next(iter(names), _FULL)
     if condition not in _KNOWN:
         raise WorkspaceError(
-            f"{path}: is a log of the condition {condition}; expected one of {', '.join(_KNOWN)}, "
-            "in which an item has one form, that of the release"
+            f"{path}: is a log of the condition {condition}; expected one of {', '.join(_KNOWN)}"
         )
     return ForeignRun(
         tool=TOOL,
@@ -71,14 +72,18 @@ def _condition(sample: Mapping[str, Any]) -> str:
 
 
 def _reply(sample: Mapping[str, Any]) -> ForeignReply:
-    told = (sample.get("metadata") or {}).get("item")
+    metadata = sample.get("metadata") or {}
+    told, turn = metadata.get("item"), int(metadata.get("turn") or 0)
+    name = _TURN.sub("", str(sample["id"])) if turn else str(sample["id"])
     choices: list[Any] = sample["output"].get("choices") or []
     failed = sample.get("error") is not None or not choices
     usage = sample["output"].get("usage") or {}
     return ForeignReply(
-        item=told if isinstance(told, str) else item_name(str(sample["id"])),
+        item=told if isinstance(told, str) else item_name(name),
         text=None if failed else _text(choices[0]["message"]["content"]),
         epoch=int(sample["epoch"]) - 1,
+        turn=turn,
+        options=tuple(map(str, sample.get("choices") or ())),
         finish_reason="stop" if failed else _STOPS.get(str(choices[0].get("stop_reason")), "stop"),
         usage=_usage(usage),
     )

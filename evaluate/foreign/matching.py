@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from medrcube.evaluate.benchmark import Item
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
 
-__all__ = ["Matched", "match_replies"]
+__all__ = ["Matched", "Question", "match_replies"]
+
+Question = tuple[str, int, int]
+"""Name of an item, epoch, and by how many places its options are rotated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +19,7 @@ class Matched:
     """The replies of a file, held against the items of a release.
 
     Attributes:
-        replies: (name of the item, epoch) -> its reply, with a text.
+        replies: a question -> its reply, with a text.
         unknown: names in the file that no item of the release has.
         ambiguous: ids without a source that items of several sources have.
         repeated: items that the file answers more than once, always alike; one reply is taken.
@@ -26,7 +29,7 @@ class Matched:
         bad: rows that could not be read, each with its place and the reason.
     """
 
-    replies: Mapping[tuple[str, int], ForeignReply]
+    replies: Mapping[Question, ForeignReply]
     unknown: tuple[str, ...]
     ambiguous: tuple[str, ...]
     repeated: tuple[str, ...]
@@ -55,13 +58,13 @@ def match_replies(
     by_id: dict[str, list[str]] = {}
     for item in items:
         by_id.setdefault(item.id, []).append(item.name)
-    groups: dict[tuple[str, int], list[ForeignReply]] = {}
+    groups: dict[Question, list[ForeignReply]] = {}
     unknown: dict[str, None] = {}
     ambiguous: dict[str, None] = {}
     for reply in found.replies:
         fitting = [reply.item] if reply.item in names else by_id.get(reply.item, [])
         if len(fitting) == 1:
-            groups.setdefault((fitting[0], reply.epoch), []).append(reply)
+            groups.setdefault((fitting[0], reply.epoch, reply.turn), []).append(reply)
         else:
             (ambiguous if fitting else unknown)[reply.item] = None
     texts = {key: {reply.text for reply in group} for key, group in groups.items()}
@@ -70,7 +73,7 @@ def match_replies(
         for key, told in texts.items()
         if len(told) == 1 and None not in told and key[0] not in withdrawn
     }
-    answered = {name for name, _ in replies}
+    answered = {name for name, _, _ in replies}
     return Matched(
         replies=replies,
         unknown=tuple(unknown),
@@ -87,5 +90,5 @@ def match_replies(
     )
 
 
-def _names(keys: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name, _ in keys))
+def _names(keys: Iterable[Question]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name, _, _ in keys))

@@ -7,6 +7,7 @@ from pathlib import Path
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.foreign.harness_samples import read_samples
 from medrcube.evaluate.foreign.inspect import read_inspect
+from medrcube.evaluate.foreign.matching import Question
 from medrcube.evaluate.foreign.plain import looks_plain, read_plain
 from medrcube.evaluate.foreign.replies import ForeignRun
 from medrcube.evaluate.foreign.table_rows import table_rows
@@ -60,11 +61,12 @@ def read_foreign(path: Path) -> ForeignRun:
         raise WorkspaceError(f"{path} {found.bad[0]}")
     if not found.replies:
         raise WorkspaceError(f"{path}: holds no reply")
-    seen = set[tuple[str, int]]()
+    seen = set[Question]()
     for reply in found.replies:
-        if (reply.item, reply.epoch) in seen:
+        question = reply.item, reply.epoch, reply.turn
+        if question in seen:
             raise WorkspaceError(f"{path}: has two replies to {reply.item}")
-        seen.add((reply.item, reply.epoch))
+        seen.add(question)
     return found
 
 

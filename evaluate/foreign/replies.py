@@ -23,11 +23,15 @@ class ForeignReply:
         epoch: number of the repetition, from 0.
         finish_reason: why the model stopped: ``stop``, ``length`` or ``content_filter``.
         usage: token counts, where the harness keeps them.
+        turn: by how many places the options were rotated.
+        options: texts of the options in the order that was shown; empty where that is not told.
     """
 
     item: str
     text: str | None
     epoch: int = 0
+    turn: int = 0
+    options: tuple[str, ...] = ()
     finish_reason: str = "stop"
     usage: Mapping[str, int] = field(default_factory=dict)
 

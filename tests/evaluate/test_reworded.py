@@ -9,11 +9,14 @@ import pytest
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.foreign.importing import import_run
 from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.reporting.export_inspect import export_inspect
 from medrcube.evaluate.reworded import reworded_items
 from medrcube.evaluate.running.begin import begin_run
 from medrcube.evaluate.running.run_folder import read_asked
 from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.scoring import read_results
 from medrcube.release_facts import ItemFacts, write_item_facts
 
 BOTH = (Condition.FULL, Condition.REWORDED)
@@ -118,3 +121,40 @@ def test_the_condition_asks_for_an_edition(editions, tmp_path):
     first, _ = editions
     with pytest.raises(WorkspaceError, match="--edition RELEASE"):
         begin_run(tmp_path / "run", first, Parrot(first.items), conditions=BOTH)
+
+
+def test_a_log_of_reworded_items_comes_back_with_its_edition_alone(editions, tmp_path):
+    first, second = editions
+    parrot = Parrot(second.items)
+    run_evaluation(first, parrot, tmp_path / "run", conditions=BOTH, edition=second)
+    log = tmp_path / "log.eval"
+    export_inspect(tmp_path / "run", log, Condition.REWORDED)
+    with pytest.raises(WorkspaceError, match="--edition RELEASE"):
+        import_run(log, first, tmp_path / "back")
+    found = import_run(log, first, tmp_path / "back", edition=second)
+    assert (found.replies, found.unanswered) == (23, ())
+
+    def told(run):
+        return [
+            (one.item.name, one.item.question, one.outcome, one.answer)
+            for one in read_results(run)
+            if one.asked.presentation.condition is Condition.REWORDED
+        ]
+
+    assert told(tmp_path / "back") == told(tmp_path / "run")
+
+
+def test_a_log_of_another_edition_is_refused(editions, tmp_path, row, write_release):
+    first, second = editions
+    run_evaluation(first, Parrot(()), tmp_path / "run", conditions=BOTH, edition=second)
+    export_inspect(tmp_path / "run", tmp_path / "log.eval", Condition.REWORDED)
+    third = [row(n, id=f"z{n:03}", question=f"And picture {n}?") for n in range(23)]
+    write_release(tmp_path / "third", third)
+    write_item_facts(tmp_path / "third", [told(f"z{n:03}", n) for n in range(23)])
+    with pytest.raises(WorkspaceError, match="the edition that was asked"):
+        import_run(
+            tmp_path / "log.eval",
+            first,
+            tmp_path / "back",
+            edition=load_benchmark(tmp_path / "third"),
+        )

@@ -22,7 +22,7 @@ from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.reporting.export_inspect import export_inspect
 from medrcube.evaluate.reporting.inspect_log import item_name, sample_id
 from medrcube.evaluate.running.runner import run_evaluation
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.scoring import read_metrics, read_results
 
 SAID = ("A", "The answer is **B**.", "I cannot tell.", "D", "A\tor\n\u2028B?", "B")
 """Replies to six items whose keys are A, B, C, D, A, B."""
@@ -146,11 +146,35 @@ def test_blind_replies_are_never_taken_for_answers_about_the_picture(benchmark, 
     ]
 
 
-def test_a_log_of_turned_options_is_refused_by_the_name_of_its_condition(benchmark, tmp_path):
+@pytest.mark.parametrize("suffix", [".json", ".eval"])
+def test_a_log_of_turned_options_comes_back_turn_by_turn(benchmark, tmp_path, suffix):
     run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.CIRCULAR])
-    export_inspect(tmp_path / "run", tmp_path / "log.json", Condition.CIRCULAR)
-    with pytest.raises(WorkspaceError, match="log of the condition circular"):
-        import_run(tmp_path / "log.json", benchmark, tmp_path / "back")
+    log = tmp_path / f"log{suffix}"
+    export_inspect(tmp_path / "run", log, Condition.CIRCULAR)
+    found = import_run(log, benchmark, tmp_path / "back")
+    assert found.replies == sum(len(item.options) for item in benchmark.items)
+
+    def told(run):
+        return [
+            (one.item.name, one.item.options, one.asked.presentation.turn, one.outcome, one.answer)
+            for one in read_results(run)
+        ]
+
+    assert told(tmp_path / "back") == told(tmp_path / "run")
+    back, own = read_metrics(tmp_path / "back"), read_metrics(tmp_path / "run")
+    assert back["global"] == own["global"]
+
+
+def test_a_log_of_options_in_another_order_is_refused(benchmark, tmp_path):
+    run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.CIRCULAR])
+    log = tmp_path / "log.json"
+    export_inspect(tmp_path / "run", log, Condition.CIRCULAR)
+    told = json.loads(log.read_text())
+    told["samples"][1]["choices"].reverse()
+    log.write_text(json.dumps(told))
+    with pytest.raises(WorkspaceError, match=r"ALPHA/q000 was asked there with other options"):
+        import_run(log, benchmark, tmp_path / "back")
+    assert not (tmp_path / "back").exists()
 
 
 def test_a_request_that_failed_there_is_no_wrong_answer(benchmark, tmp_path):

@@ -159,7 +159,7 @@ def test_epochs_of_a_file_are_epochs_of_the_run(benchmark, tmp_path):
 def test_every_name_of_a_file_is_accounted_for_once(benchmark, pairs):
     replies = tuple(ForeignReply(item=item, text=text) for item, text in pairs)
     found = match_replies(ForeignRun(tool="t", model="m", replies=replies), benchmark.items)
-    taken = {name for name, _ in found.replies}
+    taken = {name for name, _, _ in found.replies}
     assert taken.isdisjoint(found.missing)
     assert len(taken) + len(found.missing) == len(benchmark.items)
     assert set(found.conflicting) <= set(found.missing)
