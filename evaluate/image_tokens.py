@@ -3,8 +3,8 @@
 - OpenAI, "Images and vision" (guide of the API): models of tiles scale a picture into 2,048 x
   2,048, then to a shorter side of 768, and count 85 tokens and 170 for each tile of 512 x 512;
   with low detail 85. Models of patches (``-mini``, ``-nano``) count squares of 32 x 32, at most
-  1,536, times a factor. Users measured other factors for some models (1.2 where 1.62 is
-  documented), and gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170.
+  1,536, times a factor. gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170. What each rest
+  on, and where users were billed otherwise, stands in ``docs/how-to/choose-how-it-is-asked.md``.
 - Anthropic, "Vision": width x height / 750, after scaling to a longer side of 1,568 and about
   1,600 tokens. Later models take larger pictures.
 - Google, Gemini API, "Understand and count tokens": 258 up to 384 x 384, else 258 for each tile
@@ -91,6 +91,7 @@ _RULES: tuple[tuple[tuple[str, ...], str, Count], ...] = (
     (("gpt-", "-mini"), _OPENAI, _patches(1.62)),
     (("gpt-", "-nano"), _OPENAI, _patches(2.46)),
     (("o4-mini",), _OPENAI, _patches(1.72)),
+    (("gpt-5",), _OPENAI, _tiles(70, 140)),
     (("gpt-",), _OPENAI, _tiles(85, 170)),
     (("openai/o1",), _OPENAI, _tiles(75, 150)),
     (("openai/o3",), _OPENAI, _tiles(75, 150)),

@@ -7,6 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from medrcube.cli_asked import (
+    Again,
+    Conditions,
+    Edition,
+    Epochs,
+    Limit,
+    Models,
+    Out,
+    Recheck,
+)
 from medrcube.cli_asking import (
     again_of,
     conditions_of,
@@ -35,6 +45,7 @@ from medrcube.cli_foresee import (
     tell_estimate,
     tell_forecast,
     tell_price_of_batches,
+    tell_too_large,
 )
 from medrcube.cli_how import (
     ImageDetail,
@@ -49,10 +60,13 @@ from medrcube.cli_local import (
     BatchSize,
     Device,
     Dtype,
+    MaxPixels,
+    MinPixels,
     Revision,
     ScoringName,
     SelfCheck,
     TrustRemoteCode,
+    local_of,
 )
 from medrcube.cli_options import Json
 from medrcube.cli_pace import (
@@ -87,53 +101,14 @@ if TYPE_CHECKING:
 
 def evaluate(
     directory: Annotated[Path, typer.Argument(metavar="RELEASE")],
-    model: Annotated[
-        list[str],
-        typer.Option(
-            metavar="PROVIDER/NAME",
-            help="openai/NAME or anthropic/NAME behind an endpoint, hf/PATH on this machine, "
-            "baseline/RULE; each one more is a run of its own.",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of the run; one that is there goes on. Of several models: of the folders.",
-        ),
-    ],
-    condition: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="full, blind, circular, image-swap or reworded; may be repeated. Default: full.",
-        ),
-    ] = None,
-    edition: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RELEASE",
-            help="Another edition of the release (build --seed), for the condition reworded.",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How often each question is asked.")
-    ] = 1,
-    limit: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Only so many items, a fair draw."),
-    ] = None,
-    recheck: Annotated[
-        bool,
-        typer.Option("--recheck", help="Read every picture again on resuming."),
-    ] = False,
-    again: Annotated[
-        str | None,
-        typer.Option(
-            metavar="cut,failed",
-            help="Ask only questions that ended so; --max-tokens may then be larger.",
-        ),
-    ] = None,
+    model: Models,
+    out: Out,
+    condition: Conditions = None,
+    edition: Edition = None,
+    epochs: Epochs = 1,
+    limit: Limit = None,
+    recheck: Recheck = False,
+    again: Again = None,
     temperature: Temperature = "0",
     max_tokens: MaxTokens = "4096",
     seed: Seed = None,
@@ -165,6 +140,8 @@ def evaluate(
     attention: Attention = None,
     scoring: ScoringName = "generate",
     revision: Revision = None,
+    min_pixels: MinPixels = None,
+    max_pixels: MaxPixels = None,
     trust_remote_code: TrustRemoteCode = False,
     check: SelfCheck = False,
     prompt: PromptFile = None,
@@ -194,7 +171,6 @@ def evaluate(
     from medrcube.evaluate.contracts import without_contracts
     from medrcube.evaluate.estimate import estimate as cost_of
     from medrcube.evaluate.forecast import forecast
-    from medrcube.evaluate.models.hf_settings import LocalSettings
     from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
     from medrcube.evaluate.running.plan import plan_run
     from medrcube.evaluate.running.progress import watch
@@ -217,7 +193,8 @@ def evaluate(
         image_detail=image_detail,
         needs_key=not dry_run,
         extra_body=object_of("--extra-body", extra_body),
-        local=LocalSettings(
+        local=local_of(
+            model,
             batch_size=batch_size,
             dtype=dtype,
             device=device,
@@ -225,6 +202,8 @@ def evaluate(
             scoring=scoring,
             trust_remote_code=trust_remote_code,
             revision=revision,
+            min_pixels=min_pixels,
+            max_pixels=max_pixels,
         ),
     )
     asking = asking_of(prompt, shots, shots_seed, image_size)
@@ -232,10 +211,13 @@ def evaluate(
     benchmark = load_benchmark(directory)
     other = None if edition is None else load_benchmark(edition)
     choice = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
-    blind = any(name.value == "blind" for name in conditions)
     # All of them first: a wrong name must not show only after another model was asked.
     models = {name: open_model(name, settings) for name in folders}
     leave = {name: leave_of(i_may_send, benchmark, models[name], reporter) for name in folders}
+    choices = {
+        name: without_contracts(choice, benchmark.items, models[name], leave[name])
+        for name in folders
+    }
 
     def plan(name: str) -> Plan:
         return plan_run(
@@ -247,7 +229,7 @@ def evaluate(
             epochs=epochs,
             recheck=recheck,
             edition=other,
-            choice=without_contracts(choice, benchmark.items, models[name], leave[name]),
+            choice=choices[name],
             may_send=leave[name],
             asking=asking,
         )
@@ -255,8 +237,8 @@ def evaluate(
     def ask(name: str, first: int | None = None) -> RunSummary:
         opened, sent = models[name], leave[name]
         suggested: int | None = getattr(opened, "suggested_connections", None)
-        found = (
-            selfchecked(benchmark, opened, reporter, choice, sent, asking, blind=blind)
+        checked = (
+            selfchecked(benchmark, opened, reporter, choices[name], asking, conditions)
             if check
             else None
         )
@@ -281,12 +263,13 @@ def evaluate(
                 choice=choice,
                 may_send=sent,
                 asking=asking,
-                selfcheck=found,
+                selfcheck=checked,
                 batches=Polling() if batch else None,
                 on_progress=on_progress,
             )
 
     def foresee(name: str) -> tuple[dict[str, Any], int]:
+        tell_too_large(benchmark, choices[name], models[name], asking, conditions, reporter)
         known = (folders[name], plan(name), models[name], asking)
         if batch and prices is not None:
             tell_price_of_batches(price_batch, reporter)
@@ -297,6 +280,7 @@ def evaluate(
         return tell_estimate(measured, reporter), 0
 
     def ask_and_tell(name: str) -> tuple[dict[str, Any], int]:
+        tell_too_large(benchmark, choices[name], models[name], asking, conditions, reporter)
         try:
             summary = ask(name)
         except KeyboardInterrupt:

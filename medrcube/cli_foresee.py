@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +13,13 @@ from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from medrcube.console import Reporter
+    from medrcube.evaluate.asking import Asking
+    from medrcube.evaluate.benchmark import Benchmark
+    from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.estimate import Estimate
     from medrcube.evaluate.forecast import Forecast
+    from medrcube.evaluate.models.contract import Model
+    from medrcube.evaluate.selection import Choice
 
 __all__ = [
     "DOCUMENTED",
@@ -23,9 +29,11 @@ __all__ = [
     "tell_estimate",
     "tell_forecast",
     "tell_price_of_batches",
+    "tell_too_large",
 ]
 
 _PANEL = "Before a run"
+_NAMED = 5
 
 DOCUMENTED = 0.5
 """Part of the price that OpenAI and Anthropic charge for a reply in a batch:
@@ -65,6 +73,37 @@ def check_alone(*, dry_run: bool, estimate: bool, again: str | None) -> None:
             "--again asks questions that a run is known to have lost; give it without --dry-run "
             "and --estimate"
         )
+
+
+def tell_too_large(
+    benchmark: Benchmark,
+    choice: Choice,
+    model: Model,
+    asking: Asking,
+    conditions: Iterable[Condition],
+    reporter: Reporter,
+) -> None:
+    """Say which pictures the provider would refuse for their size, before any is sent.
+
+    Nothing is said with ``--image-size``, which makes other files of them.
+    """
+    from medrcube.evaluate.conditions import Condition
+    from medrcube.evaluate.models.picture_limits import too_large
+    from medrcube.evaluate.selection import choose
+
+    if asking.image_size is not None or set(conditions) == {Condition.BLIND}:
+        return
+    found = too_large(benchmark, choose(benchmark, choice).items, model)
+    if found is None:
+        return
+    named = ", ".join(found.pictures[:_NAMED])
+    more = len(found.pictures) - _NAMED
+    reporter.result(
+        f"{counted(len(found.pictures), 'picture')} of {counted(found.items, 'item')} would be "
+        f"refused by {found.limits.provider} for their size ({found.limits.source}): {named}"
+        f"{f' and {more:,} more' if more > 0 else ''}; --image-size N makes pictures smaller, as "
+        "part of the run"
+    )
 
 
 def tell_price_of_batches(part: float, reporter: Reporter) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from medrcube.errors import ModelError
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.models.hf_settings import LocalSettings
 
 _PANEL = "Local models (hf/...)"
 
@@ -51,3 +57,38 @@ SelfCheck = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+MinPixels = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Pixels to which the model's processor enlarges smaller pictures.",
+        rich_help_panel=_PANEL,
+    ),
+]
+MaxPixels = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Pixels to which it makes larger pictures smaller; Qwen-VL and others have this.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def local_of(models: Iterable[str], **settings: Any) -> LocalSettings:
+    """How the options run local models.
+
+    Raises:
+        ModelError: a value is none of those that are known, or pixels are bounded for a model
+            that does not run here.
+    """
+    from medrcube.evaluate.models.hf_settings import LocalSettings
+
+    made = LocalSettings(**settings)
+    others = [name for name in models if not name.startswith("hf/")]
+    if others and (made.min_pixels or made.max_pixels):
+        raise ModelError(
+            f"--min-pixels and --max-pixels are for hf/...; {others[0]} runs elsewhere: bound "
+            "pixels where its server is started, or give --image-size"
+        )
+    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from medrcube.console import Reporter
     from medrcube.evaluate.asking import Asking
     from medrcube.evaluate.benchmark import Benchmark
+    from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.models.contract import Json, Model
     from medrcube.evaluate.selection import Choice
 
@@ -21,23 +22,22 @@ def selfchecked(
     model: Model,
     reporter: Reporter,
     choice: Choice,
-    may_send: Collection[str],
     asking: Asking,
-    *,
-    blind: bool,
+    conditions: Iterable[Condition],
 ) -> Mapping[str, Json]:
     """Ask some questions alone and together; what the manifest says of it.
+
+    It sends pictures too, so ``choice`` leaves out what may not be sent.
 
     Raises:
         ModelError: the answers do not agree, or the model does not answer at all.
     """
-    from medrcube.evaluate.contracts import without_contracts
+    from medrcube.evaluate.conditions import Condition
     from medrcube.evaluate.selection import choose
     from medrcube.evaluate.selfcheck import selfcheck
 
-    # It sends pictures too.
-    kept = without_contracts(choice, benchmark.items, model, may_send)
-    asked = replace(benchmark, items=choose(benchmark, kept).items)
+    blind = Condition.BLIND in conditions
+    asked = replace(benchmark, items=choose(benchmark, choice).items)
     found = selfcheck(asked, model, blind=blind, asking=asking)
     reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
     return found.to_json()

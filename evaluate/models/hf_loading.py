@@ -15,7 +15,7 @@ from typing import Any
 
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.models.contract import Json
-from medrcube.evaluate.models.hf_processors import chat_template, open_processor
+from medrcube.evaluate.models.hf_processors import bound_pixels, chat_template, open_processor
 from medrcube.evaluate.models.hf_settings import LocalSettings
 
 try:
@@ -101,6 +101,7 @@ def open_files(path: str, settings: LocalSettings) -> Opened:
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(f"{_shown(path)}: cannot be opened: {_short(error)}") from error
     _check(path, config, processor)
+    bound_pixels(processor, settings)
     local = Path(path).is_dir()
     commit = getattr(config, "_commit_hash", None)
     device = choose_device(settings.device)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from medrcube.errors import MissingExtraError
+from medrcube.errors import MissingExtraError, ModelError
+from medrcube.evaluate.models.hf_settings import LocalSettings
 
 try:
     import transformers
@@ -67,6 +68,40 @@ def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: E
         said = [{"type": "image"}, {"type": "text", "text": "?"}]
         made.apply_chat_template([{"role": "user", "content": said}], chat_template=template)
     return made
+
+
+def bound_pixels(processor: Any, settings: LocalSettings) -> None:
+    """Have a processor keep pictures within the pixels that the user asks for, if any.
+
+    Raises:
+        ModelError: its part for pictures has no such setting.
+    """
+    asked = {"min_pixels": settings.min_pixels, "max_pixels": settings.max_pixels}
+    given = {name: pixels for name, pixels in asked.items() if pixels is not None}
+    if not given:
+        return
+    images = processor.image_processor
+    known = getattr(getattr(images, "valid_kwargs", None), "__annotations__", {})
+    absent = [f"--{name.replace('_', '-')}" for name in given if name not in known]
+    if absent:
+        raise ModelError(
+            f"{' and '.join(absent)}: {type(images).__name__}, which makes tensors of this model's "
+            "pictures, has no such setting; leave it out, or use --image-size"
+        )
+    bounded = type(images)(**{**images.to_dict(), **given})
+    facts = bounded.to_dict()
+    size = facts.get("size") or {}
+    held = {
+        "min_pixels": facts.get("min_pixels") or size.get("shortest_edge"),
+        "max_pixels": facts.get("max_pixels") or size.get("longest_edge"),
+    }
+    for name, pixels in given.items():
+        if held[name] != pixels:
+            raise ModelError(
+                f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} has {held[name]} "
+                "all the same; leave it out, or use --image-size"
+            )
+    processor.image_processor = bounded
 
 
 def chat_template(processor: Any) -> Any:

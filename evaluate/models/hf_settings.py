@@ -37,6 +37,9 @@ class LocalSettings:
         scoring: how an answer is taken, a value of ``Scoring``.
         trust_remote_code: whether Python code that comes with the weights may run.
         revision: branch, tag or commit on the hub; ``None`` takes its main branch.
+        min_pixels: pixels to which a smaller picture is enlarged by the model's processor; ``None``
+            leaves it as the processor has it.
+        max_pixels: pixels to which a larger picture is made smaller by it.
 
     Raises:
         ModelError: a value is none of those that are known.
@@ -49,6 +52,8 @@ class LocalSettings:
     scoring: str = Scoring.GENERATE
     trust_remote_code: bool = False
     revision: str | None = None
+    min_pixels: int | None = None
+    max_pixels: int | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -57,3 +62,13 @@ class LocalSettings:
             raise ModelError(f"no dtype {self.dtype!r}; expected one of: {', '.join(DTYPES)}")
         if self.scoring not in set(Scoring):
             raise ModelError(f"no scoring {self.scoring!r}; expected one of: {', '.join(Scoring)}")
+        for option, pixels in (
+            ("--min-pixels", self.min_pixels),
+            ("--max-pixels", self.max_pixels),
+        ):
+            if pixels is not None and pixels < 1:
+                raise ModelError(f"{option} {pixels}: expected at least 1")
+        if self.min_pixels and self.max_pixels and self.min_pixels > self.max_pixels:
+            raise ModelError(
+                f"--min-pixels {self.min_pixels} is more than --max-pixels {self.max_pixels}"
+            )

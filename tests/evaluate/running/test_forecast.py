@@ -36,6 +36,15 @@ def evaluate(release, server, tmp_path, monkeypatch):
         ("openai/gpt-4o", (2048, 4096), None, 1105),
         ("openai/gpt-4o", (4096, 8192), "low", 85),
         ("openai/gpt-4.1-mini", (1024, 1024), None, math.ceil(1024 * 1.62)),
+        # What users measured of 128 x 64 pixels, less the 11 or 12 tokens of their text:
+        # community.openai.com/t/1262691.
+        ("openai/o3", (128, 64), "high", 236 - 11),
+        ("openai/o3", (128, 64), "low", 86 - 11),
+        ("openai/gpt-4o-mini", (128, 64), "high", 8512 - 12),
+        ("openai/gpt-4o-mini", (128, 64), "low", 2845 - 12),
+        ("openai/o4-mini", (128, 64), None, 26 - 12),
+        ("openai/gpt-4.1", (128, 64), "high", 267 - 12),
+        ("openai/gpt-5", (512, 512), "high", 210),
         # Of Anthropic's.
         ("openai/claude-sonnet-4", (200, 200), None, 54),
         ("anthropic/claude-sonnet-4", (1000, 1000), None, 1334),
