@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from medrcube.cli_options import Json
+from medrcube.cli_options import Json, Wide
 from medrcube.counting import counted
 from medrcube.errors import ReleaseError
 
@@ -82,7 +82,7 @@ def add(
 
 
 @errata_app.command("list")
-def list_errata(release: Release, json_output: Json = False) -> None:
+def list_errata(release: Release, wide: Wide = False, json_output: Json = False) -> None:
     """Show what was withdrawn: which item, by what role, when and why."""
     from dataclasses import asdict
 
@@ -95,6 +95,7 @@ def list_errata(release: Release, json_output: Json = False) -> None:
         reporter.table(
             ("item", "by", "on", "why", "reference"),
             [(row.name, row.by, row.on, row.why, row.reference) for row in errata],
+            clip=not wide,
         )
     reporter.result(f"{counted(len(errata), 'item')} withdrawn")
     reporter.data({"withdrawn": [asdict(row) for row in errata]})

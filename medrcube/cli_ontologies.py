@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from medrcube.cli_options import Json
+from medrcube.cli_options import Json, Wide
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.knowledge import CHECKED
 from medrcube.ontologies.licences import LICENCES
@@ -137,6 +137,7 @@ def search(
         Literal["hpo", "radlex", "icd11"] | None, typer.Option(help="Only this one.")
     ] = None,
     index: IndexOption = None,
+    wide: Wide = False,
     json_output: Json = False,
 ) -> None:
     """Find concepts by name; the last word may be begun only, as in "pleural eff"."""
@@ -161,6 +162,7 @@ def search(
                 )
                 for hit in hits
             ],
+            clip=not wide,
         )
     else:
         reporter.result(f"no concept has a name with {wanted!r}")

@@ -10,6 +10,9 @@ import typer
 
 from medrcube.errors import MedrcubeError
 
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Everything, a row in several lines where it does not fit.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object for programs.")]
 Extra = Annotated[
     list[Path] | None,

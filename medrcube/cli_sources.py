@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from medrcube.cli_get import get
-from medrcube.cli_options import Extra, Json
+from medrcube.cli_options import Extra, Json, Wide
 from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
 from medrcube.records import BAD_ROW
@@ -21,7 +21,7 @@ sources_app.command()(get)
 
 
 @sources_app.command("list")
-def list_sources(extra: Extra = None, json_output: Json = False) -> None:
+def list_sources(extra: Extra = None, wide: Wide = False, json_output: Json = False) -> None:
     """List the sources: access, licence, images and tasks."""
     from medrcube.console import Reporter
     from medrcube.sources.registry import find_sources
@@ -43,6 +43,7 @@ def list_sources(extra: Extra = None, json_output: Json = False) -> None:
             )
             for card in cards
         ],
+        clip=not wide,
     )
     reporter.data([_card_summary(source) for source in find_sources(extra or ()).values()])
 

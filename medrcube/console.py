@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -25,9 +26,13 @@ from rich.table import Table
 from rich.text import Text
 
 from medrcube.names import harmless
+from medrcube.table_widths import GAP, fitted
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain progress lines."""
+
+_IDS = frozenset({"id", "item", "source"})
+"""Titles of columns whose cells are copied into a command."""
 
 
 class Advance(Protocol):
@@ -94,17 +99,57 @@ class Reporter:
         if not self.json_output:
             self._out.print(harmless(text), markup=False)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """A table of the result; numbers stand to the right."""
+    def table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[object]], *, clip: bool = False
+    ) -> None:
+        """A table of the result; numbers stand to the right.
+
+        Where no terminal is, every cell is whole. On a terminal the first column and ids are never
+        broken; other text that does not fit is folded.
+
+        Args:
+            columns: their titles.
+            rows: cells of each row.
+            clip: on a terminal give every row one line: text is cut with an ellipsis, or its
+                column is left out, and a note says so.
+        """
         if self.json_output:
             return
+        cells = [
+            [f"{v:,}" if isinstance(v, int) else harmless(str(v)) for v in row] for row in rows
+        ]
+        natural = [
+            max(cell_len(line) for text in column for line in text.splitlines() or [""])
+            for column in zip(columns, *cells, strict=True)
+        ]
+        numeric = {
+            place
+            for place in range(len(columns))
+            if rows and all(isinstance(row[place], (int, float)) for row in rows)
+        }
+        ids = {place for place, name in enumerate(columns) if not place or name in _IDS}
+        line = sum(natural) + GAP * (len(columns) - 1)
+        room = self._out.width if self._out.is_terminal else line
+        widths = fitted(natural, ids | numeric, room) if clip else natural
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for index, name in enumerate(columns):
-            numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
-            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-        for row in rows:
-            table.add_row(*(f"{v:,}" if isinstance(v, int) else harmless(str(v)) for v in row))
-        self._out.print(table, markup=False)
+        for place, name in enumerate(columns):
+            if widths[place]:
+                table.add_column(
+                    name,
+                    justify="right" if place in numeric else "left",
+                    overflow="ellipsis" if clip else "fold",
+                    no_wrap=clip or place in ids,
+                    min_width=natural[place] if place in ids else None,
+                    width=widths[place] if clip else None,
+                )
+        for row in cells:
+            table.add_row(*(text for text, width in zip(row, widths, strict=True) if width))
+        out = self._out
+        if not out.is_terminal:
+            out = Console(file=out.file, highlight=False, soft_wrap=True, width=line)
+        out.print(table, markup=False)
+        if widths != natural:
+            self.note("cut to the width of the terminal; --wide shows everything")
 
     def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
         """The result for programs, when they asked for it."""

@@ -93,3 +93,42 @@ def test_a_stage_of_unknown_length_is_shown_on_a_terminal_alone(monkeypatch, cap
     with Reporter().stage("files", None) as advance:
         advance(5)
     assert capsys.readouterr().err == ""
+
+
+CARDS = [("mimic-cxr-jpg", 377_110, "PhysioNet Credentialed Health Data License 1.5.0", "DD AD")]
+
+
+def columns_of(width):
+    reporter = Reporter()
+    reporter._out = Console(force_terminal=True, width=width, record=True, soft_wrap=True)
+    return reporter
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 80, 200])
+def test_an_id_stays_whole_and_a_row_on_one_line_however_narrow_the_terminal(width, capsys):
+    reporter = columns_of(width)
+    reporter.table(("id", "images", "licence", "tasks"), CARDS, clip=True)
+    _, row = reporter._out.export_text().rstrip().splitlines()
+    assert "mimic-cxr-jpg" in row
+    assert len(row.rstrip()) <= width
+    assert ("--wide" in capsys.readouterr().err) == (CARDS[0][2] not in row)
+
+
+def test_a_number_is_whole_or_its_column_is_left_out():
+    for width in range(20, 80):
+        reporter = columns_of(width)
+        reporter.table(("id", "images", "licence", "tasks"), CARDS, clip=True)
+        row = reporter._out.export_text().splitlines()[1]
+        assert "377" not in row or "377,110" in row
+
+
+def test_an_id_is_never_broken_where_other_text_is_folded():
+    reporter = columns_of(40)
+    reporter.table(("kind", "id", "why"), [("a" * 12, "BUSI/busi-000123", "long " * 20)])
+    assert "BUSI/busi-000123" in reporter._out.export_text()
+
+
+def test_without_a_terminal_every_cell_is_whole(capsys):
+    Reporter().table(("id", "why"), [("BUSI/busi-000123", "word " * 60 + "end")], clip=True)
+    _, row = capsys.readouterr().out.rstrip().splitlines()
+    assert row.endswith("end")
