@@ -65,8 +65,9 @@ class Estimate:
         tokens_out: of the whole run.
         cost: US dollars of the whole run; ``None`` without prices.
         spent: of these, so far.
-        interval: 95 % interval of the cost, or without prices of all tokens.
-        within: half of the interval as a part of its middle.
+        interval: 95 % interval of the cost, or without prices of all tokens; without an upper end
+            where one item was asked of several.
+        within: half of the interval as a part of its middle; ``None`` without an upper end.
         counted: tokens that were counted for each one that was foreseen to be sent.
         tokens_out_each: mean tokens of a reply.
     """
@@ -81,15 +82,15 @@ class Estimate:
     tokens_out: int
     cost: float | None
     spent: float | None
-    interval: tuple[float, float]
-    within: float
+    interval: tuple[float, float | None]
+    within: float | None
     counted: float
     tokens_out_each: float
 
     @property
     def close(self) -> bool:
         """Whether the cost is known within a fifth."""
-        return self.within <= WITHIN
+        return self.within is not None and self.within <= WITHIN
 
     def to_json(self) -> dict[str, Any]:
         """The same for programs."""
@@ -133,7 +134,7 @@ def estimate(
     for size in steps(len(plan.items)):
         ask(size)
         found = _measure(out, plan, model, asking, prices, drawn=size, batches=batches)
-        if found.within <= ENOUGH:
+        if found.within is not None and found.within <= ENOUGH:
             break
     return found
 
@@ -188,8 +189,8 @@ def _measure(
         tokens_out=round(sum(written.values()) + mean * len(rest)),
         cost=total if prices else None,
         spent=spent if prices else None,
-        interval=(max(spent, total - half), total + half),
-        within=half / total if total else 0.0,
+        interval=(max(spent, total - half), total + half if math.isfinite(half) else None),
+        within=(half / total if total else 0.0) if math.isfinite(half) else None,
         counted=ratio,
         tokens_out_each=mean,
     )

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from itertools import islice
 
+from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import Benchmark, Item
 from medrcube.evaluate.conditions import Presentation
@@ -133,8 +134,9 @@ class Examples:
             if len(chosen) == self.shots.count:
                 return chosen
         raise WorkspaceError(
-            f"--shots {self.shots.count}: {shown.item.name} has {len(chosen)} examples of "
-            f"other patients and of pictures that do not look alike, in a release of which "
+            f"--shots {self.shots.count}: {shown.item.name} has "
+            f"{counted(len(chosen), 'example')} of other patients and of pictures that do not "
+            "look alike, in a release of which "
             f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
         )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from medrcube.cli_run_end import LEFT_OUT
-from medrcube.counting import counted
+from medrcube.counting import counted, dollars, in_bytes
 from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def tell_forecast(found: Forecast, reporter: Reporter) -> dict[str, Any]:
         reporter.result(f"left out: {counted(count, 'item')}{told}, {LEFT_OUT[why]}")
     reporter.result(
         f"pictures: {found.pictures:,} in these requests, {found.distinct_pictures:,} different, "
-        f"up to {found.largest_side:,} pixels a side and {found.largest_bytes / 1e6:.1f} MB a file"
+        f"up to {found.largest_side:,} pixels a side and {in_bytes(found.largest_bytes)} a file"
         + (f"; {found.shrunk:,} are made smaller" if found.shrunk else "")
     )
     reporter.result(
@@ -143,11 +143,11 @@ def tell_forecast(found: Forecast, reporter: Reporter) -> dict[str, Any]:
     limit = "no limit is set" if most is None else f"at most {most:,}"
     reporter.result(f"tokens out: {known}{limit}")
     if found.cost_in is not None:
-        parts = [f"{found.cost_in:.2f} US dollars for what is sent"]
+        parts = [f"{dollars(found.cost_in)} US dollars for what is sent"]
         if found.cost is not None:
-            parts.append(f"{found.cost:.2f} in all with replies as long as those so far")
+            parts.append(f"{dollars(found.cost)} in all with replies as long as those so far")
         if found.cost_most is not None:
-            parts.append(f"at most {found.cost_most:.2f} with the longest replies")
+            parts.append(f"at most {dollars(found.cost_most)} with the longest replies")
         reporter.result(f"cost: {'; '.join(parts)}")
     else:
         reporter.result("cost: give --price-in and --price-out, in US dollars a million tokens")
@@ -173,14 +173,20 @@ def tell_estimate(found: Estimate, reporter: Reporter) -> dict[str, Any]:
     )
     if found.cost is not None:
         reporter.result(
-            f"cost of the whole run: {found.cost:.2f} US dollars, 95 % interval {low:.2f} to "
-            f"{high:.2f}; {found.spent:.2f} were spent"
+            f"cost of the whole run: {dollars(found.cost)} US dollars, "
+            f"{_interval(dollars(low), high, dollars)}; {dollars(found.spent or 0.0)} were spent"
         )
     else:
-        reporter.result(f"all tokens, 95 % interval: {low:,.0f} to {high:,.0f}")
+        reporter.result(f"all tokens: {_interval(f'{low:,.0f}', high, '{:,.0f}'.format)}")
     if not found.close:
         reporter.result(
             "not known within a fifth: a quarter of the items, and at most 256, are asked for an "
             "estimate"
         )
     return found.to_json()
+
+
+def _interval(low: str, high: float | None, shown: Callable[[float], str]) -> str:
+    if high is None:
+        return f"at least {low}: of one item nobody knows how far others differ"
+    return f"95 % interval {low} to {shown(high)}"

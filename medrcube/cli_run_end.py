@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medrcube.counting import counted
+from medrcube.counting import counted, dollars
 from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def tell(
     for why, count in summary.left_out.items():
         reporter.result(f"left out: {counted(count, 'item')}, {LEFT_OUT[why]}")
     if summary.cost is not None:
-        reporter.result(f"cost so far: {summary.cost:.2f} US dollars")
+        reporter.result(f"cost so far: {dollars(summary.cost)} US dollars")
     if summary.stopped:
         reporter.result(f"INCOMPLETE {summary.stopped}, {counted(summary.left, 'question')} left")
     elif summary.exit_code:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "in_bytes"]
+__all__ = ["counted", "dollars", "in_bytes"]
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -30,3 +30,8 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def dollars(amount: float) -> str:
+    """US dollars to the cent, and a smaller amount to two digits of its own."""
+    return f"{amount:.2f}" if amount >= 0.1 or not amount else f"{amount:.2g}"

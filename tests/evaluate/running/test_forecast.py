@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli import app
+from medrcube.counting import dollars
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.estimate import MOST, steps
 from medrcube.evaluate.image_tokens import counted_as, picture_tokens
@@ -164,6 +165,24 @@ def test_an_estimate_says_what_of_its_draw_has_no_reply(
     assert result.exit_code == 0, result.output
     assert "10 of 40 items asked" in result.stdout
     assert "1 of these have no reply" in " ".join(result.stdout.split())
+
+
+def test_an_estimate_from_one_item_has_no_upper_end_and_is_plain_json(evaluate):
+    def no_constant(name):
+        raise AssertionError(name)
+
+    told = evaluate("--estimate", *PRICES, "--limit", "4", "--json").stdout
+    found = json.loads(told, parse_constant=no_constant)
+    assert (found["sample"], found["interval"][1], found["within"]) == (1, None, None)
+    words = " ".join(evaluate("--estimate", *PRICES, "--limit", "4").stdout.split())
+    assert "at least 4.5e-05: of one item nobody knows" in words
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"), [(0.0, "0.00"), (0.00123, "0.0012"), (0.0999, "0.1"), (12.345, "12.35")]
+)
+def test_small_amounts_keep_two_digits(amount, words):
+    assert dollars(amount) == words
 
 
 def test_an_estimate_is_refused_where_no_tokens_are_counted(evaluate):
