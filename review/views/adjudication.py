@@ -14,12 +14,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from medrcube.review import decisions
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
+from medrcube.review.forms import AdjudicationForm
 from medrcube.review.models import Item, ItemVersion, Review, Role, User
 from medrcube.review.questionnaire import Decision
 from medrcube.review.states import State
 from medrcube.review.views import record
 from medrcube.review.views.failures import failure
-from medrcube.review.views.paging import page_of, posted, posted_number
+from medrcube.review.views.paging import page_of
 
 _COLUMNS = ("id", "task", "anatomy", "modality", "stratum", "version", "reviews")
 _OUTCOMES = (
@@ -67,17 +68,14 @@ def adjudicate(request: HttpRequest, item: str) -> HttpResponse:
             return redirect("item", item=item)
         return _page(request, found)
     try:
+        sent = AdjudicationForm.read(request.POST)
         decisions.adjudicate(
-            item,
-            posted_number(request, "version"),
-            user,
-            outcome=posted(request, "outcome"),
-            rationale=posted(request, "rationale"),
+            item, sent["version"], user, outcome=sent["outcome"], rationale=sent["rationale"]
         )
     except InvalidAnswerError as error:
         return _page(request, found, str(error))
     except (ConflictError, IllegalStepError) as error:
-        return failure(request, 409, str(error), posted(request, "rationale"))
+        return failure(request, 409, str(error), request.POST.get("rationale", ""))
     messages.success(request, "Your decision is stored.")
     return redirect("adjudication")
 
@@ -118,8 +116,8 @@ def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
         "reviews": record.reviews_of(found, version.number),
         "why": list(why(_votes([found.pk]).get(found.pk, []))),
         "outcomes": _OUTCOMES,
-        "outcome": posted(request, "outcome"),
-        "rationale": posted(request, "rationale"),
+        "outcome": request.POST.get("outcome", ""),
+        "rationale": request.POST.get("rationale", ""),
         "error": error,
     }
     return render(request, "review/managing/adjudicate.html", context, status=422 if error else 200)

@@ -25,11 +25,12 @@ from medrcube.review.agreement_gate import (
 )
 from medrcube.review.charts import Bar, Interval, bars, intervals
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
+from medrcube.review.forms import SwitchForm
 from medrcube.review.models import Role, User
 from medrcube.review.policy import current_policy
 from medrcube.review.states import State
 from medrcube.review.views.failures import failure
-from medrcube.review.views.paging import posted, posted_number, text_of
+from medrcube.review.views.paging import text_of
 from medrcube.review.views.record import reason_words
 
 _NAMES = {
@@ -111,14 +112,15 @@ def agreement_page(request: HttpRequest) -> HttpResponse:
 
 
 def _switch(request: HttpRequest) -> HttpResponse:
-    form = posted(request, "form")
+    sent = SwitchForm.read(request.POST)
+    form = sent["form"]
     act = _SWITCHES.get(form)
     try:
         if act is None:
             raise InvalidAnswerError("nothing was sent that this page knows; load it again")
-        act(posted_number(request, "reader"), reader(request), posted(request, "note"))
+        act(sent["reader"], reader(request), sent["note"])
     except ConflictError as error:
-        return failure(request, 409, str(error), posted(request, "note"))
+        return failure(request, 409, str(error), sent["note"])
     except ReviewError as error:
         return _progress(request, str(error))
     done = {
@@ -168,8 +170,8 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
         "forecast": progress.forecast(rules, now, taken),
         "pace_days": progress.PACE_DAYS,
         "error": error,
-        "failed": posted_number(request, "reader"),
-        "note": posted(request, "note"),
+        "failed": SwitchForm.read(request.POST)["reader"],
+        "note": request.POST.get("note", ""),
     }
     status = 422 if error else 200
     return render(request, "review/managing/dashboard.html", context, status=status)

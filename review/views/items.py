@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import pairwise
 
 from django.contrib import messages
@@ -15,6 +15,7 @@ from medrcube.review import comments, decisions, gold, voiding
 from medrcube.review.access import allow, reader
 from medrcube.review.decisions import Edit
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError, ReviewError
+from medrcube.review.forms import ItemForm, Values, WordingForm
 from medrcube.review.incidents import UNSEEN
 from medrcube.review.models import Adjudication, Comment, Event, Item, Proposal, Role, User
 from medrcube.review.proposals import Wording, wording_of
@@ -24,7 +25,7 @@ from medrcube.review.states import TABLE, State, Step
 from medrcube.review.views import record
 from medrcube.review.views.differences import changes, letter
 from medrcube.review.views.failures import failure
-from medrcube.review.views.paging import page_of, posted, posted_number, text_of
+from medrcube.review.views.paging import page_of, text_of
 from medrcube.taxonomy import Task
 
 _COLUMNS = (
@@ -84,7 +85,8 @@ def item_page(request: HttpRequest, item: str) -> HttpResponse:
     if request.method != "POST":
         return _item(request, found)
     try:
-        done = _FORMS.get(posted(request, "form"), _no_form)(request, found, user)
+        sent = ItemForm.read(request.POST)
+        done = _FORMS.get(sent["form"], _no_form)(sent, found, user)
     except InvalidAnswerError as error:
         return _item(request, found, str(error), 422)
     except (ConflictError, IllegalStepError) as error:
@@ -106,13 +108,14 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
         if found.state not in _EDITABLE:
             return failure(request, 409, f"An item that is {_plain(found.state)} is not edited.")
         return _wording(request, found, "review/managing/edit.html", _proposed(request, found))
-    change, proposal = _change(request), posted_number(request, "proposal")
+    sent = WordingForm.read(request.POST)
+    change, proposal = _change(sent), sent["proposal"]
     try:
         if not change.note.strip():
             raise InvalidAnswerError("say why you change it: the next readers want to know")
         decisions.edit(
             item,
-            posted_number(request, "version"),
+            sent["version"],
             user,
             change,
             proposal=proposal if proposal >= 0 else None,
@@ -133,9 +136,10 @@ def gold_page(request: HttpRequest, item: str) -> HttpResponse:
         raise Http404
     if request.method != "POST":
         return _wording(request, found, "review/managing/gold.html")
-    change, number = _change(request), posted_number(request, "version")
+    sent = WordingForm.read(request.POST)
+    change = _change(sent)
     try:
-        made = gold.make_gold(item, number, user, defect=posted(request, "defect"), change=change)
+        made = gold.make_gold(item, sent["version"], user, defect=sent["defect"], change=change)
     except ReviewError as error:
         return _wording(request, found, "review/managing/gold.html", change, error)
     messages.success(request, "The gold item is in the queue. Nothing shows readers what it is.")
@@ -202,8 +206,8 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
         and not found.gold_defect
         and (State(found.state), Step.REOPENED) in TABLE,
         "error": error,
-        "form": posted(request, "form"),
-        "typed": posted(request, "text"),
+        "form": request.POST.get("form", ""),
+        "typed": request.POST.get("text", ""),
     }
     return render(request, "review/managing/item.html", context, status=status)
 
@@ -227,9 +231,11 @@ def _wording(
         "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],
         "note": typed.note if typed else "",
         "changes": changes(wording_of(version), _as_wording(typed)) if typed else [],
-        "proposal": posted(request, "proposal") or (typed and text_of(request, "proposal")) or "",
+        "proposal": request.POST.get("proposal", "")
+        or (typed and text_of(request, "proposal"))
+        or "",
         "defects": [(reason.value, record.reason_words(reason)) for reason in Reason],
-        "defect": posted(request, "defect"),
+        "defect": request.POST.get("defect", ""),
         "error": str(error) if error else "",
         "conflict": isinstance(error, ConflictError),
     }
@@ -255,73 +261,55 @@ def _proposed(request: HttpRequest, found: Item) -> Edit | None:
     return None
 
 
-def _change(request: HttpRequest) -> Edit:
-    return Edit(
-        question=posted(request, "question").strip(),
-        options=tuple(_options(request)),
-        key=posted_number(request, "key"),
-        note=posted(request, "note"),
-    )
+def _change(sent: Values) -> Edit:
+    return Edit(**{name: sent[name] for name in ("question", "options", "key", "note")})
 
 
 def _as_wording(typed: Edit) -> Wording:
     return Wording(question=typed.question, options=typed.options, key=typed.key)
 
 
-def _options(request: HttpRequest) -> Iterable[str]:
-    for place in range(26):
-        if f"option-{place}" not in request.POST:
-            break
-        yield posted(request, f"option-{place}").strip()
-
-
-def _comment(request: HttpRequest, found: Item, user: User) -> str:
-    comments.add(found.pk, posted_number(request, "version"), user, posted(request, "text"))
+def _comment(sent: Values, found: Item, user: User) -> str:
+    comments.add(found.pk, sent["version"], user, sent["text"])
     return "The comment is stored."
 
 
-def _resolve(request: HttpRequest, found: Item, user: User) -> str:
-    comments.resolve(found.pk, posted_number(request, "comment"), user)
+def _resolve(sent: Values, found: Item, user: User) -> str:
+    comments.resolve(found.pk, sent["comment"], user)
     return "The comment is resolved."
 
 
-def _report(request: HttpRequest, found: Item, user: User) -> str:
-    decisions.report(
-        found.pk,
-        posted_number(request, "version"),
-        user,
-        reason=posted(request, "reason"),
-        note=posted(request, "text"),
-    )
+def _report(sent: Values, found: Item, user: User) -> str:
+    decisions.report(found.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
     return "The item is in quarantine; nobody is handed it."
 
 
-def _withdraw(request: HttpRequest, found: Item, user: User) -> str:
+def _withdraw(sent: Values, found: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    decisions.withdraw(found.pk, posted_number(request, "version"), user, posted(request, "text"))
+    decisions.withdraw(found.pk, sent["version"], user, sent["text"])
     return "The item is withdrawn."
 
 
-def _void(request: HttpRequest, _found: Item, user: User) -> str:
+def _void(sent: Values, _found: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    voiding.void_review(posted_number(request, "claim"), user, posted(request, "text"))
+    voiding.void_review(sent["claim"], user, sent["text"])
     return "The review counts no more."
 
 
-def _reopen(request: HttpRequest, found: Item, user: User) -> str:
+def _reopen(sent: Values, found: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    voiding.reopen(found.pk, posted_number(request, "version"), user, posted(request, "text"))
+    voiding.reopen(found.pk, sent["version"], user, sent["text"])
     return "The item is back in the queue; others will review it."
 
 
-def _no_form(_request: HttpRequest, _found: Item, _user: User) -> str:
+def _no_form(_sent: Values, _found: Item, _user: User) -> str:
     raise InvalidAnswerError("nothing was sent that this page knows; load it again")
 
 
-_FORMS: dict[str, Callable[[HttpRequest, Item, User], str]] = {
+_FORMS: dict[str, Callable[[Values, Item, User], str]] = {
     "comment": _comment,
     "resolve": _resolve,
     "report": _report,

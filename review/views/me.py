@@ -13,6 +13,7 @@ from medrcube.review import throttle
 from medrcube.review.access import EVERYONE, allow, reader
 from medrcube.review.account import change_password, switch_single_keys
 from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.forms import OwnAccountForm, Values
 from medrcube.review.keymap import key_rows
 from medrcube.review.models import User
 from medrcube.review.second_factor import has_one
@@ -26,15 +27,15 @@ def me(request: HttpRequest) -> HttpResponse:
     user = reader(request)
     if request.method != "POST":
         return _page(request)
-    form = request.POST.get("form")
     try:
-        if form == "password":
-            _password(request, user)
-        elif form == "keys":
-            switch_single_keys(user, on="single_keys" in request.POST)
+        sent = OwnAccountForm.read(request.POST)
+        if sent["form"] == "password":
+            _password(request, user, sent)
+        elif sent["form"] == "keys":
+            switch_single_keys(user, on=sent["single_keys"])
             messages.success(request, "Your choice is stored.")
     except InvalidAnswerError as error:
-        return _page(request, form=form or "", error=str(error))
+        return _page(request, form=request.POST.get("form", ""), error=str(error))
     return redirect("me")
 
 
@@ -46,16 +47,14 @@ def keys(request: HttpRequest) -> HttpResponse:
     return render(request, "review/keys.html", {"key_rows": key_rows()})
 
 
-def _password(request: HttpRequest, user: User) -> None:
+def _password(request: HttpRequest, user: User, sent: Values) -> None:
     """Change it; guessing the old one is slowed down as at the sign-in, trying new ones is not."""
     address = throttle.address_of(request)
     if not throttle.attempt(user.email, address):
         raise InvalidAnswerError("too many attempts; wait a quarter of an hour")
-    sent = request.POST
-    old = sent.get("old", "")
-    if user.check_password(old):
+    if user.check_password(sent["old"]):
         throttle.forget(user.email, address)
-    change_password(user, old=old, new=sent.get("new", ""), again=sent.get("again", ""))
+    change_password(user, old=sent["old"], new=sent["new"], again=sent["again"])
     update_session_auth_hash(request, user)
     messages.success(request, "Your password is changed. You are signed out everywhere else.")
 

@@ -70,17 +70,6 @@ def text_of(request: HttpRequest, name: str) -> str:
     return value
 
 
-def posted(request: HttpRequest, name: str) -> str:
-    """A text of a form, with line ends as everywhere."""
-    return request.POST.get(name, "").replace("\r\n", "\n")
-
-
-def posted_number(request: HttpRequest, name: str) -> int:
-    """A number of a form; -1 where it is none."""
-    text = request.POST.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else -1
-
-
 def _key(text: str, *, number: bool) -> str | int:
     if not number:
         return text

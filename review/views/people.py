@@ -13,8 +13,8 @@ from medrcube.review import people as accounts
 from medrcube.review import second_factor, single_sign_on
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
+from medrcube.review.forms import AccountForm, Values
 from medrcube.review.models import Identity, Role, User
-from medrcube.review.views.paging import posted
 
 _ROLES = (
     (Role.REVIEWER, "Reviewer", "answers and judges items"),
@@ -33,13 +33,14 @@ def people(request: HttpRequest) -> HttpResponse:
     """Everybody, and the form for one more; a password made here is shown once."""
     if request.method != "POST":
         return _people(request)
-    password, made_here = _password(request)
     try:
+        sent = AccountForm.read(request.POST)
+        password, made_here = _password(sent)
         user = accounts.add(
             reader(request),
-            email=posted(request, "email"),
-            role=posted(request, "role"),
-            specialties=request.POST.getlist("specialties"),
+            email=sent["email"],
+            role=sent["role"],
+            specialties=sent["specialties"],
             password=password,
         )
     except InvalidAnswerError as error:
@@ -62,17 +63,18 @@ def person(request: HttpRequest, user: int) -> HttpResponse:
         raise Http404
     if request.method != "POST":
         return _person(request, found)
-    actor, form = reader(request), posted(request, "form")
+    actor = reader(request)
     try:
+        sent = AccountForm.read(request.POST)
+        form = sent["form"]
         if form == "password":
-            password, made_here = _password(request)
+            password, made_here = _password(sent)
             accounts.reset_password(actor, user, password)
             if made_here:
                 return _once(request, found, password)
             done = "The password is changed; the account is signed out everywhere else."
         elif form == "role":
-            role, specialties = posted(request, "role"), request.POST.getlist("specialties")
-            accounts.change(actor, user, role=role, specialties=specialties)
+            accounts.change(actor, user, role=sent["role"], specialties=sent["specialties"])
             done = "Role and specialties are stored."
         elif form in ("open", "close"):
             accounts.set_active(actor, user, active=form == "open")
@@ -93,9 +95,9 @@ def person(request: HttpRequest, user: int) -> HttpResponse:
     return redirect("person", user=user)
 
 
-def _password(request: HttpRequest) -> tuple[str, bool]:
+def _password(sent: Values) -> tuple[str, bool]:
     """The typed password, or one that is made here and must be shown."""
-    typed = request.POST.get("password", "")
+    typed = sent["password"]
     return (typed, False) if typed else (accounts.random_password(), True)
 
 
@@ -109,8 +111,8 @@ def _people(request: HttpRequest, error: str = "") -> HttpResponse:
     context = {
         "people": User.objects.order_by("-is_active", "email"),
         "roles": _ROLES,
-        "role": posted(request, "role") or Role.REVIEWER,
-        "email": posted(request, "email"),
+        "role": request.POST.get("role", "") or Role.REVIEWER,
+        "email": request.POST.get("email", ""),
         "specialties": [
             (name, name in request.POST.getlist("specialties")) for name in accounts.SPECIALTIES
         ],
@@ -120,12 +122,12 @@ def _people(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _person(request: HttpRequest, found: User, error: str = "", status: int = 200) -> HttpResponse:
-    sent = posted(request, "form") == "role"
+    sent = request.POST.get("form") == "role"
     chosen = request.POST.getlist("specialties") if sent else found.specialties
     context = {
         "person": found,
         "roles": _ROLES,
-        "role": posted(request, "role") if sent else found.role,
+        "role": request.POST.get("role", "") if sent else found.role,
         "specialties": [(name, name in chosen) for name in accounts.SPECIALTIES],
         "factor": second_factor.has_one(found),
         "identity": Identity.objects.filter(user=found).first(),

@@ -14,11 +14,12 @@ from django.views.decorators.http import require_POST, require_safe
 from medrcube.review import decisions, incidents
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
+from medrcube.review.forms import QuarantineForm
 from medrcube.review.models import Event, Item, Role
 from medrcube.review.states import State, Step
 from medrcube.review.views import record
 from medrcube.review.views.failures import failure
-from medrcube.review.views.paging import page_of, posted, posted_number
+from medrcube.review.views.paging import page_of
 
 _HELD = Q(items__state=State.QUARANTINED)
 _COLUMNS = ("id", "task", "anatomy", "modality", "version", "gold_defect")
@@ -37,23 +38,20 @@ def decide(request: HttpRequest, item: str) -> HttpResponse:
     """Put an item back into the queue, or end it."""
     user = reader(request)
     found = record.visible_item(item, user)
-    decision = posted(request, "decision")
+    sent = QuarantineForm.read(request.POST)
+    decision = sent["decision"]
     if decision not in ("clear", "reject"):
         return _list(request, found, "decide: put it back, or reject it")
     try:
         decisions.decide_quarantine(
-            item,
-            posted_number(request, "version"),
-            user,
-            clear=decision == "clear",
-            note=posted(request, "note"),
+            item, sent["version"], user, clear=decision == "clear", note=sent["note"]
         )
     except InvalidAnswerError as error:
         if found.state != State.QUARANTINED:
-            return failure(request, 409, "This item is not in quarantine.", posted(request, "note"))
+            return failure(request, 409, "This item is not in quarantine.", sent["note"])
         return _list(request, found, str(error))
     except (ConflictError, IllegalStepError) as error:
-        return failure(request, 409, str(error), posted(request, "note"))
+        return failure(request, 409, str(error), sent["note"])
     done = "is back in the queue" if decision == "clear" else "is rejected"
     messages.success(request, f"Item {item} {done}.")
     return redirect("quarantine")
@@ -63,10 +61,11 @@ def decide(request: HttpRequest, item: str) -> HttpResponse:
 @require_POST
 def incident(request: HttpRequest, incident: int) -> HttpResponse:
     """Put back, or end, all items that went out with one report of personal data."""
-    decision = posted(request, "decision")
+    sent = QuarantineForm.read(request.POST)
+    decision = sent["decision"]
     if decision not in ("clear", "reject"):
         return _list(request, error="decide: put them back, or reject them", report=incident)
-    clear, note = decision == "clear", posted(request, "note")
+    clear, note = decision == "clear", sent["note"]
     try:
         count = incidents.decide(incident, reader(request), clear=clear, note=note)
     except InvalidAnswerError as error:
@@ -92,7 +91,7 @@ def _list(
         "reports": incidents.open_incidents().annotate(held=Count("items", filter=_HELD)),
         "failed_report": report,
         "failed": failed.pk if failed else "",
-        "note": posted(request, "note"),
+        "note": request.POST.get("note", ""),
         "error": error,
     }
     status = 422 if error else 200

@@ -9,8 +9,9 @@ from django.views.decorators.http import require_http_methods
 from medrcube.review import audit, crosscheck
 from medrcube.review.access import allow
 from medrcube.review.audit import Head
+from medrcube.review.forms import HeadForm
 from medrcube.review.models import Event, Role
-from medrcube.review.views.paging import page_of, posted, posted_number, text_of
+from medrcube.review.views.paging import page_of, text_of
 
 _COLUMNS = ("number", "at", "actor", "kind", "object", "body")
 _FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
@@ -22,8 +23,8 @@ def trail(request: HttpRequest) -> HttpResponse:
     """Events, the newest first; sent, the whole chain is checked, and every table against it."""
     verdict, error = None, ""
     if request.method == "POST":
-        noted = posted(request, "sha256").strip().lower()
-        number = posted_number(request, "number")
+        sent = HeadForm.read(request.POST)
+        noted, number = sent["sha256"].lower(), sent["number"]
         if noted and number < 1:
             error = "a noted head is a number and a hash; give both, or none"
         else:
