@@ -6,6 +6,8 @@ exits with its ``exit_code`` (0 done, 1 a check failed, 2 wrong use or bad input
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class MedrcubeError(Exception):
     """Root of all errors that a user can cause and mend."""
@@ -19,6 +21,25 @@ class CardError(MedrcubeError):
 
 class SourceError(MedrcubeError):
     """A raw tree or a table in it is not what the card declares; the source cannot be built."""
+
+
+class TableError(SourceError):
+    """One table of a raw tree is damaged or another one than the card declares.
+
+    A copy that may lack the table is built as one that does; any other cannot be built.
+
+    Attributes:
+        path: of the table.
+        what: the message without it.
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(path, what)
+        self.path = path
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
 
 
 class RowError(SourceError):

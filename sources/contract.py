@@ -34,16 +34,18 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from medrcube.errors import CardError, MedrcubeError, RowError, SourceError
+from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
 from medrcube.own_tables import digest_of
 from medrcube.records import BAD_ROW, Case, Label, Region, Skip
 from medrcube.shapes import drawn_elsewhere
 from medrcube.sources.card import Card, Quirk, load_card
+from medrcube.sources.card_layout import Layout
 from medrcube.sources.drawn_in import framed
 from medrcube.sources.fields import Field
+from medrcube.sources.notices import noticed
 from medrcube.sources.opened import files_opened
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
+from medrcube.sources.rows import unless_bad, unread
 from medrcube.sources.settled import doubts_of, one_a_key, opened
 
 
@@ -71,8 +73,7 @@ class Source:
                 dataset: tables hold such names.
         """
         copy = RawTree(root) if isinstance(root, Path) else root
-        tree = copy.of_layout(self.card.layout(layout), self.card.parts)
-        whole = one_a_key(it.moved(tree.resolve) for it in self._cases(tree, layout))
+        tree, whole = self._whole(copy, self.card.layout(layout))
         doubts = doubts_of(whole)
         for found in whole:
             if isinstance(found, Skip):
@@ -88,6 +89,31 @@ class Source:
             yield from unless_bad(
                 functools.partial(_known, self.card, case), key=case.key, paths=case.files()
             )
+
+    def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, list[Case | Skip]]:
+        """What the adapter finds, and the tree in which it does.
+
+        A table that a copy may lack and that cannot be used is named, and all is found anew as in
+        a copy without it.
+
+        Raises:
+            TableError: a copy may not lack it.
+        """
+        lost: list[Skip] = []
+        while True:
+            tree = copy.of_layout(layout, self.card.parts)
+            try:
+                cases = (it.moved(tree.resolve) for it in self._cases(tree, layout.name))
+                with noticed() as notices:
+                    whole = one_a_key(cases)
+            except TableError as error:
+                rest = copy.without(error.path)
+                if not _may_lack(layout, copy, rest):
+                    raise
+                lost.append(unread(error))
+                copy = rest
+            else:
+                return tree, [*lost, *notices, *whole]
 
     def _cases(self, tree: RawTree, layout: str) -> Iterator[Case | Skip]:
         """What the adapter yields; a fault of its code is told with its place."""
@@ -203,6 +229,14 @@ def concept_of(card: Card, statement: Label | Region) -> str | None:
             f'means, or "" for nothing:  [values.{card.id}.{field.name}]  '
             f'{json.dumps(statement.value)} = ""'
         ) from None
+
+
+def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
+    """Whether the card calls optional what a copy has beyond the rest of it."""
+    lost = copy.known - rest.known
+    spare = (*layout.optional, *layout.one_of)
+    optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
+    return optional and not layout.missing([it for it in layout.expect if rest.holds(it)])
 
 
 def _check_case(card: Card, case: Case) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from medrcube.errors import SourceError
+from medrcube.sources.contents import read_json
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import read_text
 
 
 def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
@@ -30,7 +29,7 @@ def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
             "one task as root"
         )
     try:
-        labels = json.loads(read_text(files[0]))["labels"]
+        labels = read_json(files[0])["labels"]
         pairs = [(str(a), str(b)) for a, b in labels.items()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SourceError(

@@ -104,6 +104,14 @@ class RawTree:
         own._parts = {**dict.fromkeys(parts, ()), **layout.parts}
         return own
 
+    def without(self, path: Path) -> RawTree:
+        """The same tree, had it not that file."""
+        name = self.name_of(path)
+        own = RawTree(self.path, ())
+        own.names = tuple(it for it in self.names if it != name)
+        own._litter = self._litter
+        return own
+
     def inside(self, folder: str) -> RawTree:
         """The same tree as seen from one of its folders."""
         if folder not in self._inner:

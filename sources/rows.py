@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from medrcube.errors import RowError, SourceError
+from medrcube.errors import RowError, TableError
 from medrcube.records import BAD_ROW, Case, Skip
 from medrcube.sources.tables import Row
 
@@ -25,18 +25,24 @@ def unless_bad(
         yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
 
 
-def nameless(row: Row, column: str, what: str = "picture") -> Skip:
-    """What is said of a row that names no picture; its files are nobody's."""
-    return Skip(
-        key=row.place,
-        reason=f"{row.cite(column)}: is blank; expected the name of a {what}",
-        code=BAD_ROW,
-    )
+def unnamed(row: Row, column: str, what: str = "picture") -> Skip | None:
+    """What is said of a row that names no picture, or ``None``; its files are nobody's.
+
+    Its name is blank, no text, or lost in a row that breaks off.
+    """
+    try:
+        if row[column]:
+            return None
+        reason = f"{row.cite(column)}: is blank; expected the name of a {what}"
+    except RowError as error:
+        reason = str(error)
+    return Skip(key=row.place, reason=reason, code=BAD_ROW)
 
 
-def unread(path: Path, error: SourceError) -> Skip:
-    """What is said of a table that cannot be read, where a copy could do without it as well."""
-    reason = str(error).replace(str(path), path.name)
+def unread(error: TableError) -> Skip:
+    """What is said of a table that cannot be used, where a copy could do without it as well."""
+    path = error.path
+    reason = f"{path.name}: {error.what.replace(str(path), path.name)}"
     return Skip(key=path.name, reason=reason, paths=(path,), code=BAD_ROW)
 
 
@@ -75,25 +81,19 @@ def by_name(
     named: dict[str, list[Row]] = {}
     skips: list[Skip] = []
     for row in rows:
-        skip = _no_name(row, column)
+        skip = unnamed(row, column)
         if skip is None:
             named.setdefault(row[column], []).append(row)
-        else:
+            if row.fault and opens:  # rows of other pictures may be lost behind it
+                skip = Skip(key=f"{row.place} rest", reason=f"{row.place}: {row.fault}")
+        if skip is not None:
             whole = " and ".join(opens)
             value = _about(row, about)
             part = f"{whole} {value!r}" if value else whole
             doubt = f"; it may speak of any, so no absence in {part} is certain"
             reason = skip.reason + (doubt if opens else "")
-            skips.append(replace(skip, reason=reason, opens=opens, opens_value=value))
+            skips.append(replace(skip, reason=reason, code=BAD_ROW, opens=opens, opens_value=value))
     return named, skips
-
-
-def _no_name(row: Row, column: str) -> Skip | None:
-    """What is said of a row whose name is blank or no text, or ``None``."""
-    try:
-        return None if row[column] else nameless(row, column)
-    except RowError as error:
-        return Skip(key=row.place, reason=str(error), code=BAD_ROW)
 
 
 def _about(row: Row, about: str) -> str:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
-from medrcube.errors import SourceError
+from medrcube.errors import TableError
+from medrcube.sources.contents import check_archive, read_content
 from medrcube.sources.tables import Row, name_cells, read_rows, require_columns
 
 Cells = tuple[str, ...]
@@ -40,7 +41,7 @@ def read_sheet(
         data: number of the first row below; the next one by default.
 
     Raises:
-        SourceError: the file or sheet is missing or broken, or lacks a column.
+        TableError: the file or sheet is missing or broken, or lacks a column.
     """
     cells = read_cells(path, sheet=sheet)
     names = [name.strip() for name in cells[header - 1]] if header <= len(cells) else []
@@ -63,12 +64,9 @@ def read_cells(path: Path, *, sheet: str | None = None) -> list[Cells]:
         sheet: name of the sheet; the first by default.
 
     Raises:
-        SourceError: the file or sheet is missing or broken.
+        TableError: the file or sheet is missing or broken.
     """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise SourceError(f"{path}: the table is missing; the card expects it there") from None
+    content = read_content(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":  # of a workbook one sheet
         return read_rows(path)
@@ -82,13 +80,15 @@ def _xlsx(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
         with warnings.catch_warnings():
             # It warns of styles and input checks that it does not keep; values are not affected.
             warnings.filterwarnings("ignore", module=r"openpyxl\.")
+            with ZipFile(io.BytesIO(content)) as archive:
+                check_archive(path, archive)
             book: Any = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             page = book[_choose(path, sheet, book.sheetnames)]
             # Some programs store a wrong size of the sheet, which would cut rows off.
             page.reset_dimensions()
             rows = [tuple(map(_text, row)) for row in page.iter_rows(values_only=True)]
     except (BadZipFile, KeyError, ValueError, OSError) as error:
-        raise SourceError(f"{path}: is no readable .xlsx file ({error}); fetch it again") from error
+        raise TableError(path, f"is no readable .xlsx file ({error}); get it again") from error
     yield from rows
 
 
@@ -101,7 +101,7 @@ def _xls(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
         *(xlrd.XLRDError, xlrd.compdoc.CompDocError, AssertionError, IndexError),
         *(BadZipFile, KeyError, struct.error),
     ) as error:
-        raise SourceError(f"{path}: is no readable .xls file ({error}); fetch it again") from error
+        raise TableError(path, f"is no readable .xls file ({error}); get it again") from error
     page = book.sheet_by_name(_choose(path, sheet, book.sheet_names()))
     for number in range(page.nrows):
         yield tuple(_xls_text(cell, book.datemode) for cell in page.row(number))
@@ -111,9 +111,10 @@ def _choose(path: Path, sheet: str | None, names: list[str]) -> str:
     if sheet is None:
         return names[0]
     if sheet not in names:
-        raise SourceError(
-            f"{path}: sheet {sheet!r} is missing (sheets: {', '.join(names)}); is this another "
-            "edition of the table?"
+        raise TableError(
+            path,
+            f"sheet {sheet!r} is missing (sheets: {', '.join(names)}); is this another edition of "
+            "the table?",
         )
     return sheet
 

@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from medrcube.errors import MedrcubeError, SourceError
+from medrcube.sources.delimited import delimiter_of
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree, compile_glob
-from medrcube.sources.tables import Row, delimiter_of, read_csv
+from medrcube.sources.tables import Row, read_csv
 
 TAGS = (
     *("Modality", "BodyPartExamined", "ViewPosition", "ImageLaterality", "Laterality"),

@@ -7,34 +7,21 @@ row knows its line so that a label can cite its evidence, which shows the cell a
 
 from __future__ import annotations
 
-import csv
 import difflib
-import gzip
-import io
 import math
 import re
-import zipfile
-import zlib
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from medrcube.errors import RowError, SourceError
+from medrcube.errors import RowError, SourceError, TableError
 from medrcube.names import harmless, is_odd
-from medrcube.records import Label, MaskFile, Region, State, Words
+from medrcube.records import BAD_ROW, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources.contents import read_text, read_text_of_case
+from medrcube.sources.delimited import Record, delimiter_of, records_of
 from medrcube.sources.fields import unsaved
+from medrcube.sources.notices import notice
 from medrcube.sources.raw_tree import RawTree
-
-_DELIMITERS = ",;\t|"
-_MARKS = {
-    BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose mark it begins with
-    BOM_UTF32_BE: "UTF-32",
-    BOM_UTF16_LE: "UTF-16",
-    BOM_UTF16_BE: "UTF-16",
-}
-_HEADER = 1 << 16
-"""Characters at the start of a table that hold its header."""
 
 Meaning = TypeVar("Meaning")
 
@@ -42,7 +29,7 @@ Meaning = TypeVar("Meaning")
 class Row(Mapping[str, str]):
     """One row of a table: values by column name, stripped, and the place where it stands."""
 
-    __slots__ = ("_lines", "_values", "line", "table")
+    __slots__ = ("_lines", "_lost", "_values", "fault", "line", "table")
 
     def __init__(
         self,
@@ -50,6 +37,9 @@ class Row(Mapping[str, str]):
         table: str,
         line: int,
         lines: Mapping[str, int] | None = None,
+        *,
+        lost: Collection[str] = (),
+        fault: str = "",
     ) -> None:
         """Take the cells of a row.
 
@@ -58,9 +48,13 @@ class Row(Mapping[str, str]):
             table: name of the file.
             line: where the row begins, from 1.
             lines: line of each value, where they stand on lines of their own.
+            lost: columns of which nothing is sure, since the row is not whole.
+            fault: why it is not.
         """
         self._values = values
         self._lines = lines or {}
+        self._lost = lost
+        self.fault = fault
         self.table = table
         self.line = line
 
@@ -68,8 +62,11 @@ class Row(Mapping[str, str]):
         """The cell of a column.
 
         Raises:
-            RowError: it holds a byte that is no text: what stood there is unknown.
+            RowError: it holds a byte that is no text, or the row breaks off there: what stood
+                there is unknown.
         """
+        if column in self._lost:
+            raise RowError(f"{self.place} {column}: {self.fault}; get the table again")
         cell = self._values[column]
         if is_odd(cell):
             raise RowError(
@@ -199,7 +196,7 @@ def read_csv(
         comment: lines before the header that begin with this are skipped.
 
     Raises:
-        SourceError: the table is missing, cannot be decoded, or lacks a column.
+        TableError: the table is missing or damaged, lacks a column or has no row.
     """
     return list(iter_csv(path, columns=columns, encoding=encoding, comment=comment))
 
@@ -214,7 +211,7 @@ def iter_csv(
     """The rows of ``read_csv`` one at a time, for tables of hundreds of thousands of rows.
 
     Raises:
-        SourceError: as ``read_csv``, with the first row that is asked for.
+        TableError: as ``read_csv``, with the first row that is asked for.
     """
     text = read_text(path, encoding, errors="surrogateescape")
     skipped = 0
@@ -222,79 +219,35 @@ def iter_csv(
         text = text.partition("\n")[2]
         skipped += 1
     columns = tuple(columns)
-    delimiter = delimiter_of(text, columns)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False)
-    header = [name.strip() for name in next(reader, [])]
+    records = records_of(text, delimiter_of(text, columns))
+    header = [name.strip() for name in next(records, Record(1, ())).cells]
     require_columns(path, header, columns)
-    line = reader.line_num
-    for cells in reader:
-        first_line, line = line + 1 + skipped, reader.line_num
-        if any(cell.strip() for cell in cells):
-            yield Row(name_cells(header, cells), path.name, first_line)
-
-
-def delimiter_of(text: str, columns: Collection[str] = ()) -> str:
-    """The character that parts the names of a header: one of ``, ; | `` and the tab.
-
-    Of several the one counts that shows most of the expected columns, then most names; quoted
-    names may hold any of them. Rows are not asked, since free text holds commas too.
-
-    Args:
-        text: a table, or its first line.
-        columns: names that are expected in the header.
-    """
-
-    def likeness(delimiter: str) -> tuple[int, int]:
-        lines = io.StringIO(text[:_HEADER], newline="")
-        names = {name.strip() for name in next(csv.reader(lines, delimiter=delimiter), ())}
-        return len(names.intersection(columns)), len(names)
-
-    return max(_DELIMITERS, key=likeness)
+    empty = True
+    for record in records:
+        if not any(cell.strip() for cell in record.cells):
+            continue
+        empty, line = False, record.line + skipped
+        if record.fault:
+            notice(_cut(path, line, record))
+        yield Row(
+            name_cells(header, record.cells),
+            path.name,
+            line,
+            lost=frozenset(header[len(record.cells) - 1 :]) if record.fault else frozenset(),
+            fault=record.fault,
+        )
+    if empty:
+        raise TableError(path, "holds a header and no row; get the file again")
 
 
 def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:
     """All cells of a delimited table, for those whose names stand in no first line.
 
     Raises:
-        SourceError: the table is missing or cannot be decoded.
+        TableError: the table is missing or damaged.
     """
     text = read_text(path, encoding)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
-    return [tuple(cells) for cells in reader]
-
-
-def read_text(path: Path, encoding: str = "utf-8-sig", errors: str = "strict") -> str:
-    """Text of a file, plain or packed; a byte order mark of UTF-8 counts in no encoding.
-
-    Args:
-        path: the file.
-        encoding: of its text.
-        errors: what becomes of a byte that is none, as in ``bytes.decode``.
-
-    Raises:
-        SourceError: the file is missing or damaged, or holds no such text.
-    """
-    try:
-        data = path.read_bytes()
-        if data.startswith(b"\x1f\x8b"):
-            data = gzip.decompress(data)
-        elif data.startswith(b"PK\x03\x04"):
-            data = _only_member(path)
-    except FileNotFoundError:
-        raise SourceError(f"{path}: the table is missing; the card expects it there") from None
-    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
-        kind = "zip" if path.suffix == ".zip" else "gzip"
-        raise SourceError(f"{path}: is damaged {kind} ({error}); get the file again") from None
-    for mark, found in _MARKS.items():
-        if data.startswith(mark):
-            raise SourceError(
-                f"{path}: begins with the byte order mark of {found}; expected {encoding} text; "
-                f"convert it:  iconv -f {found} -t UTF-8 {path.name} > converted"
-            )
-    try:
-        return data.removeprefix(BOM_UTF8).decode(encoding, errors)
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path}: is not {encoding} text ({error.reason})") from None
+    return [tuple(record.cells) for record in records_of(text, delimiter_of(text))]
 
 
 def find_table(root: RawTree, part: str) -> Path:
@@ -324,11 +277,7 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
     place = f"{path.parent.name}/{path.name}"
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
-    try:
-        text = read_text(path, encoding)
-    except SourceError as error:
-        raise RowError(str(error).replace(str(path), place)) from None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(read_text_of_case(path, encoding).splitlines(), 1):
         name, colon, value = (part.strip() for part in line.partition(":"))
         if not colon:
             continue
@@ -364,16 +313,16 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
     """Check that a table has the columns that its reader needs.
 
     Raises:
-        SourceError: one is missing; names the nearest that exists.
+        TableError: one is missing; names the nearest that exists.
     """
     for column in columns:
         if column not in header:
             near = difflib.get_close_matches(column, header, n=1)
             hint = f"; nearest is {near[0]!r}" if near else ""
-            raise SourceError(
-                f"{path}: column {column!r} is missing{hint} "
-                f"(columns: {harmless(', '.join(header))}); "
-                "is this another edition of the table?"
+            raise TableError(
+                path,
+                f"column {column!r} is missing{hint} (columns: {harmless(', '.join(header))}); "
+                "is this another edition of the table?",
             )
 
 
@@ -415,16 +364,14 @@ def natural(path: Path) -> tuple[object, ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
 
 
+def _cut(path: Path, line: int, record: Record) -> Skip:
+    what = "the table seems cut off" if record.last else "the row is set aside"
+    reason = f"{path.name}:{line}: {record.fault}: {what}; get the file again"
+    return Skip(key=f"{path.name}:{line} cut", reason=reason, code=BAD_ROW)
+
+
 def _as_published(cell: str) -> str:
     """A cell before a program saved the table again: ``nan`` stands for blank, ``4.0`` for 4."""
     if len(cell) == 3 and cell.lower() == "nan":
         return ""
     return unsaved(cell) if cell.endswith("0") else cell
-
-
-def _only_member(path: Path) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
-        if len(names) != 1:
-            raise SourceError(f"{path}: holds {len(names)} files; expected one table alone")
-        return archive.read(names[0])

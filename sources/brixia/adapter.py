@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from medrcube.errors import ReadError, RowError
 from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, nameless, unless_bad
+from medrcube.sources.rows import by_name, unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
 
 _ZONES = "ABCDEF"
@@ -66,10 +66,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         panel = {_stem(film): own[0] for film, own in named.items()}
         yield from skips
     for row in iter_csv(find_table(root, "scores"), columns=_GLOBAL):
-        key = _stem(row["Filename"])
-        if not key:
-            yield nameless(row, "Filename")
+        if skip := unnamed(row, "Filename"):
+            yield skip
             continue
+        key = _stem(row["Filename"])
         path = films.get(key, root / "dicom_clean" / f"{key}.dcm")
         yield from unless_bad(partial(_film, row, path, panel), key=key, paths=(path,))
 
@@ -84,11 +84,16 @@ def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Ski
     if panel and read_by_panel and key not in panel:
         raise RowError(f"{row.cite('ConsensusTestset')}: the table of the panel has no row of it")
     reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
+    labels = tuple(reading.labels())
+    if read_by_panel and key not in panel:  # of five readers another may have seen it
+        labels = tuple(
+            replace(it, state=State.UNKNOWN) if it.state is State.ABSENT else it for it in labels
+        )
     yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
         patient=row.name("Subject"),
-        labels=(*_view(path), *reading.labels()),
+        labels=(*_view(path), *labels),
         split="test" if read_by_panel else None,
         facts=_facts(row),
     )
@@ -97,13 +102,12 @@ def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Ski
 def _public(root: RawTree) -> Iterator[Case | Skip]:
     table = find_table(root, "scores")
     rows = iter_csv(table, columns=("filename", *_PUBLIC))
-    for row in sorted(rows, key=lambda row: row["filename"]):
-        path = table.parent / "public-cohen-subset" / row["filename"]
-        key = f"public-{row['filename']}"
-        if not row["filename"]:
-            yield nameless(row, "filename")
-            continue
-        yield from unless_bad(partial(_public_film, row, key, path), key=key, paths=(path,))
+    named, skips = by_name(rows, "filename")
+    yield from skips
+    for name in sorted(named):
+        path, key = table.parent / "public-cohen-subset" / name, f"public-{name}"
+        for row in named[name]:
+            yield from unless_bad(partial(_public_film, row, key, path), key=key, paths=(path,))
 
 
 def _public_film(row: Row, key: str, path: Path) -> Iterator[Case | Skip]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import by_name, unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv, seek_table
 
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
@@ -21,30 +22,31 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     pictures, masks = root.index("pictures"), root.index("masks")
     rows = read_csv(find_table(root, "table"), columns=COLUMNS)
-    folds = {}
+    folds: dict[str, Row] = {}
     if (listed := seek_table(root, "folds")) is not None:
-        table = read_csv(listed, columns=("ID", "kFold"))
-        folds = {row["ID"]: f"fold {row['kFold']}" for row in table}
+        named, skips = by_name(read_csv(listed, columns=("ID", "kFold")), "ID")
+        folds = {name: own[-1] for name, own in named.items()}
+        yield from skips
     masked = bool(masks)
     graded: dict[str, set[str]] = {}
     for row in rows:
-        for case in (row["Case"], _screen(row)):
-            graded.setdefault(case, set()).add(row["BIRADS"])
+        for case in _groups(row):
+            graded.setdefault(case, set()).add(_cell(row, "BIRADS"))
     for row in rows:
-        if not row["ID"]:
-            yield nameless(row, "ID")
+        if skip := unnamed(row, "ID"):
+            yield skip
             continue
         key, mask = row["ID"], f"{row['ID'].replace('bus_', 'mask_', 1)}.png"
         image = pictures.get(f"{key}.png", root / "Images" / f"{key}.png")
         paths = (image, masks.get(mask, root / "Masks" / mask))
-        agreed = len(graded[row["Case"]] | graded[_screen(row)]) == 1
+        agreed = len(set().union(*(graded[it] for it in _groups(row)))) == 1
         outlined = masked and key not in STRAY
-        make = partial(_case, row, *paths, agreed=agreed, outlined=outlined, split=folds.get(key))
+        make = partial(_case, row, *paths, agreed=agreed, outlined=outlined, fold=folds.get(key))
         yield from unless_bad(make, key=key, paths=paths)
 
 
 def _case(
-    row: Row, image: Path, mask: Path, *, agreed: bool, outlined: bool, split: str | None
+    row: Row, image: Path, mask: Path, *, agreed: bool, outlined: bool, fold: Row | None
 ) -> Iterator[Case]:
     key = row["ID"]
     shape = MaskFile(paths=(mask,))
@@ -55,14 +57,25 @@ def _case(
         patient=row.name("Case"),
         labels=_labels(row, agreed=agreed),
         regions=(lesion,) if outlined else (),
-        split=split,
+        split=None if fold is None else f"fold {fold['kFold']}",
         facts=row.facts(device="Device"),
     )
 
 
-def _screen(row: Row) -> str:
-    """The halves of one screen share the name before their side."""
-    return row["ID"].rpartition("-")[0]
+def _groups(row: Row) -> list[str]:
+    """The case and the screen of a row, as far as they are told: halves share one, and a case.
+
+    The halves of one screen share the name before their side.
+    """
+    return [it for it in (_cell(row, "Case"), _cell(row, "ID").rpartition("-")[0]) if it]
+
+
+def _cell(row: Row, column: str) -> str:
+    """A cell, or nothing where it is no text; its own case is set aside for that."""
+    try:
+        return row[column]
+    except RowError:
+        return ""
 
 
 def _labels(row: Row, *, agreed: bool) -> tuple[Label, ...]:

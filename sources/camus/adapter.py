@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
+from medrcube.sources.contents import read_text
 from medrcube.sources.ejection import contradicted, ejection
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
@@ -20,7 +21,6 @@ from medrcube.sources.tables import (
     natural,
     parts_of,
     read_key_values,
-    read_text,
 )
 
 SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}

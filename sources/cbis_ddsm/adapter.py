@@ -52,7 +52,8 @@ _TOP = re.compile(
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the mammograms in table order; one whose mask cannot be told is set aside."""
-    files = _kaggle(root) if layout == "kaggle" else _tcia(root)
+    files, lost = _kaggle(root) if layout == "kaggle" else (_tcia(root), [])
+    yield from lost
     pictures: dict[str, list[Row]] = {}
     breasts: dict[tuple[str, ...], list[Row]] = {}
     splits: dict[str, str] = {}
@@ -63,14 +64,19 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             try:
                 breasts.setdefault(_checked(row), []).append(row)
             except RowError as error:
-                faults[_breast(row)] = str(error)
-                if not _TOP.fullmatch(_first(row, "image")):
+                try:
+                    faults[_breast(row)] = str(error)
+                    named = _TOP.fullmatch(_first(row, "image"))
+                except RowError:  # nothing tells which breast it is
+                    named = None
+                if named is None:
                     yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
                     continue
             pictures.setdefault(_folder(row, "image"), []).append(row)
             # Some women stand in both parts: what anyone may have trained on is no test.
-            if splits.setdefault(row["patient_id"], split) == "test":
-                splits[row["patient_id"]] = split
+            woman = _breast(row)[0]
+            if splits.setdefault(woman, split) == "test":
+                splits[woman] = split
     for top, rows in pictures.items():
         nowhere = root / "CBIS-DDSM" / top / "1-1.dcm"
         images = tuple(files.get(top, ())) or (nowhere,)
@@ -87,7 +93,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 images[0],
                 rows,
                 breast=breasts[_breast(rows[0])],
-                split=splits[rows[0]["patient_id"]],
+                split=splits[_breast(rows[0])[0]],
                 region=partial(_region, files, root),
             )
             yield from unless_bad(make, key=top, paths=images)
@@ -221,14 +227,18 @@ def _tcia(root: RawTree) -> Files:
     return files
 
 
-def _kaggle(root: RawTree) -> Files:
+def _kaggle(root: RawTree) -> tuple[Files, list[Skip]]:
     """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
     table = find_table(root, "elements")
     files: dict[str, dict[Path, Row | None]] = {}
+    skips: list[Skip] = []
     for row in read_csv(table, columns=("image_path", "PatientID", BITS, ROWS, COLUMNS)):
-        path = root.resolve(table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/"))
-        files.setdefault(row["PatientID"], {})[path] = row
-    return files
+        try:
+            path = root.resolve(table.parents[1] / row["image_path"].removeprefix("CBIS-DDSM/"))
+            files.setdefault(row["PatientID"], {})[path] = row
+        except RowError as error:
+            skips.append(Skip(key=row.place, reason=str(error), code=BAD_ROW))
+    return files, skips
 
 
 def _size(path: Path, listed: Row | None) -> Size:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from medrcube.errors import RowError, SourceError
+from medrcube.errors import RowError, SourceError, TableError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip, State
 from medrcube.sources.chexpert_labels import (
     COLUMNS,
@@ -18,10 +17,11 @@ from medrcube.sources.chexpert_labels import (
     labels_of,
     read_states,
 )
+from medrcube.sources.contents import read_json
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import check_no_finding, unless_bad, unread
+from medrcube.sources.rows import check_no_finding, unless_bad, unnamed
 from medrcube.sources.runs import coco_runs, connected
-from medrcube.sources.tables import Row, iter_csv, read_text
+from medrcube.sources.tables import Row, iter_csv
 
 _LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
 _READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
@@ -41,22 +41,20 @@ _LINES = "Support Devices"  # thin, so that a box around them says little
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label tables, in their order."""
     home, splits = _LAYOUTS[layout]
-    names = {table for table, _ in splits.values()}
-    if layout == "small" and not any((root / f"{home}/{name}").exists() for name in names):
+    if layout == "small" and not any(it.parent.name == home for it in root.part("tables")):
         home = "."  # a copy without the folder of the archive
     # Patients of the training part are spread over batches that no table names.
     batches = _batches(root) if layout == "batches" else {}
+    tables, drawn = root.index("tables"), root.index("masks")
     for split, (table, folder) in splits.items():
-        file = root / f"CheXlocalize/gt_segmentations_{folder}.json"
-        masks: Mapping[str, Any] = {}
-        try:
-            masks = _masks(file) if file.exists() else {}
-        except SourceError as error:
-            yield unread(file, error)
-        path_of_table = root / f"{home}/{table}"
-        if not path_of_table.exists():
+        drawings = f"gt_segmentations_{folder}.json"
+        masks = _masks(drawn[drawings]) if drawings in drawn else {}
+        if table not in tables:
             continue  # a copy may hold one part alone
-        for row in iter_csv(path_of_table, columns=("Path", *COLUMNS)):
+        for row in iter_csv(tables[table], columns=("Path", *COLUMNS)):
+            if skip := unnamed(row, "Path"):
+                yield skip
+                continue
             match = _PATH.fullmatch(row["Path"])
             if match is None:
                 expected = "patientNNNNN/studyN/viewN_frontal.jpg or _lateral.jpg"
@@ -67,13 +65,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             place = batches.get(patient, root / home / folder / patient)
             path = place / study / f"{view}.jpg"
             key = f"{split}/{patient}/{study}/{view}"
-            if row.get("AP/PA") in {"LL", "RL"}:
-                reason = f"{row.cite('AP/PA')}: the table calls a lateral projection frontal"
-                yield Skip(key=key, reason=reason, paths=(path,))
-                continue
             picture = f"{patient}_{study}_{view}"
-            drawn = partial(_regions, masks.get(picture, {}), f"{file.name} {picture}")
-            make = partial(_film, row, path, key=key, side=side, split=split, drawn=drawn)
+            regions = partial(_regions, masks.get(picture, {}), f"{drawings} {picture}")
+            make = partial(_film, row, path, key=key, side=side, split=split, drawn=regions)
             yield from unless_bad(make, key=key, paths=(path,))
 
 
@@ -84,7 +78,11 @@ def _batches(root: RawTree) -> Mapping[str, Path]:
 
 def _film(
     row: Row, path: Path, *, key: str, side: str, split: str, drawn: Callable[[], Iterator[Region]]
-) -> Iterator[Case]:
+) -> Iterator[Case | Skip]:
+    if row.get("AP/PA") in {"LL", "RL"}:
+        reason = f"{row.cite('AP/PA')}: the table calls a lateral projection frontal"
+        yield Skip(key=key, reason=reason, paths=(path,))
+        return
     reading, regions = read_states(row), tuple(drawn())
     if reading.states.get(NO_FINDING) is State.PRESENT:
         check_no_finding(row.cite(NO_FINDING), [region.evidence for region in regions])
@@ -108,13 +106,10 @@ def _view(row: Row, side: str) -> Iterator[Label]:
 
 
 def _masks(path: Path) -> Mapping[str, Any]:
-    try:
-        masks = json.loads(read_text(path))
-    except ValueError as error:
-        raise SourceError(f"{path}: is no JSON ({error}); get it again") from None
+    masks = read_json(path)
     if not isinstance(masks, dict) or not all(isinstance(it, dict) for it in masks.values()):
-        raise SourceError(f"{path}: expected an object of masks for each film; get it again")
-    return masks
+        raise TableError(path, "expected an object of masks for each film; get it again")
+    return cast("Mapping[str, Any]", masks)
 
 
 def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:

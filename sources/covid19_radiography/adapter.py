@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from medrcube.errors import RowError, SourceError
+from medrcube.errors import RowError, TableError
 from medrcube.records import Case, ImageRef, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unread
+from medrcube.sources.rows import by_name, unless_bad, unread
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural
 
@@ -28,10 +28,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for table in root.part("collections"):
         try:
             stated = read_sheet(table, columns=("FILE NAME", "URL"))
-        except SourceError as error:
-            yield unread(table, error)
+        except TableError as error:
+            yield unread(error)
             continue
-        rows |= {row["FILE NAME"].casefold(): row for row in stated}
+        named, skips = by_name(stated, "FILE NAME")
+        rows |= {name.casefold(): own[-1] for name, own in named.items()}
+        yield from skips
     for path in sorted(root.part("films"), key=natural):
         name = _NAME.fullmatch(path.stem)
         if name is None:

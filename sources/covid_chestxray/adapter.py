@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Skip, State
+from medrcube.errors import RowError
+from medrcube.records import BAD_ROW, Case, ImageRef, Skip, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, nameless, unless_bad
+from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -38,18 +38,29 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         named, skips = by_name(table, "filename")
         scores = {name: own[0] for name, own in named.items()}
         yield from skips
-    for name, group in groupby(sorted(rows, key=_name), key=_name):
-        row, *others = group
-        path = root / row.get("folder", "images") / name
-        if not name:
-            yield from (nameless(it, "filename") for it in (row, *others))
-        elif any(row.get(column) != other.get(column) for other in others for column in MUST_AGREE):
-            yield Skip(key=name, reason="rows of this file contradict each other", paths=(path,))
-        elif row.get("folder") == "volumes":
-            reason = "a CT volume of a second download, whose grey scale is not documented"
-            yield Skip(key=name, reason=reason, paths=(path,))
-        else:
-            yield from unless_bad(partial(_case, row, path, scores), key=name, paths=(path,))
+    named, skips = by_name(rows, "filename")
+    yield from skips
+    for name, (row, *others) in sorted(named.items()):
+        try:
+            path = root / row.get("folder", "images") / name
+        except RowError as error:
+            yield Skip(key=name, reason=str(error), code=BAD_ROW)
+            continue
+        make = partial(_picture, row, others, path, scores)
+        yield from unless_bad(make, key=name, paths=(path,))
+
+
+def _picture(
+    row: Row, others: Sequence[Row], path: Path, scores: Mapping[str, Row]
+) -> Iterator[Case | Skip]:
+    name = row["filename"]
+    if any(row.get(column) != other.get(column) for other in others for column in MUST_AGREE):
+        yield Skip(key=name, reason="rows of this file contradict each other", paths=(path,))
+    elif row.get("folder") == "volumes":
+        reason = "a CT volume of a second download, whose grey scale is not documented"
+        yield Skip(key=name, reason=reason, paths=(path,))
+    else:
+        yield from _case(row, path, scores)
 
 
 def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Iterator[Case]:
@@ -91,7 +102,3 @@ def _parts(finding: str) -> list[str]:
     """
     parts = [part.strip() for part in re.split("[/,]", finding) if part.strip()]
     return parts[1:] if len(parts) > 1 and parts[0] == "Pneumonia" else parts
-
-
-def _name(row: Row) -> str:
-    return row["filename"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.contents import read_text
 from medrcube.sources.raw_tree import RawTree, lower_extension
+from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, find_table, natural, read_csv, seek_table
 
@@ -20,7 +23,8 @@ _KINDS = {".png", ".jpg"}
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the pictures of both classes in order of name."""
     del layout  # a part that a copy lacks is empty
-    rows = _covid_rows(root), _other_rows(root)
+    rows, lost = _rows(root)
+    yield from lost
     splits = _splits(root)
     folders: dict[Path, list[Path]] = {}
     for path in root.part("pictures"):
@@ -28,7 +32,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             folders.setdefault(path.parent, []).append(path)
     for folder in sorted(folders, key=lambda it: (_FOLDERS[it.name], it)):
         label = _FOLDERS[folder.name]
-        table = rows[label == "CT_NonCOVID"]
+        table = rows[label]
         files = sorted(folders[folder], key=natural)
         named = {path: lower_extension(path.name) for path in files}
         for path, name in named.items():
@@ -37,7 +41,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 reason = "a converted copy of the .jpg of the same name"
                 yield Skip(key=key, reason=reason, paths=(path,))
             else:
-                yield _case(key, path, table.get(name), splits.get(key))
+                make = partial(_case, key, path, table.get(name), splits.get(key))
+                yield from unless_bad(make, key=key, paths=(path,))
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -52,7 +57,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _case(key: str, path: Path, row: Row | None, split: str | None) -> Case:
+def _case(key: str, path: Path, row: Row | None, split: str | None) -> Iterator[Case]:
     label, _, _ = key.partition("/")
     patient = None
     facts: tuple[tuple[str, str], ...] = ()
@@ -64,7 +69,7 @@ def _case(key: str, path: Path, row: Row | None, split: str | None) -> Case:
             for name, source, clean in (("sex", "Gender", str.isalpha), ("age", "Age", str.isdigit))
             if clean(row.get(source, ""))
         )
-    return Case(
+    yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
         patient=patient,
@@ -74,29 +79,30 @@ def _case(key: str, path: Path, row: Row | None, split: str | None) -> Case:
     )
 
 
-def _covid_rows(root: RawTree) -> dict[str, Row]:
+def _rows(root: RawTree) -> tuple[dict[str, dict[str, Row]], list[Skip]]:
+    """The row of each picture by class and name, and what is said of rows without a name."""
     columns = ("File name", "Patient ID", "Age", "Gender")
-    rows = read_sheet(find_table(root, "patients"), columns=columns)
+    sick, skips = by_name(read_sheet(find_table(root, "patients"), columns=columns), "File name")
     # The suffix is missing in a quarter of the rows; every COVID picture is a .png.
-    return {_with_suffix(row["File name"]): row for row in rows}
+    rows = {"CT_COVID": {_with_suffix(name): own[-1] for name, own in sick.items()}}
+    rows["CT_NonCOVID"] = {}
+    if path := seek_table(root, "others"):
+        table = read_csv(path, columns=("image name", "patient id"))
+        others, more = by_name(table, "image name")
+        rows["CT_NonCOVID"] = {name: own[-1] for name, own in others.items()}
+        skips += more
+    return rows, skips
 
 
 def _with_suffix(name: str) -> str:
     return name if name.endswith(".png") else f"{name}.png"
 
 
-def _other_rows(root: RawTree) -> dict[str, Row]:
-    path = seek_table(root, "others")
-    if path is None:
-        return {}
-    return {row["image name"]: row for row in read_csv(path, columns=("image name", "patient id"))}
-
-
 def _splits(root: RawTree) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in root.part("splits"):
         split, _, label = path.stem.partition("CT_")
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path).splitlines()
         found |= {f"CT_{label}/{line.strip()}": split for line in lines if line.strip()}
     return found
 

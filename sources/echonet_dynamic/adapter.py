@@ -12,7 +12,7 @@ from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
 from medrcube.sources.ejection import contradicted, ejection
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
@@ -47,10 +47,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     traces, faults = _traces(find_table(root, "tracings"))
     videos = {path.stem: path for path in root.part("videos")}
     for row in read_csv(table, columns=columns):
-        name = _stem(row["FileName"])
-        if not name:
-            yield nameless(row, "FileName")
+        if skip := unnamed(row, "FileName"):
+            yield skip
             continue
+        name = _stem(row["FileName"])
         video = videos.get(name, table.parent / "Videos" / f"{name}.avi")
         found = faults.get(name) or traces.get(name, {})
         yield from unless_bad(partial(_video, row, name, video, found), key=name, paths=(video,))
@@ -167,8 +167,8 @@ def _traces(
                 "this EchoNet-LVH or EchoNet-Pediatric?"
             )
         # Chords of a video follow each other: one without a name is the last one's, or the next.
-        last = _stem(row["FileName"]) or last
         try:
+            last = _stem(row["FileName"]) or last
             row.name("FileName")
             chord = (
                 (row.number("X1"), row.number("Y1")),

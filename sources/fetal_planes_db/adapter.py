@@ -8,7 +8,7 @@ from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv
 from medrcube.taxonomy import Anatomy
 
@@ -24,10 +24,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     files = root.index("pictures")
     for row in read_csv(find_table(root, "table"), columns=COLUMNS):
-        key = row["Image_name"]
-        if not key:
-            yield nameless(row, "Image_name")
+        if skip := unnamed(row, "Image_name"):
+            yield skip
             continue
+        key = row["Image_name"]
         path = files.get(f"{key}.png", root / "Images" / f"{key}.png")
         yield from unless_bad(partial(_case, row, path), key=key, paths=(path,))
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from medrcube.errors import SourceError
+from medrcube.errors import TableError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unread
 from medrcube.sources.tables import seek_table
 
 _FILES = 3064
@@ -20,12 +19,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every numbered file; reads its label and patient, no pixels."""
     del layout
     files, parts = root.index("slices"), seek_table(root, "folds")
-    folds: list[int] | None = None
-    if parts is not None:
-        try:
-            folds = _folds(parts)
-        except SourceError as error:
-            yield unread(parts, error)
+    folds = None if parts is None else _folds(parts)
     numbers = [int(name[:-4]) for name in files if re.fullmatch(r"[1-9]\d{0,3}\.mat", name)]
     for number in sorted(number for number in numbers if number <= _FILES):
         split = None if folds is None else f"fold-{folds[number - 1]}"
@@ -69,7 +63,7 @@ def _folds(path: Path) -> list[int]:
         with h5py.File(path) as file:
             folds = [int(value) for value in file["cvind"][()].ravel()]
     except (OSError, KeyError, ValueError, TypeError) as error:
-        raise SourceError(f"{path}: cannot be read as folds ({error}); {assumed}") from error
+        raise TableError(path, f"cannot be read as folds ({error}); {assumed}") from error
     if len(folds) != _FILES:
-        raise SourceError(f"{path}: cvind holds {len(folds)} values; {assumed}")
+        raise TableError(path, f"cvind holds {len(folds)} values; {assumed}")
     return folds

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from medrcube.errors import SourceError
+from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
 from medrcube.sources.osirix import Mark, Points, read_marks
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, find_table, read_csv
 
@@ -36,42 +35,56 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     files = root.index("films")
     rows: list[Row] = []
     for row in _rows(root, layout):
-        if row["File Name"]:
+        skip = unnamed(row, "File Name")
+        if skip is None:
             rows.append(row)
-        elif row["Laterality"] or row["View"]:  # the sheet ends with a row of totals
-            yield nameless(row, "File Name")
+        elif not _is_of_totals(row):
+            yield skip
     classes: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     for row in rows:
-        classes.setdefault(_breast(row, dicoms), set()).add((row["ACR"], row["Bi-Rads"].lower()))
+        classes.setdefault(_breast(row, dicoms), set()).add(_classes(row))
     for row in rows:
-        key, side, view = row["File Name"], row["Laterality"], row["View"]
+        key = row["File Name"]
         named = dicoms.get(key)
         path = files[named[0]] if named else root / "AllDICOMs" / f"{key}.dcm"
-        if named and (named[3].upper(), VIEW[named[4].upper()]) != (side, view):
-            column = "View" if named[3].upper() == side else "Laterality"
-            reason = f"{row.cite(column)}: the file name says otherwise"
-            yield Skip(key=key, reason=reason, paths=(path,))
-        elif view == "FB":
-            yield Skip(key=key, reason="a view from below, the only one", paths=(path,))
-        else:
-            muscle = outlines.get(("pectoral muscle xml", key)) if view == "MLO" else None
-            try:
-                marks = _marks(outlines.get(("allxml", key)))
-                regions = (*_regions(marks), *_pectoral(muscle, side))
-            except SourceError as error:
-                yield Skip(key=key, reason=str(error), paths=(path,))
-                continue
-            case = Case(
-                key=key,
-                images=(ImageRef(paths=(path,)),),
-                patient=named["patient"] if named else None,
-                labels=tuple(_unmarked(row, outlined=("allxml", key) in outlines)),
-                regions=regions,
-                facts=(("laterality", side),),
-                words=row.words(notes=NOTES),
-            )
-            make = partial(_labelled, case, row, marks, classes[_breast(row, dicoms)])
-            yield from unless_bad(make, key=key, paths=(path,))
+        beside = classes[_breast(row, dicoms)]
+        make = partial(_picture, row, path, named, outlines, beside)
+        yield from unless_bad(make, key=key, paths=(path,))
+
+
+def _picture(
+    row: Row,
+    path: Path,
+    named: re.Match[str] | None,
+    outlines: Mapping[tuple[str, str], Path],
+    classes: Iterable[tuple[str, str]],
+) -> Iterator[Case | Skip]:
+    key, side, view = row["File Name"], row["Laterality"], row["View"]
+    if named and (named[3].upper(), VIEW[named[4].upper()]) != (side, view):
+        column = "View" if named[3].upper() == side else "Laterality"
+        reason = f"{row.cite(column)}: the file name says otherwise"
+        yield Skip(key=key, reason=reason, paths=(path,))
+        return
+    if view == "FB":
+        yield Skip(key=key, reason="a view from below, the only one", paths=(path,))
+        return
+    muscle = outlines.get(("pectoral muscle xml", key)) if view == "MLO" else None
+    try:
+        marks = _marks(outlines.get(("allxml", key)))
+        regions = (*_regions(marks), *_pectoral(muscle, side))
+    except SourceError as error:
+        yield Skip(key=key, reason=str(error), paths=(path,))
+        return
+    unmarked = _unmarked(row, outlined=("allxml", key) in outlines)
+    yield Case(
+        key=key,
+        images=(ImageRef(paths=(path,)),),
+        patient=named["patient"] if named else None,
+        labels=(*_labels(row, marks, classes), *unmarked),
+        regions=regions,
+        facts=(("laterality", side),),
+        words=row.words(notes=NOTES),
+    )
 
 
 def _named(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str], Path]]:
@@ -84,12 +97,6 @@ def _named(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str
         elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
             dicoms.setdefault(found["id"], found)
     return dicoms, outlines
-
-
-def _labelled(
-    case: Case, row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]]
-) -> Iterator[Case]:
-    yield replace(case, labels=(*_labels(row, marks, classes), *case.labels))
 
 
 def closed(line: Points, side: str) -> Points:
@@ -113,12 +120,34 @@ def _rows(root: RawTree, layout: str) -> Iterator[Row]:
     return iter(rows)
 
 
+def _is_of_totals(row: Row) -> bool:
+    """Whether it is the row with which the sheet ends."""
+    return not _cell(row, "File Name") and not (_cell(row, "Laterality") or _cell(row, "View"))
+
+
+def _classes(row: Row) -> tuple[str, str]:
+    """Density and category; what nobody can read agrees with no other view."""
+    return _cell(row, "ACR"), _cell(row, "Bi-Rads").lower()
+
+
+def _cell(row: Row, column: str) -> str:
+    """A cell, or a sign where it is no text; its own case is set aside for that."""
+    try:
+        return row[column]
+    except RowError:
+        return "?"
+
+
 def _breast(row: Row, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
     """One breast of one exam; a picture without a file stands alone."""
     named = dicoms.get(row["File Name"])
     woman = named["patient"] if named else row["File Name"]
-    side = named[3].upper() if named else row["Laterality"]
-    return (woman.lower(), side, row.get("Acquisition date", ""))
+    side = named[3].upper() if named else _cell(row, "Laterality")
+    return (
+        woman.lower(),
+        side,
+        _cell(row, "Acquisition date") if "Acquisition date" in row else "",
+    )
 
 
 def _labels(row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]]) -> Iterator[Label]:

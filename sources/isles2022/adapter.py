@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -11,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import RefusedError, RowError, SourceError
+from medrcube.errors import RefusedError, RowError, TableError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.shapes import files_of
+from medrcube.sources.contents import read_json
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import natural, read_text
+from medrcube.sources.tables import natural
 
 LEAST = 20
 """Voxels of a lesion on its slice: smaller ones look normal."""
@@ -145,10 +145,9 @@ def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
     if sidecar is None:
         return ()
     try:
-        stated = json.loads(read_text(sidecar))
-    except (ValueError, SourceError) as error:
-        told = str(error).replace(str(sidecar), sidecar.name)
-        raise RowError(f"{sidecar.name}: is no JSON ({told})") from None
+        stated = read_json(sidecar)
+    except TableError as error:
+        raise RowError(f"{sidecar.name}: {error.what}") from None
     if not isinstance(stated, dict):
         raise RowError(f"{sidecar.name}: expected a JSON object, found {str(stated)[:40]!r}")
     named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import SourceError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unread
+from medrcube.sources.rows import by_name
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import seek_table
 
@@ -31,12 +30,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield an axial slice of every volume, and two more planes of those whose voxels allow it."""
     del layout
     table = seek_table(root, "people")
-    people: Mapping[str, Facts] = {}
-    if table is not None:
-        try:
-            people = _people(table)
-        except SourceError as error:
-            yield unread(table, error)
+    people, lost = ({}, []) if table is None else _people(table)
+    yield from lost
     seen: set[str] = set()
     for path in root.part("volumes"):
         found = _NAME.fullmatch(path.name)
@@ -74,13 +69,15 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [slice_at_height(volume, HEIGHT if necked else Fraction(1, 2))]
 
 
-def _people(path: Path) -> Mapping[str, Facts]:
+def _people(path: Path) -> tuple[dict[str, Facts], list[Skip]]:
     """Sex and age by subject: the first row of an id counts, a second one is mostly zeros."""
     people: dict[str, Facts] = {}
-    for row in read_sheet(path, sheet="Table", columns=("IXI_ID", SEX, "AGE")):
-        who = f"IXI{row['IXI_ID'].zfill(3)}"
+    rows = read_sheet(path, sheet="Table", columns=("IXI_ID", SEX, "AGE"))
+    named, lost = by_name(rows, "IXI_ID")
+    for number, (row, *_) in named.items():
+        who = f"IXI{number.zfill(3)}"
         if who not in people and who not in _DISPUTED:
             sex = {"1": "male", "2": "female"}.get(row[SEX])
             facts = [("sex", sex)] if sex else []
             people[who] = (*facts, *row.facts(age="AGE"))
-    return people
+    return people, lost

@@ -21,8 +21,10 @@ from medrcube.records import (
     Skip,
     State,
 )
+from medrcube.sources.contents import read_text
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, find_table, iter_csv, read_text
+from medrcube.sources.rows import unnamed
+from medrcube.sources.tables import Row, find_table, iter_csv
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,7 +182,7 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
     people: dict[str, _Person | RowError] = {}
     columns = ("study_id", "subtlety", "size", "age", "gender", "x", "y", "state")
     for row in iter_csv(table, columns=columns):
-        found = _STEM.match(row["study_id"])
+        found = None if unnamed(row, "study_id") else _STEM.match(row["study_id"])
         stem = found[1].upper() if found else row.place
         try:
             people[stem] = _row(row)

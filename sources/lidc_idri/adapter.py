@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
-from medrcube.errors import ReadError, SourceError
+from medrcube.errors import ReadError, TableError
 from medrcube.records import (
     BAD_ROW,
     Case,
@@ -35,7 +35,6 @@ from medrcube.sources.nodules import (
 )
 from medrcube.sources.patients import files_by_patient
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unread
 from medrcube.sources.spreadsheets import read_cells
 
 PATIENT = re.compile(r"LIDC-IDRI-\d{4}")
@@ -63,8 +62,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield patient by patient; images and readings are joined by the UID of the series."""
     del layout  # a header tells the series, not the name of a folder
     readings, lost = _readings(root)
-    truth, more = _diagnoses(root)
-    yield from (*lost, *more)
+    truth = _diagnoses(root)
+    yield from lost
     seen: set[str] = set()
     for patient, files in files_by_patient(root, PATIENT):
         try:
@@ -291,22 +290,19 @@ def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
     return found, lost
 
 
-def _diagnoses(root: RawTree) -> tuple[dict[str, Label], list[Skip]]:
+def _diagnoses(root: RawTree) -> dict[str, Label]:
     """Diagnosis of each patient; without a table that can be read none is asked."""
     paths = root.part("diagnoses")
     if not paths:
-        return {}, []
+        return {}
     name = paths[0].name
-    try:
-        head, *rows = read_cells(paths[0], sheet="Diagnosis Truth") or [()]
-    except SourceError as error:
-        return {}, [unread(paths[0], error)]
+    head, *rows = read_cells(paths[0], sheet="Diagnosis Truth") or [()]
     if [cell.strip()[: len(name)] for cell, name in zip(head, HEADS, strict=False)] != [*HEADS]:
-        fault = SourceError(
-            f"{name}: expected columns that begin with {', '.join(HEADS)}; found "
-            f"{[cell[:30] for cell in head[:3]]}: is this another edition?"
+        raise TableError(
+            paths[0],
+            f"expected columns that begin with {', '.join(HEADS)}; found "
+            f"{[cell[:30] for cell in head[:3]]}: is this another edition?",
         )
-        return {}, [unread(paths[0], fault)]
     found: dict[str, Label] = {}
     for line, cells in enumerate(rows, 2):
         patient, code, method = (cell.strip() for cell in (*cells, "", "", "")[:3])
@@ -317,4 +313,4 @@ def _diagnoses(root: RawTree) -> tuple[dict[str, Label], list[Skip]]:
         state = State.UNKNOWN if open_case else State.PRESENT
         evidence = f"{name}:{line} diagnosis={code} method={method}"
         found[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
-    return found, []
+    return found

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import Case, ImageRef, Scope, Skip, State
+from medrcube.records import BAD_ROW, Case, ImageRef, Scope, Skip, State
 from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import by_name, unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
@@ -41,21 +41,30 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     table, files = find_table(root, "table"), root.stems("films")
     splits, lost = _splits(root)
     readings, more = _readings(root)
-    checked, unnamed = _table(root, "read")
-    yield from (*lost, *more, *unnamed)
+    checked, nameless = _table(root, "read")
+    yield from (*lost, *more, *nameless)
     columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
     for row in iter_csv(table, columns=columns):
-        subject, study, name = row["subject_id"], row["study_id"], row["dicom_id"]
-        if not name:
-            yield nameless(row, "dicom_id")
+        if skip := unnamed(row, "dicom_id"):
+            yield skip
+            continue
+        name = row["dicom_id"]
+        try:
+            subject, study = row["subject_id"], row["study_id"]
+        except RowError as error:
+            known = (files[name],) if name in files else ()
+            yield Skip(key=name, reason=str(error), paths=known, code=BAD_ROW)
             continue
         place = f"files/p{subject[:2]}/p{subject}/s{study}/{name}.jpg"
         path = files.get(name, root.path / place)
         reading = checked.get(study) or readings.get(study)
-        split = splits.get(name) or None
-        if unnamed and study not in checked and split in (None, "test"):
+        split = splits.get(name)
+        if isinstance(split, RowError):
+            yield Skip(key=name, reason=str(split), paths=(path,), code=BAD_ROW)
+            continue
+        if nameless and study not in checked and split in (None, "test"):
             reading = RowError(
-                f"{unnamed[0].reason}; it may be that of this film, whose study has no row there"
+                f"{nameless[0].reason}; it may be that of this film, whose study has no row there"
             )
         make = partial(_film, row, path, reading, split)
         yield from unless_bad(make, key=name, paths=(path,))
@@ -93,10 +102,17 @@ def _unsuited(row: Row) -> str:
     return ""
 
 
-def _splits(root: RawTree) -> tuple[dict[str, str], list[Skip]]:
-    rows = list(_rows(root, "splits", "dicom_id", "split"))
-    lost = [nameless(row, "dicom_id") for row in rows if not row["dicom_id"]]
-    return {row["dicom_id"]: row["split"] for row in rows}, lost
+def _splits(root: RawTree) -> tuple[dict[str, str | RowError | None], list[Skip]]:
+    """Split of each film, or why its row cannot be used; and rows that name no film."""
+    named, lost = by_name(_rows(root, "splits", "dicom_id", "split"), "dicom_id")
+    return {name: _split(rows[-1]) for name, rows in named.items()}, lost
+
+
+def _split(row: Row) -> str | RowError | None:
+    try:
+        return row["split"] or None
+    except RowError as error:
+        return error
 
 
 def _readings(root: RawTree) -> tuple[Mapping[str, Reading | RowError], list[Skip]]:
@@ -114,10 +130,10 @@ def _table(root: RawTree, part: str) -> tuple[dict[str, Reading | RowError], lis
     found: dict[str, Reading | RowError] = {}
     lost: list[Skip] = []
     for row in _rows(root, part, "study_id", *COLUMNS):
-        study = row["study_id"]
-        if not study:
-            lost.append(nameless(row, "study_id", "study"))
+        if skip := unnamed(row, "study_id", "study"):
+            lost.append(skip)
             continue
+        study = row["study_id"]
         try:
             found[study] = _same(row, found.get(study), read_states(row))
         except RowError as error:

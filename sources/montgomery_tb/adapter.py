@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources.contents import read_text_of_case
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, read_csv, read_text
+from medrcube.sources.tables import Row, find_table, read_csv
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
@@ -35,14 +36,21 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
     films = root.part("films")
     drawn = {name: place for name, (part, place) in _MASKS.items() if root.part(part)}
-    rows, nameless = _rows(root) if layout == "raddar" else ({}, [])
+    stated, nameless = _rows(root) if layout == "raddar" else ({}, [])
     yield from nameless
-    texts = {stem: _as_reading(row) for stem, row in rows.items()} or _texts(root, films)
+    texts, faults = _texts(root, films)
+    rows = {stem: row for stem, row in stated.items() if isinstance(row, Row)}
+    faults |= {stem: row for stem, row in stated.items() if isinstance(row, RowError)}
+    texts |= {stem: _as_reading(row) for stem, row in rows.items()}
     readings = {stem: _READING.fullmatch(text) for stem, text in texts.items()}
     people = _people(readings)
     for path in films:
         name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
         masks = {name: _beside(path, place) for name, place in drawn.items()}
+        if path.stem in faults:
+            fault = str(faults[path.stem])
+            yield Skip(key=path.stem, reason=fault, paths=(path, *masks.values()), code=BAD_ROW)
+            continue
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
             found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "none"
             row = rows.get(path.stem)
@@ -97,22 +105,34 @@ def frames(case: Case, volume: Any) -> list[int]:
     return list(range(volume.slices.shape[0]))
 
 
-def _texts(root: RawTree, films: Sequence[Path]) -> dict[str, str]:
-    """A file of each film, beside the films or in a folder of its own."""
+def _texts(root: RawTree, films: Sequence[Path]) -> tuple[dict[str, str], dict[str, RowError]]:
+    """A file of each film, beside the films or in a folder of its own; or why it has no text."""
     files = root.index("readings")
-    return {
-        path.stem: read_text(files[f"{path.stem}.txt"], "latin-1")
-        for path in films
-        if f"{path.stem}.txt" in files
-    }
+    texts: dict[str, str] = {}
+    faults: dict[str, RowError] = {}
+    for film in films:
+        if f"{film.stem}.txt" in files:
+            try:
+                texts[film.stem] = read_text_of_case(files[f"{film.stem}.txt"], "latin-1")
+            except RowError as error:
+                faults[film.stem] = error
+    return texts, faults
 
 
-def _rows(root: RawTree) -> tuple[dict[str, Row], list[Skip]]:
+def _rows(root: RawTree) -> tuple[dict[str, Row | RowError], list[Skip]]:
     """The row of each film in one table, and what is said of rows without a name."""
     table = read_csv(find_table(root, "table"), columns=_COLUMNS)
     named, nameless = by_name(table, "study_id")
-    once = {name: rows for name, rows in named.items() if len({*map(_as_reading, rows)}) == 1}
-    return {name.partition(".")[0]: rows[0] for name, rows in once.items()}, nameless
+    found: dict[str, Row | RowError] = {}
+    for name, rows in named.items():
+        try:
+            texts = {*map(_as_reading, rows)}
+        except RowError as error:
+            found[name.partition(".")[0]] = error
+        else:
+            if len(texts) == 1:
+                found[name.partition(".")[0]] = rows[0]
+    return found, nameless
 
 
 def _as_reading(row: Row) -> str:

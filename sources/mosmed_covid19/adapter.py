@@ -11,7 +11,6 @@ from medrcube.errors import RefusedError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unread
 from medrcube.sources.spreadsheets import read_cells
 from medrcube.sources.tables import seek_table
 
@@ -42,12 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         )
     masks = {path.name[:10]: path for path in root.part("masks")}
     registry = seek_table(root, "registry")
-    grades: dict[str, str] | None = None
-    if registry is not None:
-        try:
-            grades = _registry(registry)
-        except SourceError as error:
-            yield unread(registry, error)
+    grades = None if registry is None else _registry(registry)
     seen: set[str] = set()
     # An unpacked .nii goes before its .nii.gz; the volumes are the same.
     for path in sorted(root.part("volumes"), key=lambda path: (path.name, str(path))):

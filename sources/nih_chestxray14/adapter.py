@@ -8,8 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
+from medrcube.sources.contents import read_text
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, check_no_finding, nameless, unless_bad
+from medrcube.sources.rows import by_name, check_no_finding, unless_bad, unnamed
 from medrcube.sources.tables import Row, read_csv, seek_table
 
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
@@ -31,10 +32,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
     for row in read_csv(table, columns=_COLUMNS):
-        name = row["Image Index"]
-        if not name:
-            yield nameless(row, "Image Index")
+        if skip := unnamed(row, "Image Index"):
+            yield skip
             continue
+        name = row["Image Index"]
         path = found.get(name.removesuffix(".png"), root.path / "images" / name)
         make = partial(_film, row, path, boxes.get(name, ()), splits.get(name))
         yield from unless_bad(make, key=name.removesuffix(".png"), paths=(path,))
@@ -80,5 +81,5 @@ def _region(row: Row) -> Region:
 
 def _split(root: RawTree, split: str) -> dict[str, str]:
     lists = (path for path in root.part("splits") if path.name.startswith(f"{split}_list"))
-    names = (path.read_text("utf-8-sig").split() for path in lists)
+    names = (read_text(path).split() for path in lists)
     return dict.fromkeys(chain.from_iterable(names), split)

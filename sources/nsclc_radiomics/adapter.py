@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from medrcube.errors import ReadError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.errors import ReadError, RowError
+from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.dicom_headers import (
     read_header,
     referenced_series,
@@ -18,6 +18,7 @@ from medrcube.sources.dicom_headers import (
 )
 from medrcube.sources.patients import files_by_patient
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, read_csv
 
 PICTURES = {
@@ -36,10 +37,13 @@ Series = Mapping[str, tuple[Path, ...]]
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield up to three pictures a patient; series are told apart by their headers."""
     del layout
-    clinical = _clinical(root)
+    clinical, skips = _clinical(root)
+    yield from skips
     for patient, files in files_by_patient(root, _PATIENT):
         try:
             yield from list(_patient(patient, files, clinical.get(patient)))
+        except RowError as error:
+            yield Skip(key=patient, reason=str(error), paths=tuple(files), code=BAD_ROW)
         except ReadError as error:  # one damaged header must not stop all other patients
             yield Skip(key=patient, reason=str(error), paths=tuple(files))
 
@@ -145,13 +149,13 @@ def _labels(name: str, evidence: str) -> Iterator[Label]:
         yield Label(field="diagnosis", value="NSCLC", evidence="description of the collection")
 
 
-def _clinical(root: RawTree) -> dict[str, Row]:
+def _clinical(root: RawTree) -> tuple[dict[str, Row], list[Skip]]:
     paths = root.part("clinic")
     if not paths:
-        return {}
-    return {
-        row["PatientID"]: row for row in read_csv(paths[0], columns=("PatientID", *_FACTS.values()))
-    }
+        return {}, []
+    rows = read_csv(paths[0], columns=("PatientID", *_FACTS.values()))
+    named, skips = by_name(rows, "PatientID")
+    return {name: own[-1] for name, own in named.items()}, skips
 
 
 def _facts(row: Row | None) -> tuple[tuple[str, str], ...]:

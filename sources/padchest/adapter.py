@@ -10,7 +10,7 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv
 
 _COLUMNS = (
@@ -39,13 +39,21 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
     """Yield a case or a reason for every row of the label table, in its order."""
     files = root.index("films")
     for row in iter_csv(find_table(root, "table"), columns=_COLUMNS):
-        name = row["ImageID"]
-        if not name:
-            yield nameless(row, "ImageID")
+        if skip := unnamed(row, "ImageID"):
+            yield skip
             continue
-        path = files.get(name, root / row["ImageDir"] / name)
+        name = row["ImageID"]
+        path = files.get(name) or _place(root, row)
         key = name.removesuffix(".png")
         yield from unless_bad(partial(_film, row, key, path), key=key, paths=(path,))
+
+
+def _place(root: RawTree, row: Row) -> Path:
+    """Where a film that this copy lacks would lie."""
+    try:
+        return root / row["ImageDir"] / row["ImageID"]
+    except RowError:
+        return root / row["ImageID"]
 
 
 def _film(row: Row, key: str, path: Path) -> tuple[Case | Skip]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Scope, Skip, State
+from medrcube.errors import RowError
+from medrcube.records import BAD_ROW, Case, ImageRef, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import nameless, unless_bad
+from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
 
 PREFIXES = {
@@ -48,16 +49,20 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for path in root.part("files"):
         if not {"convex", "linear"}.isdisjoint(part.lower() for part in path.parts):
             files.setdefault(path.stem.lower(), path)
-    rows_of = Counter(row["Filename"].lower() for row in rows)
-    for row in rows:
+    named = [row for row in rows if unnamed(row, "Filename") is None]
+    yield from filter(None, (unnamed(row, "Filename") for row in rows))
+    rows_of = Counter(row["Filename"].lower() for row in named)
+    for row in named:
         stem = row["Filename"]
-        if not stem:
-            yield nameless(row, "Filename")
-            continue
         file, twice = files.get(stem.lower()), rows_of[stem.lower()] > 1
         key = f"{stem} (line {row.line})" if twice else stem
-        path = file or _place(root, row)
-        reason = "two rows have this name" if twice else _objection(row, file)
+        try:
+            path = file or _place(root, row)
+            reason = "two rows have this name" if twice else _objection(row, file)
+        except RowError as error:
+            paths = () if file is None else (file,)
+            yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
+            continue
         if reason:
             yield Skip(key=key, reason=f"{row.place}: {reason}", paths=(path,))
         else:

@@ -14,6 +14,7 @@ from medrcube.errors import ReadError, RefusedError, RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import distance_along_normal, read_header
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.rows import unnamed
 from medrcube.sources.tables import find_table, iter_csv
 
 _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
@@ -97,6 +98,9 @@ def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]
     faults: dict[str, RowError] = {}
     skips: list[Skip] = []
     for row in iter_csv(table, columns=("ID", "Label")):
+        if skip := unnamed(row, "ID"):
+            skips.append(skip)
+            continue
         image, _, name = row["ID"].rpartition("_")
         if name not in _NAMES:
             reason = f"{row.cite('ID')}: expected an image and one of {', '.join(_NAMES)}"

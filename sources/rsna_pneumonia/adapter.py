@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError, RowError, SourceError
+from medrcube.errors import ReadError, RowError, TableError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.sources.contents import read_json
 from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unread
-from medrcube.sources.tables import Row, find_table, read_csv, read_text, seek_table
+from medrcube.sources.rows import by_name
+from medrcube.sources.tables import Row, find_table, read_csv, seek_table
 
 Box = tuple[float, float, float, float]
 
@@ -177,9 +177,12 @@ def _from_metadata(root: RawTree) -> dict[str, _Film]:
         read_csv(table, columns=("patientId", "class")), "patientId", opens=_FIELDS
     )
     films = {it.key: _nobodys(it) for it in nameless}
-    return films | {
-        name: _Film(own[0]["class"], own[0].cite("class")) for name, own in rows.items()
-    }
+    for name, (row, *_) in rows.items():
+        try:
+            films[name] = _Film(row["class"], row.cite("class"))
+        except RowError as error:
+            films[name] = _Film("", row.place, problem=str(error), code=BAD_ROW)
+    return films
 
 
 def _from_annotations(root: RawTree) -> dict[str, _Film]:
@@ -187,7 +190,7 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
     path = find_table(root, "annotations")
     marks: dict[str, list[tuple[str, Any]]] = {}
     try:
-        data = json.loads(read_text(path))
+        data = read_json(path)
         names = {
             label["id"]: label["name"].strip()
             for group in data["labelGroups"]
@@ -197,10 +200,11 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
             uid = mark.get("SOPInstanceUID") or mark["StudyInstanceUID"]
             marks.setdefault(uid, []).append((names[mark["labelId"]], mark.get("data")))
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise SourceError(
-            f"{path.name}: expected labelGroups with labels, and datasets with annotations that "
+        raise TableError(
+            path,
+            f"expected labelGroups with labels, and datasets with annotations that "
             f"name one of them ({type(error).__name__}: {error}); the card assumes this form of "
-            "the MD.ai export (unverified)"
+            "the MD.ai export (unverified)",
         ) from error
     # Folders are named after study and series, files after the image.
     return {
@@ -240,28 +244,20 @@ def _people(root: RawTree) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
 
     Returns:
         The patients; why the entry of a film cannot be used; entries that name no film.
-
-    A mapping that cannot be read tells no patient, as in a copy without it.
     """
     path = seek_table(root, "mapping")
     if path is None:
         return {}, {}, []
-    try:
-        return _mapped(path)
-    except SourceError as error:
-        return {}, {}, [unread(path, error)]
+    return _mapped(path)
 
 
 def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
     people: dict[str, str] = {}
     faults: dict[str, str] = {}
     lost: list[Skip] = []
-    try:
-        entries = json.loads(read_text(path))
-    except ValueError as error:
-        raise SourceError(f"{path}: is no JSON ({error}); get it again") from None
+    entries = read_json(path)
     if not isinstance(entries, list) or not all(isinstance(it, dict) for it in entries):
-        raise SourceError(f"{path}: expected a list of entries with names; get it again")
+        raise TableError(path, "expected a list of entries with names; get it again")
     for number, entry in enumerate(entries, 1):
         original = re.match(r"(\d{8})_\d{3}", str(entry.get("img_id", "")))
         names = [entry[name] for name in _NAMES if entry.get(name)]
@@ -273,9 +269,10 @@ def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
         faults.update(dict.fromkeys(names, reason))
         lost += [] if names else [Skip(key=place, reason=reason, code=BAD_ROW)]
     if entries and not people:
-        raise SourceError(
-            f"{_MAPPING}: no entry has an NIH file name; the card assumes (unverified) that "
-            f"it stands under 'img_id' (found: {', '.join(entries[0])})"
+        raise TableError(
+            path,
+            f"no entry has an NIH file name; the card assumes (unverified) that "
+            f"it stands under 'img_id' (found: {', '.join(entries[0])})",
         )
     return people, faults, lost
 

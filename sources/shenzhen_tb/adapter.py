@@ -9,8 +9,10 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources.contents import read_text_of_case
 from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import Row, find_table, read_csv, read_text
+from medrcube.sources.rows import unnamed
+from medrcube.sources.tables import Row, find_table, read_csv
 
 _FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.(?i:png)")
 _MASK_FOLDERS = ("mask", "masks")
@@ -52,6 +54,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             mask = name["mask"] or path.parent.name in _MASK_FOLDERS
             (masks if mask else films).setdefault(name["film"], path)
     readings = _READERS[layout](root)
+    for place in sorted(name for name in readings if ":" in name):  # rows that name no film
+        yield Skip(key=place, reason=str(readings[place]), code=BAD_ROW)
     for film, path in sorted(films.items()):
         reading = readings.get(film)
         if reading is None and layout != "masked":
@@ -101,10 +105,15 @@ def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
     """Files of two or three lines: sex and age, then the reading."""
     readings: dict[str, _Reading | RowError] = {}
     for name, path in root.index("readings").items():
-        lines = [line.strip() for line in read_text(path, "latin-1").splitlines() if line.strip()]
+        try:
+            text = read_text_of_case(path, "latin-1")
+        except RowError as error:
+            readings[path.stem] = error
+            continue
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         if name.startswith("CHNCXR_") and len(lines) > 1:
-            text = " ".join(lines[1:])
-            readings[path.stem] = _Reading(_PERSON.match(lines[0]), text, name)
+            person = _PERSON.match(lines[0])
+            readings[path.stem] = _Reading(person, " ".join(lines[1:]), name)
     return readings
 
 
@@ -112,6 +121,9 @@ def _table(root: RawTree) -> dict[str, _Reading | RowError]:
     table = find_table(root, "table")
     readings: dict[str, _Reading | RowError] = {}
     for row in read_csv(table, columns=("study_id", "sex", "age", "findings")):
+        if skip := unnamed(row, "study_id"):
+            readings[row.place] = RowError(skip.reason)
+            continue
         try:
             readings[row["study_id"].removesuffix(".png")] = _row(row)
         except RowError as error:

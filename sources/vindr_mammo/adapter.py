@@ -44,8 +44,16 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     pictures, nameless = by_name(rows_of_all, "image_id", opens=("lesion", "sign"))
     yield from nameless
     for image, rows in pictures.items():
-        path = films.get(image, root.path / "images" / rows[0]["study_id"] / f"{image}.dicom")
+        path = films.get(image) or _place(root, image, rows[0])
         yield from unless_bad(partial(_picture, image, path, rows), key=image, paths=(path,))
+
+
+def _place(root: RawTree, image: str, row: Row) -> Path:
+    """Where a film that this copy lacks would lie."""
+    try:
+        return root.path / "images" / row["study_id"] / f"{image}.dicom"
+    except RowError:
+        return root.path / "images" / f"{image}.dicom"
 
 
 def _picture(image: str, path: Path, rows: Sequence[Row]) -> Iterator[Case]:

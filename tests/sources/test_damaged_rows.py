@@ -59,8 +59,8 @@ def reading(change=None, seen=None):
     """Let ``change(table, line, values)`` give the cells of each row, and note what is read."""
     begin, read = Row.__init__, Row.__getitem__
 
-    def start(self, values, table, line, lines=None):
-        begin(self, values if change is None else change(table, line, values), table, line, lines)
+    def start(self, values, table, line, lines=None, **rest):
+        begin(self, change(table, line, values) if change else values, table, line, lines, **rest)
 
     def get(self, column):
         value = read(self, column)
@@ -119,6 +119,27 @@ def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
                 # Any other text may be the name of something that is not in this copy.
                 _check(before, after, place, told=value != "???" or (table, column) not in names)
         tried |= seen.lines.keys()
+
+
+@each_source
+def test_a_byte_that_is_no_text_costs_its_row_alone(source, intact):
+    for layout, (tree, before, seen) in intact(source.id).items():
+        last = {(table, column): line for table, line, column in seen.chosen()}
+        for (table, column), line in last.items():
+            known = (source.id, table, column)
+            if table.endswith((".xls", ".xlsx")) or any(
+                it[::2] == known[::2] and table.startswith(it[1]) for it in BLANK_IS_A_VALUE
+            ):
+                continue  # a cell of a spreadsheet is text in any case
+            with reading(functools.partial(_put, (table, line), column, "a\udcffb")):
+                after = scan(source, tree, layout)
+            cases, held = (
+                [key for key, it in found.items() if isinstance(it, Case) and _is_there(it)]
+                for found in (after, before)
+            )
+            named = [it.reason for it in after.values() if _is_bad(it) and table in it.reason]
+            assert named or cases == held, f"{table}:{line} {column}: nothing tells of it"
+            _check(before, after, f"{table}:{line} {column}=", told=False)
 
 
 def _put(cell, column, value, table, line, values):
@@ -241,6 +262,10 @@ def test_two_rows_of_a_study_of_mimic_that_contradict_each_other_set_its_films_a
     assert all(f"{table}:{first} says otherwise of this study" in it.reason for it in bad)
     assert all(f"/s{study}/" in path.as_posix() for it in bad for path in it.paths)
     assert len(after) == len(before)
+
+
+def _is_there(case):
+    return all(path.is_file() for path in case.files())
 
 
 def _is_bad(found):
