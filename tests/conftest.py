@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -17,6 +18,7 @@ settings.register_profile("local", deadline=None, suppress_health_check=SLOW)
 settings.register_profile("gate", deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.load_profile("gate" if "CI" in os.environ else "local")
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
 
 
@@ -39,6 +41,29 @@ def pytest_runtest_protocol(item):
             return (yield)
     finally:
         tracing.start()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A running Chromium; one for all tests of a module, since it holds an event loop.
+
+    What calls ``asyncio.run`` for a test with a browser is a fixture of the session, so that it
+    comes first. Names of hosts lead nowhere: what a page asks for is looked at by its tests, and
+    this keeps the browser's own services, which no page knows of, from asking.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as driver:
+        # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        made = driver.chromium.launch(
+            executable_path=program,
+            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+        )
+        yield made
+        made.close()
 
 
 @pytest.fixture(scope="session")

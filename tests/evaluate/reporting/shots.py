@@ -1,4 +1,4 @@
-"""Makes docs/images/{audit,report*}.png: python tests/evaluate/reporting/shots.py [DEMO].
+"""Makes docs/images/{audit,report*,site*}.png: python tests/evaluate/reporting/shots.py [DEMO].
 
 The release is that of ``medrcube demo``, made anew unless the folder of one is given, so nothing
 in the pictures was ever a patient. ``report.png`` is its page of three baselines; for the others
@@ -24,6 +24,7 @@ from medrcube.evaluate.conditions import OF_ONE_EDITION
 from medrcube.evaluate.models.contract import RejectedError, Reply
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.site.writing import write_site
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
 WIDTH = 1200
@@ -110,6 +111,7 @@ def main():
             model = Simulated(run.name, items)
             run_evaluation(benchmark, model, run, conditions=OF_ONE_EDITION)
         write_report(runs, Path(folder) / "many.html", demo / "release")
+        write_site(runs, demo / "release", Path(folder) / "site")
         look(Path(folder), demo / "release")
 
 
@@ -131,7 +133,21 @@ def look(folder, release):
             if anchor == "#failures":
                 page.locator(task_with_pictures(page)).check()
             keep(page, name, anchor, height)
+        look_at_site(page, folder / "site")
         browser.close()
+
+
+def look_at_site(page, site):
+    """The leaderboard, and an item with a picture once its key is shown."""
+    page.goto((site / "index.html").as_uri())
+    keep(page, "site.png", "body", 770)
+    page.goto((site / "items.html").as_uri())
+    page.locator("#source").select_option("BUS-BRA")  # whose pictures may be passed on
+    page.locator(".list a:has(img)").first.click()
+    page.get_by_role("button", name="Show key").click()
+    page.locator(".replies").wait_for()
+    page.locator(".item img").evaluate("it => it.decode()")
+    keep(page, "site-item.png", "body", 1000)
 
 
 def task_with_pictures(page):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -20,7 +19,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
 
 pytestmark = pytest.mark.untraced
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 NARROW = 360
 PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 HOSTILE = (
@@ -84,7 +82,7 @@ def make_rows(row):
                     number += 1
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pages(tmp_path_factory, row, write_release):
     """Reports of one run, of three, of runs asked unlike things, and of one without a fault."""
     folder = tmp_path_factory.mktemp("pages")
@@ -113,18 +111,6 @@ def pages(tmp_path_factory, row, write_release):
     write_report([*runs[:2], folder / "part"], made.mixed, benchmark.root)
     write_report([folder / "perfect"], made.perfect, few.root)
     return made
-
-
-@pytest.fixture(scope="module")
-def browser(pages):
-    """A running Chromium; after the runs, because it holds an event loop."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield made
-        made.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from urllib.parse import quote
 
 import pytest
@@ -11,27 +10,13 @@ from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.taxonomy import Task
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
 
 pytestmark = pytest.mark.untraced
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 WIDTHS = (1440, 390)
 AXE = {"preload": False}
 """axe would fetch the style sheet, which the policy of the page forbids."""
-
-
-@pytest.fixture(scope="module")
-def browser(made):
-    """A running Chromium; after the runs, because it holds an event loop."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture
@@ -142,6 +127,10 @@ def test_key_and_replies_come_with_a_click_by_keyboard(open_page, made, width, s
     assert page.locator(".options .right b").inner_text() == item.key
     assert page.locator(".replies tbody tr").count() == 3
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    edges = page.locator(".replies tbody tr > *").evaluate_all(
+        "cells => cells.map(cell => cell.getBoundingClientRect().right)"
+    )
+    assert max(edges) <= width
     found = axe.Axe().run(page, options=AXE).response["violations"]
     assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == []
 

@@ -1,35 +1,20 @@
 """Headless Chromium before the real server. Nothing but the server may be asked for anything."""
 
-import shutil
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 from stage.hostile import plant_the_rest, word
 from stage.servers import Server, serving
 from stage.world import ANONYMOUS, PASSWORD, stocked
 
 PATIENCE = 60_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-# Whatever a page asks for is seen and refused by the fixtures below; this keeps the browser's own
-# services, which no page knows of, from asking.
-FLAGS = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """A running Chromium; one for all tests of a module, since it holds an event loop."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as driver:
-        # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        expect.set_options(timeout=PATIENCE)
-        made = driver.chromium.launch(executable_path=program, args=list(FLAGS))
-        yield made
-        made.close()
+@pytest.fixture(scope="module", autouse=True)
+def _patience():
+    expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture
