@@ -44,7 +44,7 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 PROMISED = 2.0
 """Seconds until a page can be used."""
 
-_PICTURES, _SIDE, _RESTRICTED = 5000, 512, 10
+_PICTURES, _SIDE, _RESTRICTED = 5000, 256, 10
 _ASKED = 5
 _TEXTS = ("Normal", "Mass", "Edema", "Fracture")
 _WORDS = (
@@ -88,6 +88,7 @@ def main() -> None:
         "models": made.models,
         "items": made.items,
         "files": made.files,
+        "pictures": sum(1 for _ in (out / "pictures").iterdir()),
         "bytes": made.bytes,
         "seconds_to_write": time.perf_counter() - began,
         "processors": os.cpu_count(),
@@ -131,7 +132,7 @@ def _make_release(release: Path, items: int) -> None:
     for source in range(_RESTRICTED):
         (making / f"SOURCE{source}" / "images").mkdir(parents=True)
     for number in range(_PICTURES):
-        noise = rng.integers(0, 255, (64, 64), dtype=np.uint8)
+        noise = rng.integers(0, 255, (12, 12), dtype=np.uint8)
         grown = Image.fromarray(noise).resize((_SIDE, _SIDE))
         path = making / f"SOURCE{number % _RESTRICTED}" / "images" / f"{number}.png"
         grown.save(path, compress_level=1)
@@ -234,7 +235,8 @@ def write_block(found: Mapping[str, Any]) -> None:
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     told = (
-        f"{found['models']} models, {found['items']:,} items: {found['files']:,} files, "
+        f"{found['models']} models, {found['items']:,} items, {found['pictures']:,} pictures: "
+        f"{found['files']:,} files, "
         f"{found['bytes'] / 1e6:.0f} MB, written in {found['seconds_to_write']:.0f} s "
         f"({found['processors']} processors, load {found['load']:.1f} when it began). Opened "
         f"{found['rounds']} times each in Chromium, nothing cached; seconds, median and worst:"
