@@ -13,10 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.running.attempts import AttemptLog, read_attempts
 
-__all__ = ["FILE", "BatchLedger", "SentBatch", "SentQuestion", "known_batches", "open_batches"]
+__all__ = [
+    "FILE",
+    "BatchLedger",
+    "SentBatch",
+    "SentQuestion",
+    "known_batches",
+    "none_under_way",
+    "open_batches",
+    "under_way",
+]
 
 FILE = "batches.jsonl"
 
@@ -127,3 +137,33 @@ def _read(record: Mapping[str, Any], found: dict[str, SentBatch]) -> None:
 def _questions(rows: Iterable[Sequence[str]]) -> Iterator[SentQuestion]:
     for key, item, letters in rows:
         yield SentQuestion(str(key), str(item), str(letters))
+
+
+def none_under_way(run: Path) -> None:
+    """Make sure that no question is asked one by one that a batch is already paid for.
+
+    Raises:
+        WorkspaceError: batches of the run are under way.
+    """
+    if sent := open_batches(run):
+        asked = sum(len(batch.questions) for batch in sent)
+        raise WorkspaceError(
+            f"{run}: {counted(asked, 'question')} in batches under way; the same command with  "
+            "--batch  fetches what came of them, and may then go on without it"
+        )
+
+
+def under_way(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
+    """Batches under way, in words.
+
+    Args:
+        sent: these batches.
+        through: questions that are through, by the token of a batch whose provider tells.
+    """
+    told = [through.get(batch.token) for batch in sent]
+    questions = counted(sum(len(batch.questions) for batch in sent), "question")
+    # Anthropic counts at the end alone.
+    if None not in told:
+        done = sum(count for count in told if count is not None)
+        questions = f"{done:,} of {questions} through"
+    return f"{counted(len(sent), 'batch')} under way, {questions}"

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from medrcube.counting import counted
-from medrcube.errors import ModelError, WorkspaceError
+from medrcube.errors import ModelError
 from medrcube.evaluate.models.batch_contract import BatchInterface, BatchState
 from medrcube.evaluate.models.contract import AnswerError, RejectedError, TransientError
 from medrcube.evaluate.running.agenda import Turn
@@ -29,14 +29,16 @@ from medrcube.evaluate.running.batch_ledger import (
     SentBatch,
     known_batches,
     open_batches,
+    under_way,
 )
 from medrcube.evaluate.running.batch_tally import Tally, question_of
+from medrcube.evaluate.running.polling import Polling
 from medrcube.evaluate.running.retry import RATE_LIMIT
 from medrcube.evaluate.running.run_folder import Asked
 from medrcube.evaluate.running.session import Session
 from medrcube.evaluate.running.summary import Progress
 
-__all__ = ["BatchSession", "Polling", "in_batches", "none_under_way"]
+__all__ = ["BatchSession", "in_batches"]
 
 PILOT = 32
 """Questions of the first batch where a largest cost is set and few replies have told a price."""
@@ -45,25 +47,6 @@ _FEWEST = 10
 """Questions of a batch of an account that takes no larger one at this time."""
 
 _ALL = 10**9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Polling:
-    """How patiently batches are looked after.
-
-    Attributes:
-        first: seconds until the first look.
-        growth: factor of each further wait.
-        longest: upper bound of a wait.
-        settled: seconds after which a batch that was sent would show in the list of the provider.
-        unreachable: seconds without any answer after which the session ends; batches go on.
-    """
-
-    first: float = 10.0
-    growth: float = 1.5
-    longest: float = 300.0
-    settled: float = 120.0
-    unreachable: float = 3600.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -296,16 +279,8 @@ class BatchSession:
             self.tally.advance(note=f"{batch} still lies at the provider: {words}")
 
     def _words(self, wait: float) -> str:
-        asked = sum(len(sent.questions) for sent in self._open)
-        told = [self._through.get(sent.token) for sent in self._open]
-        through = sum(done for done in told if done is not None)
-        # Anthropic counts at the end alone.
-        questions = counted(asked, "question")
-        if None not in told:
-            questions = f"{through:,} of {questions} through"
-        many = counted(len(self._open), "batch")
         then = datetime.fromtimestamp(time.time() + wait).astimezone()
-        return f"{many} under way, {questions}; next look at {then:%H:%M:%S}"
+        return f"{under_way(self._open, self._through)}; next look at {then:%H:%M:%S}"
 
 
 @contextmanager
@@ -325,18 +300,4 @@ def in_batches(
             tally=Tally(single=single, out=out),
             out=out,
             polling=polling,
-        )
-
-
-def none_under_way(run: Path) -> None:
-    """Make sure that no question is asked one by one that a batch is already paid for.
-
-    Raises:
-        WorkspaceError: batches of the run are under way.
-    """
-    if sent := open_batches(run):
-        asked = sum(len(batch.questions) for batch in sent)
-        raise WorkspaceError(
-            f"{run}: {counted(asked, 'question')} in batches under way; the same command with  "
-            "--batch  fetches what came of them, and may then go on without it"
         )

@@ -20,16 +20,13 @@ from medrcube.evaluate.models.batches import batches_of
 from medrcube.evaluate.models.contract import Json, Model
 from medrcube.evaluate.outcomes import Outcome
 from medrcube.evaluate.running.attempts import open_log, read_attempts
-from medrcube.evaluate.running.batch_session import (
-    BatchSession,
-    Polling,
-    in_batches,
-    none_under_way,
-)
+from medrcube.evaluate.running.batch_ledger import none_under_way
+from medrcube.evaluate.running.batch_session import BatchSession, in_batches
 from medrcube.evaluate.running.begin import write_plan
 from medrcube.evaluate.running.budget import Budget, Prices
 from medrcube.evaluate.running.pace import Pace
 from medrcube.evaluate.running.plan import drawn, plan_run
+from medrcube.evaluate.running.polling import Polling
 from medrcube.evaluate.running.requests import Requests
 from medrcube.evaluate.running.retry import RetryPolicy
 from medrcube.evaluate.running.run_folder import (
