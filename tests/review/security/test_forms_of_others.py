@@ -18,6 +18,7 @@ SENDERS = {
     "review-draft": "reviewer",
     "review-give-back": "reviewer",
     "review-undo": "reviewer",
+    "review-wording": "reviewer",
     "review-personal-data": "reviewer",
     "item-personal-data": "adjudicator",
     "incident": "manager",

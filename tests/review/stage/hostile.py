@@ -11,6 +11,7 @@ from medrcube.review.models import (
     Draft,
     Item,
     ItemVersion,
+    Proposal,
     Remark,
     Review,
     ReviewReason,
@@ -46,6 +47,9 @@ PLANTED = {
     "ItemVersion.provenance": "whole",
     "ItemVersion.question": "whole",
     "ItemVersion.warnings": "whole",
+    "Proposal.flaws": "part",
+    "Proposal.options": "part",
+    "Proposal.question": "part",
     "Release.name": "part",
     "Remark.origin": "whole",
     "Remark.text": "whole",
@@ -169,11 +173,19 @@ def plant_the_rest(world):
     blind = review.claim.blind
     blind.pk, blind.claim = None, extra
     blind.save(force_insert=True)
-    Review.objects.create(
+    sent = Review.objects.create(
         claim=extra,
         decision="reject",
         verdicts={"1": hostile("Review.verdicts")},
         submitted_at=now,
+    )
+    flaw = {"rule": "length", "level": "warning", "message": hostile("Proposal.flaws")}
+    Proposal.objects.create(
+        review=sent,
+        question=hostile("Proposal.question"),
+        options=[f"{place}{hostile('Proposal.options')}" for place, _ in enumerate(TEXTS)],
+        key=0,
+        flaws=[flaw],
     )
     Asset.objects.filter(pk=world.picture).update(presets={hostile("Asset.presets"): [40, 80]})
     event = {name: hostile(f"Event.{name}") for name in ("actor", "kind", "object", "body")}
