@@ -11,6 +11,7 @@ import typer
 
 from medrcube.cli_interchange import labelstudio_app, open_queue, ready, register
 from medrcube.cli_options import Json
+from medrcube.cli_review_assign import assign_app
 from medrcube.cli_review_release import register as register_release
 from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
@@ -30,6 +31,7 @@ review_app = typer.Typer(
 register(review_app)
 register_release(review_app)
 review_app.add_typer(labelstudio_app, name="labelstudio")
+review_app.add_typer(assign_app, name="assign")
 
 Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
 Origin = Annotated[
@@ -86,7 +88,8 @@ def adduser(
         Literal["reviewer", "adjudicator", "manager", "administrator"], typer.Option()
     ] = "reviewer",
     specialty: Annotated[
-        list[str] | None, typer.Option(help="Region or modality that they read; repeat.")
+        list[str] | None,
+        typer.Option(help="Such as radiology:chest; repeat."),
     ] = None,
     json_output: Json = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Statements that find and hold items for readers, and the drafts of what they type."""
+"""Statements about claims: who holds which item, until when, and what they have typed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from django.db import connection
 from medrcube.review.sql import LIVE, at, lock, one, rows, run, token_value, when
 
 if TYPE_CHECKING:
-    from medrcube.review.policy import Policy
-
-_LOOK_AHEAD = 16
-"""Items of the same rank among which a reader's own lot decides, so that readers spread out."""
-_FIRST_PAGE = 32
-_WIDER = 32
+    from medrcube.review.candidates import Candidate
 
 
 class Reader(NamedTuple):
@@ -29,20 +24,11 @@ class Reader(NamedTuple):
     specialties: frozenset[str]
 
 
-class Candidate(NamedTuple):
-    """An item that a reader may be handed."""
+class Taken(NamedTuple):
+    """Who has a slot: somebody blind to the item, a specialist for it."""
 
-    item: str
-    number: int
-    version: int
-    reviews: int
-    priority: int
-    anatomy: str
-    modality: str
-    gold: bool
-    returned: bool
     blinded: bool
-    case_key: str
+    specialist: bool
 
 
 class Standing(NamedTuple):
@@ -63,11 +49,30 @@ class Standing(NamedTuple):
     gold_defect: str
     answered: bool
     blinded: bool
+    specialist: bool
 
 
-def policy_text() -> str | None:
-    """Rules of the project as JSON; ``None`` where there is no project."""
-    row = one("SELECT policy FROM review_project ORDER BY id LIMIT 1")
+BLIND = """
+    CASE WHEN EXISTS (
+        SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
+        WHERE c.version_id = {version} AND c.user_id = %s
+    ) THEN NOT EXISTS (
+        SELECT 1 FROM review_claim c
+        WHERE c.version_id = {version} AND c.user_id = %s AND NOT c.blinded
+    ) ELSE NOT EXISTS (
+        SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
+    ) END
+"""
+"""An answer that a reader gave before the lease was over stays what it was; three times a user."""
+
+
+def policy_text(*, fixed: bool = False) -> str | None:
+    """Rules of the project as JSON; ``None`` where there is no project.
+
+    Where ``fixed``, they cannot change before the transaction ends.
+    """
+    how = "FOR KEY SHARE" if fixed and connection.vendor == "postgresql" else ""
+    row = one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
     return None if row is None else str(row[0])
 
 
@@ -84,7 +89,8 @@ def in_hand(user: int, now: datetime) -> tuple[Any, ...] | None:
     """The live claim of a reader, on an item that is still in the queue: columns of ``Claim``."""
     return one(
         """
-        SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at, c.blinded
+        SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at, c.blinded,
+            c.specialist
         FROM review_claim c
         CROSS JOIN review_itemversion v CROSS JOIN review_item i
         WHERE c.user_id = %s AND c.released_at IS NULL AND c.submitted_at IS NULL
@@ -103,7 +109,7 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
         SELECT c.id, v.id, c.claimed_at, c.expires_at,
             c.released_at IS NULL AND c.submitted_at IS NULL, c.submitted_at IS NOT NULL,
             i.id, v.number, v.key, v.options, i.state, i.version = v.number, i.gold_defect,
-            b.id IS NOT NULL, c.blinded
+            b.id IS NOT NULL, c.blinded, c.specialist
         FROM review_claim c
         JOIN review_itemversion v ON v.id = c.version_id
         JOIN review_item i ON i.id = v.item_id
@@ -131,6 +137,7 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
         gold_defect=row[12],
         answered=bool(row[13]),
         blinded=bool(row[14]),
+        specialist=bool(row[15]),
     )
 
 
@@ -155,42 +162,6 @@ def free_overdue(now: datetime) -> list[tuple[str, int, str]]:
     return [_held_by(*row) for row in found]
 
 
-def unfinished(user: int, rules: Policy) -> list[Candidate]:
-    """Items that a reader lost by time with something typed, and may still review."""
-    page = """
-        SELECT i.* FROM review_draft d CROSS JOIN review_itemversion v CROSS JOIN review_item i
-        WHERE d.user_id = %s AND v.id = d.version_id
-        AND i.id = v.item_id AND i.version = v.number AND i.state = 'queued' AND EXISTS (
-            SELECT 1 FROM review_claim c WHERE c.version_id = v.id AND c.user_id = d.user_id
-            AND c.outcome IN ('expired', 'paused', 'undone')
-        ) LIMIT 1000
-    """
-    return _eligible(page, (user,), user, rules)
-
-
-def waiting(user: int, rules: Policy, *, gold: bool) -> list[Candidate]:
-    """The first items of the queue that a reader may be handed, in its order.
-
-    Looks at the first few, which is nearly always enough, and then at ever more. Where the rules
-    let some readers not be blind, items to which this one is not come last.
-    """
-    # A page is cut off before anything is joined to it: so both databases walk along the index
-    # of the queue and look up the rest row by row, whatever they believe about the tables.
-    page = f"""
-        SELECT i.* FROM review_item i
-        WHERE i.state = 'queued' AND i.gold_defect {">" if gold else "="} ''
-        AND (i.sole_reader_id IS NULL OR i.sole_reader_id <> %s)
-        ORDER BY i.reviews DESC, i.priority DESC, i.lot LIMIT %s
-    """  # noqa: S608
-    size = _FIRST_PAGE
-    while True:
-        found = _eligible(page, (user, size), user, rules)
-        blind = [item for item in found if item.blinded]
-        if blind or size > _waiting_in_all(gold=gold):
-            return blind or ([] if gold else found)
-        size *= _WIDER
-
-
 def hold_item(item: str, number: int) -> bool:
     """Keep others from changing a queued item until the commit; false where it has changed."""
     if connection.vendor == "sqlite":  # nobody else can write since the transaction began
@@ -201,15 +172,18 @@ def hold_item(item: str, number: int) -> bool:
     return one(sql, item, number) is not None
 
 
-def slots(version: int) -> dict[int, bool]:
-    """Slots of a version that are taken, by live claims and by reviews; whether each is blind."""
-    sql = "SELECT slot, blinded FROM review_claim WHERE version_id = %s AND released_at IS NULL"
-    return {slot: bool(blinded) for slot, blinded in rows(sql, version)}
+def slots(version: int) -> dict[int, Taken]:
+    """Slots of a version that are taken, by live claims and by reviews."""
+    sql = """
+        SELECT slot, blinded, specialist FROM review_claim
+        WHERE version_id = %s AND released_at IS NULL
+    """
+    return {slot: Taken(bool(blind), bool(special)) for slot, blind, special in rows(sql, version)}
 
 
 def is_blind(version: int, item: str, user: int) -> bool:
     """Whether nothing that a reader has been shown answers an item."""
-    sql = f"SELECT {_BLIND.format(version='%s', item='%s')}"
+    sql = f"SELECT {BLIND.format(version='%s', item='%s')}"
     row = one(sql, version, user, version, user, item, user)
     return bool(row and row[0])
 
@@ -225,8 +199,8 @@ def insert_claim(
     row = one(
         """
         INSERT INTO review_claim
-        (version_id, user_id, slot, token, claimed_at, expires_at, outcome, blinded)
-        VALUES (%s, %s, %s, %s, %s, %s, '', %s) RETURNING id
+        (version_id, user_id, slot, token, claimed_at, expires_at, outcome, blinded, specialist)
+        VALUES (%s, %s, %s, %s, %s, %s, '', %s, %s) RETURNING id
         """,
         chosen.version,
         user,
@@ -235,6 +209,7 @@ def insert_claim(
         at(now),
         at(expires),
         chosen.blinded,
+        chosen.specialist,
     )
     return int(row[0]) if row else 0
 
@@ -306,92 +281,6 @@ def keep_draft(version: int, user: int, body: Mapping[str, object], now: datetim
 def drop_draft(version: int, user: int) -> None:
     """Forget what was typed: it has become a review."""
     run("DELETE FROM review_draft WHERE version_id = %s AND user_id = %s", version, user)
-
-
-def _waiting_in_all(*, gold: bool) -> int:
-    kind = ">" if gold else "="
-    sql = f"SELECT count(*) FROM review_item WHERE state = 'queued' AND gold_defect {kind} ''"  # noqa: S608
-    row = one(sql)
-    return int(row[0]) if row else 0
-
-
-_BLIND = """
-    CASE WHEN EXISTS (
-        SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
-        WHERE c.version_id = {version} AND c.user_id = %s
-    ) THEN NOT EXISTS (
-        SELECT 1 FROM review_claim c
-        WHERE c.version_id = {version} AND c.user_id = %s AND NOT c.blinded
-    ) ELSE NOT EXISTS (
-        SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
-    ) END
-"""
-"""An answer that a reader gave before the lease was over stays what it was; three times a user."""
-
-
-def _eligible(page: str, values: tuple[object, ...], user: int, rules: Policy) -> list[Candidate]:
-    """Those of a page of items that a reader may be handed.
-
-    Not what they wrote or proposed, hold, have reviewed or returned as not their field; nothing
-    that has all its readers, or all those who need not be blind; and who has seen an item is not
-    shown its copy with a defect, nor the other way round.
-    """
-    found = rows(
-        f"""
-        SELECT * FROM (
-        SELECT i.id, i.version, v.id AS version_id, i.reviews, i.priority, i.anatomy, i.modality,
-            i.gold_defect > '' AS gold, EXISTS (
-                SELECT 1 FROM review_claim c
-                WHERE c.version_id = v.id AND c.user_id = %s AND c.outcome = 'given-back'
-            ) AS returned, {_BLIND.format(version="v.id", item="i.id")} AS blinded,
-            i.case_key, i.lot
-        FROM ({page}) i CROSS JOIN review_itemversion v
-        WHERE v.item_id = i.id AND v.number = i.version
-        AND (v.author_id IS NULL OR v.author_id <> %s)
-        AND NOT EXISTS (
-            SELECT 1 FROM review_adoption a
-            CROSS JOIN review_proposal p CROSS JOIN review_review r CROSS JOIN review_claim c
-            WHERE a.version_id = v.id AND p.id = a.proposal_id AND r.id = p.review_id
-            AND c.id = r.claim_id AND c.user_id = %s
-        )
-        AND NOT EXISTS (
-            SELECT 1 FROM review_claim c WHERE c.version_id = v.id AND c.user_id = %s
-            AND (c.released_at IS NULL OR c.outcome IN ('skipped', 'voided'))
-        )
-        AND (i.gold_defect > '' OR %s > (
-            SELECT count(*) FROM review_claim c
-            WHERE c.version_id = v.id AND c.released_at IS NULL
-        ))
-        AND NOT EXISTS (
-            SELECT 1 FROM review_item t
-            CROSS JOIN review_itemversion tv CROSS JOIN review_claim c
-            WHERE t.copied_from_id = i.id
-            AND tv.item_id = t.id AND c.version_id = tv.id AND c.user_id = %s
-        )
-        AND NOT EXISTS (
-            SELECT 1 FROM review_itemversion tv CROSS JOIN review_claim c
-            WHERE tv.item_id = i.copied_from_id AND c.version_id = tv.id AND c.user_id = %s
-        )) w
-        WHERE blinded OR %s > (
-            SELECT count(*) FROM review_claim c
-            WHERE c.version_id = w.version_id AND c.released_at IS NULL AND NOT c.blinded
-        )
-        ORDER BY blinded DESC, reviews DESC, priority DESC, lot LIMIT {_LOOK_AHEAD}
-        """,  # noqa: S608
-        user,
-        user,
-        user,
-        user,
-        *values,
-        user,
-        user,
-        user,
-        rules.reviews,
-        user,
-        user,
-        rules.unblinded_reviews,
-    )
-    return [Candidate._make((*row[:7], *map(bool, row[7:10]), row[10])) for row in found]
 
 
 def _held_by(version: int, user: int) -> tuple[str, int, str]:

@@ -153,6 +153,7 @@ def _tell(story: _Story, kind: str, who: str, body: dict[str, Any]) -> None:
 
 def _review(body: dict[str, Any], who: str) -> _Fact:
     said = {name: body[name] for name in _REVIEWED}
+    said["specialist"] = body.get("specialist", False)
     reasons = [(code, option) for code, option in body["reasons"]]
     return _fact("review", body["version"], who, {**said, "reasons": _sorted(reasons)})
 
@@ -189,6 +190,7 @@ def _rows(names: Sequence[str]) -> Iterator[tuple[str, _Fact]]:
         claim = review.claim
         number, who = claim.version.number, claim.user.pseudonym
         said = {column: getattr(review, column) for column in _REVIEWED}
+        said["specialist"] = claim.specialist
         reasons = _sorted([(reason.code, reason.option) for reason in review.reasons.all()])
         yield claim.version.item_id, _fact("review", number, who, {**said, "reasons": reasons})
         if claim.released_at is not None:

@@ -154,7 +154,9 @@ def edit(
         )
         if adopted is not None:
             Adoption.objects.create(version=new, proposal=adopted)
-        Item.objects.filter(pk=item.pk).update(version=new.number, reviews=0, sole_reader=None)
+        Item.objects.filter(pk=item.pk).update(
+            version=new.number, reviews=0, sole_reader=None, for_specialist=False
+        )
         disclosure.refresh([item.pk], now)
         record(now, *entries)
     return new

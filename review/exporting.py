@@ -20,7 +20,7 @@ from django.db.models import F, QuerySet
 
 from medrcube.build.reviewed import LET_THROUGH, SCHEMA, SUMMARY, VERDICTS
 from medrcube.files import PRIVATE, private_folder, write_text
-from medrcube.review import audit, crosscheck
+from medrcube.review import audit, crosscheck, specialist_rule
 from medrcube.review.agreement_gate import Agreement, by_stratum
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import (
@@ -100,10 +100,17 @@ def flow_back(workspace: Path) -> FlowBack:
         project = Project.objects.earliest("pk")
         policy = current_policy().to_json()
         fault = crosscheck.verify_now(head).fault
+        short = specialist_rule.short_of_specialists(current_policy(), State.ACCEPTED)
     if fault:
         raise ReviewError(
             f"the record is broken: {fault}; nothing was written. Compare it with a back-up, and "
             "find out who could write to the database"
+        )
+    if short:
+        raise ReviewError(
+            f"{len(short)} accepted items have fewer than {policy['specialists']} reviews by "
+            "specialists; nothing was written. Reopen them, or set the rule again:  "
+            "medrcube review policy --set specialists=N"
         )
     data = _as_jsonl(rows)
     states = Counter(str(row["state"]) for row in rows)
@@ -186,6 +193,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
         "void_because": "claim__outcome",
         "blinded": "claim__blinded",
+        "specialist": "claim__specialist",
         "answer": "claim__blind__option",
         "key": "claim__version__key",
         "confidence": "claim__blind__confidence",

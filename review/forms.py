@@ -14,13 +14,14 @@ from django.core.validators import RegexValidator
 from django.http import QueryDict
 
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.taxonomy import Anatomy, Modality
+from medrcube.review.specialties import known
 
 __all__ = [
     "LONGEST",
     "WHOLE",
     "AccountForm",
     "AdjudicationForm",
+    "AssigningForm",
     "Code",
     "Credentials",
     "HeadForm",
@@ -103,6 +104,21 @@ class AdjudicationForm(Sent):
     rationale = Text()
 
 
+class AssigningForm(Sent):
+    """The forms of the page of assignments; names of which several are sent are read apart."""
+
+    assignment = Number()
+    reader = Number()
+    specialists = Number()
+    source = Text()
+    task = Text()
+    anatomy = Text()
+    modality = Text()
+    mode = Text()
+    specialty = Text()
+    name = Text()
+
+
 class QuarantineForm(Sent):
     """What becomes of items that one vote took out."""
 
@@ -163,7 +179,7 @@ class AccountForm(Sent):
     role = Text()
     specialties = forms.MultipleChoiceField(
         required=False,
-        choices=[(it.value, it.value) for kind in (Anatomy, Modality) for it in kind],
+        choices=lambda: [(name, name) for name in known()],
         error_messages={"invalid_choice": "%(value)s is no specialty"},
     )
     password = Text(max_length=_LONGEST_PASSWORD)

@@ -317,7 +317,11 @@ def _new_version(row: _Pictured, known: _Known, context: _Context) -> None:
         entries.append(take(now, item, Step.NEW_VERSION, ACTOR, **body))
         new.save(force_insert=True)
         Item.objects.filter(pk=item.pk).update(
-            version=new.number, reviews=0, sole_reader=None, **_about(row.row, context)
+            version=new.number,
+            reviews=0,
+            sole_reader=None,
+            for_specialist=False,
+            **_about(row.row, context),
         )
         _keep_files([row.row], now)
         record(now, *entries)

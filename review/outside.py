@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -13,8 +14,11 @@ from medrcube.review.audit import Entry, record
 from medrcube.review.decisions import is_of
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, Item, ItemVersion, Review, User
-from medrcube.review.policy import current_policy
+from medrcube.review.places import has_place, is_kept
+from medrcube.review.policy import Policy, current_policy
 from medrcube.review.queue import answer_blind, free_overdue, submit
+from medrcube.review.routing import may_review, rules_in_force
+from medrcube.review.specialties import fields_of
 from medrcube.review.states import State
 
 
@@ -72,11 +76,12 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
             f"item {version.item_id} does not wait for reviews of version {version.number} any more"
         )
     used, rules = claim_sql.slots(version.pk), current_policy()
+    specialist = _specialist(version.item, user, reader.specialties)
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
-    if slot >= rules.reviews:
-        raise ConflictError(f"item {version.item_id} has its {rules.reviews} readers already")
+    taken = [place.specialist for place in used.values()]
+    _require_place(version.item, user, taken, rules, specialist=specialist)
     blinded = claim_sql.is_blind(version.pk, version.item_id, user.pk)
-    if not blinded and sum(not blind for blind in used.values()) >= rules.unblinded_reviews:
+    if not blinded and sum(not place.blinded for place in used.values()) >= rules.unblinded_reviews:
         raise ConflictError(
             f"{user.pseudonym} has been shown what answers {version.item_id}, so another reader "
             "has to see it"
@@ -90,15 +95,43 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
                 claimed_at=now - timedelta(seconds=seconds),
                 expires_at=now + timedelta(minutes=rules.lease_minutes),
                 blinded=blinded,
+                specialist=specialist,
             )
     except IntegrityError as error:
         raise ConflictError(
             f"{user.pseudonym} holds another item in the queue; it has to be sent or given back"
         ) from error
     disclosure.begun(user.pk, version.item_id, now)
-    body = {"version": version.number, "slot": slot, "by": "import", "blinded": blinded}
+    body = {
+        "version": version.number,
+        "slot": slot,
+        "by": "import",
+        "blinded": blinded,
+        "specialist": specialist,
+    }
     entry = Entry(
         actor=user.pseudonym, kind="claim.issued", object=f"item:{version.item_id}", body=body
     )
     record(now, entry)
     return claim
+
+
+def _specialist(item: Item, user: User, specialties: Collection[str]) -> bool:
+    """Whether a specialty of the reader covers the item, which assignments leave to them."""
+    kind = (item.source, item.task, item.anatomy, item.modality)
+    if not may_review(kind, rules_in_force(user.pk, specialties)):
+        raise ConflictError(f"item {item.pk} is assigned to other readers than {user.pseudonym}")
+    return any(field.covers(item.anatomy, item.modality) for field in fields_of(specialties))
+
+
+def _require_place(
+    item: Item, user: User, taken: Collection[bool], rules: Policy, *, specialist: bool
+) -> None:
+    if has_place(taken, rules, specialist=specialist):
+        return
+    if is_kept(taken, rules):
+        raise ConflictError(
+            f"the next review of {item.pk} has to come from a specialist in {item.anatomy} or "
+            f"{item.modality}; {user.pseudonym} is none"
+        )
+    raise ConflictError(f"item {item.pk} has its {rules.reviews} readers already")

@@ -19,10 +19,8 @@ from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Role, User
 from medrcube.review.sent import email_of
-from medrcube.taxonomy import Anatomy, Modality
+from medrcube.review.specialties import check as check_specialties
 
-SPECIALTIES = (*(part.value for part in Anatomy), *(kind.value for kind in Modality))
-"""What a reader can be a specialist of: regions and modalities."""
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without the signs that are taken for one another."""
 
@@ -61,7 +59,7 @@ def add(
         actor: who makes it.
         email: sign-in address.
         role: what the person may do.
-        specialties: regions and modalities that the person reads.
+        specialties: names of ``specialties.known``.
         password: the first one.
         temporary: whether the person has to change it, since somebody else chose it.
         now: for tests.
@@ -71,7 +69,7 @@ def add(
             address that has an account.
     """
     email = email_of(email)
-    fields = {"role": _role(role), "specialties": _specialties(specialties)}
+    fields = {"role": _role(role), "specialties": check_specialties(specialties)}
     user = User(email=email, **fields)
     check_password(password, user)
     user.set_password(password)
@@ -114,7 +112,7 @@ def change(
         ConflictError: there is no such account.
     """
     now = now or timezone.now()
-    fields = {"role": _role(role), "specialties": _specialties(specialties)}
+    fields = {"role": _role(role), "specialties": check_specialties(specialties)}
     with transaction.atomic():
         user = _locked(user_id)
         if role != user.role:
@@ -178,15 +176,6 @@ def _role(role: str) -> str:
     if role not in Role.values:
         raise InvalidAnswerError(f"role {role!r}; expected one of {', '.join(Role.values)}")
     return role
-
-
-def _specialties(names: Sequence[str]) -> list[str]:
-    unknown = sorted(set(names) - set(SPECIALTIES))
-    if unknown:
-        raise InvalidAnswerError(
-            f"{unknown[0]!r} is no specialty; expected one of {', '.join(SPECIALTIES)}"
-        )
-    return [name for name in SPECIALTIES if name in names]
 
 
 def _locked(user_id: int) -> User:

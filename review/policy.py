@@ -23,6 +23,7 @@ class Policy:
         reviews: independent reviews of every version.
         unblinded_reviews: how many of them may come from readers who have been shown what answers
             the item; their answers count nowhere, their decisions do.
+        specialists: how many of them at least come from specialists for the anatomy or modality.
         undo_minutes: how long a reader may take a review back, unless another has begun.
         lease_minutes: how long an unsaved claim holds an item.
         gold_rate: share of items with a known defect among those handed out.
@@ -36,6 +37,7 @@ class Policy:
 
     reviews: int = 2
     unblinded_reviews: int = 0
+    specialists: int = 0
     undo_minutes: int = 10
     lease_minutes: int = 20
     gold_rate: float = 0.05
@@ -59,15 +61,15 @@ class Policy:
                 f"policy: unblinded_reviews = {self.unblinded_reviews}, expected less than reviews "
                 f"({self.reviews}): one review at least is blind"
             )
-        if not 0 <= self.undo_minutes <= 24 * 60:
-            raise ReviewError(f"policy: undo_minutes = {self.undo_minutes}, expected 0 to 1440")
         if self.lease_minutes < 1:
             raise ReviewError(f"policy: lease_minutes = {self.lease_minutes}, expected 1 or more")
         if self.gold_window < 1:
             raise ReviewError(f"policy: gold_window = {self.gold_window}, expected 1 or more")
-        for name in ("gold_rate", "gold_pass", "ac1_lower", "reject_agreement", "blind_accuracy"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ReviewError(f"policy: {name} = {getattr(self, name)}, expected 0 to 1")
+        shares = ("gold_rate", "gold_pass", "ac1_lower", "reject_agreement", "blind_accuracy")
+        bounds = {"specialists": self.reviews, "undo_minutes": 24 * 60, **dict.fromkeys(shares, 1)}
+        for name, most in bounds.items():
+            if not 0 <= getattr(self, name) <= most:
+                raise ReviewError(f"policy: {name} = {getattr(self, name)}, expected 0 to {most}")
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
@@ -86,13 +88,15 @@ class Policy:
         return cls(**data)
 
 
-def current_policy() -> Policy:
+def current_policy(*, fixed: bool = False) -> Policy:
     """The rules of the project of this database.
+
+    Where ``fixed``, in a transaction, they cannot change before it ends.
 
     Raises:
         ReviewError: nothing was imported yet, so there is no project.
     """
-    text = policy_text()
+    text = policy_text(fixed=fixed)
     if text is None:
         raise ReviewError("there is no review project yet; begin with: medrcube review import")
     return _parsed(text)

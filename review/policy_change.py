@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.review import audit
+from medrcube.review import audit, specialist_rule
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Claim, Project
 from medrcube.review.policy import Policy, current_policy
@@ -30,7 +30,10 @@ def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
             somebody has been given an item.
     """
     with transaction.atomic():
-        before = current_policy()
+        # Locked at once: a review that is being sent ends before, or begins after.
+        current_policy()  # raises where there is no project
+        project = Project.objects.select_for_update().get()
+        before = Policy.from_json(project.policy)
         after = Policy.from_json({**before.to_json(), **changes})
         fixed = [name for name in _FROM_THE_START if getattr(before, name) != getattr(after, name)]
         if fixed and Claim.objects.exists():
@@ -39,14 +42,15 @@ def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
                 "it is set before the first reader begins"
             )
         if after != before:
-            project = Project.objects.select_for_update().get()
             project.policy = after.to_json()
             project.save(update_fields=["policy"])
             body = {"before": before.to_json(), "after": after.to_json()}
             entry = audit.Entry(
                 actor=actor, kind="policy.changed", object=f"project:{project.name}"[:96], body=body
             )
-            audit.record(timezone.now(), entry)
+            now = timezone.now()
+            moved = specialist_rule.follow(before, after, actor, now)
+            audit.record(now, entry, *moved)
     return after
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
+from medrcube.counting import counted
 from medrcube.review.agreement import Estimate, share
 from medrcube.review.gold import found_defect, last_gold
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
@@ -84,6 +86,15 @@ class Forecast:
     lately: int
     days: float | None
     hours: float | None
+
+    @property
+    def work(self) -> str:
+        """The time in words, rounded up below an hour; empty where nothing is known."""
+        if self.hours is None:
+            return ""
+        if self.hours < 1:
+            return counted(math.ceil(self.hours * 60), "minute")
+        return f"{self.hours:.1f} hours"
 
 
 def voxels(now: datetime) -> list[Voxel]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.sql import LIVE, at, lock, one, rows, run
+
+if TYPE_CHECKING:
+    from medrcube.review.policy import Policy
 
 _EVENTS_AT_ONCE = 100
 
@@ -105,6 +108,36 @@ def insert_review(claim: int, ruling: Ruling, seconds: int, now: datetime) -> in
         values = [value for code, option in ruling.reasons for value in (review, code, option)]
         run(f'INSERT INTO review_reviewreason (review_id, code, "option") VALUES {places}', *values)  # noqa: S608
     return review
+
+
+def keep_places(item: str, version: int, rules: Policy) -> None:
+    """Mark an item whose next place is kept for a specialist, after its reviews have changed."""
+    if not rules.specialists:
+        return
+    run(
+        """
+        UPDATE review_item SET for_specialist = (
+            SELECT count(*) FILTER (WHERE NOT c.specialist) >= %s FROM review_claim c
+            WHERE c.version_id = %s AND c.submitted_at IS NOT NULL AND c.released_at IS NULL
+        ) WHERE id = %s
+        """,
+        rules.reviews - rules.specialists,
+        version,
+        item,
+    )
+
+
+def specialists(version: int) -> int:
+    """Number of valid reviews of a version by specialists."""
+    row = one(
+        """
+        SELECT count(*) FROM review_claim c
+        WHERE c.version_id = %s AND c.submitted_at IS NOT NULL AND c.released_at IS NULL
+        AND c.specialist
+        """,
+        version,
+    )
+    return int(row[0]) if row else 0
 
 
 def votes(version: int) -> list[Vote]:

@@ -22,7 +22,8 @@ def settle(
 ) -> list[Entry]:
     """Take the step that the valid reviews of the current version call for; in a transaction.
 
-    A gold item is never settled: it measures its readers.
+    A gold item is never settled: it measures its readers. Nor is one that still needs a review by
+    a specialist, however many others it has.
 
     Args:
         now: when.
@@ -44,7 +45,14 @@ def settle(
         return [take(now, item, Step.DANGER_SEEN, SYSTEM, reasons=sorted(fresh & DANGERS))]
     if item.gold_defect or item.reviews < rules.reviews:
         return []
+    if is_short(version, rules):
+        return []
     return [take(now, item, outcome(version), SYSTEM)]
+
+
+def is_short(version: int, rules: Policy) -> bool:
+    """Whether a version has fewer valid reviews by specialists than the rules want."""
+    return bool(rules.specialists) and review_sql.specialists(version) < rules.specialists
 
 
 def danger(item: Item, reasons: AbstractSet[str]) -> bool:

@@ -42,6 +42,7 @@ class Step(StrEnum):
     MANAGER_REJECTS = "manager_rejects"
     REVIEW_VOIDED = "review_voided"
     REOPENED = "reopened"
+    SPECIALIST_WANTED = "specialist_wanted"
     RELEASE = "release"
     DEFECT_FOUND = "defect_found"
 
@@ -67,6 +68,8 @@ TABLE: dict[tuple[State, Step], State] = {
     (State.ACCEPTED, Step.REOPENED): State.QUEUED,
     (State.REJECTED, Step.REOPENED): State.QUEUED,
     (State.NEEDS_REVISION, Step.REOPENED): State.QUEUED,
+    (State.ADJUDICATION, Step.SPECIALIST_WANTED): State.QUEUED,
+    (State.ACCEPTED, Step.SPECIALIST_WANTED): State.QUEUED,
     (State.ACCEPTED, Step.RELEASE): State.RELEASED,
     (State.RELEASED, Step.DEFECT_FOUND): State.WITHDRAWN,
     **{

@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 
 from medrcube.review.views import (
     adjudication,
+    assigning,
     dashboards,
     items,
     people,
@@ -27,6 +28,7 @@ urlpatterns: list[URLPattern] = [
     path("quarantine/<str:item>/", quarantine.decide, name="quarantine-decide"),
     path("dashboard/", dashboards.progress_page, name="dashboard"),
     path("dashboard/agreement/", dashboards.agreement_page, name="agreement"),
+    path("assignment/", assigning.assigning, name="assigning"),
     path("people/", people.people, name="people"),
     path("people/<int:user>/", people.person, name="person"),
     path("trail/", trail.trail, name="trail"),

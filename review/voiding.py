@@ -21,7 +21,7 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, User
 from medrcube.review.policy import current_policy
 from medrcube.review.questionnaire import DANGERS
-from medrcube.review.settle import outcome, settle, take
+from medrcube.review.settle import is_short, outcome, settle, take
 from medrcube.review.states import State, Step
 
 __all__ = ["reopen", "take_back", "undo_until", "void", "void_review"]
@@ -129,14 +129,17 @@ def void(
         if row is None:  # released, or there is a newer version: nothing rests on it
             continue
         item.state, item.reviews = row
-        back = item.state != State.QUEUED and _rests_on_reviews(item, version)
+        rests = item.state != State.QUEUED and _rests_on_reviews(item, version)
         Claim.objects.filter(pk=claim.pk).update(released_at=now, outcome=end)
+        review_sql.keep_places(item.pk, version.pk, rules)
+        # Whoever has decided over an accepted item had a specialist's review before them.
+        short = item.state == State.ACCEPTED and is_short(version.pk, rules)
         voided += 1
         said = {"version": version.number, "reader": claim.user.pseudonym, **body}
         entries.append(
             Entry(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=said)
         )
-        if back:
+        if rests or short:
             entries.append(take(now, item, Step.REVIEW_VOIDED, actor))
             entries += settle(now, item, version.pk, rules)
     return entries, voided

@@ -1,5 +1,6 @@
 """Tables of the review queue, in seven groups."""
 
+from medrcube.review.models.assignment import Assignment, Specialty
 from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile
 from medrcube.review.models.factors import Identity, RecoveryCode, SecondFactor
 from medrcube.review.models.items import Asset, Item, ItemVersion, Project
@@ -23,6 +24,7 @@ __all__ = [
     "Adoption",
     "AgreementSnapshot",
     "Asset",
+    "Assignment",
     "BlindAnswer",
     "Chain",
     "Claim",
@@ -47,5 +49,6 @@ __all__ = [
     "Role",
     "SecondFactor",
     "SignInAttempt",
+    "Specialty",
     "User",
 ]

@@ -59,6 +59,8 @@ class Item(models.Model):
             and the lists need no join.
         sole_reader: whose the one review is, where there is one: in the index of the queue, so
             that a reader who works ahead of the others passes what they have done at no cost.
+        for_specialist: whether its next place is kept for a specialist, because the reviews that
+            may come from others are there (``Policy.specialists``).
         priority: larger is sooner.
         lot: place among items of one priority, drawn by the seed of the project.
         gold_defect: code of the known defect of a gold item; empty for a real one.
@@ -82,6 +84,7 @@ class Item(models.Model):
     sole_reader = models.ForeignKey(
         "review.User", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
+    for_specialist = models.BooleanField(default=False)
     priority = models.IntegerField(default=0)
     lot = models.BigIntegerField()
     gold_defect = models.CharField(max_length=32, blank=True, default="")
@@ -96,7 +99,20 @@ class Item(models.Model):
         app_label = "review"
         indexes: ClassVar[list[models.Index]] = [
             models.Index(
-                fields=["state", "gold_defect", "-reviews", "-priority", "lot", "sole_reader"],
+                fields=[
+                    "state",
+                    "gold_defect",
+                    "for_specialist",
+                    "-reviews",
+                    "-priority",
+                    "lot",
+                    "sole_reader",
+                    "source",
+                    "task",
+                    "anatomy",
+                    "modality",
+                    "id",
+                ],
                 name="queue_order",
             ),
             models.Index(fields=["state", "id"], name="list_by_state"),

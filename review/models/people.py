@@ -40,7 +40,8 @@ class User(AbstractBaseUser):
     Attributes:
         email: sign-in name; never exported.
         role: what the person may do.
-        specialties: anatomies and modalities that the person reads, for the order of the queue.
+        specialties: names of ``specialties.known``; what they cover, the person is a specialist
+            for.
         pseudonym: the name that exports carry.
         paused: whether the person gets no new items until a manager has talked to them.
         temporary_password: whether somebody else chose the password, so that it must be changed.

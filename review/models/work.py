@@ -25,6 +25,7 @@ class Claim(models.Model):
             superseded (the item left the queue), voided (a review that counts no more), undone
             (a review that its own reader took back).
         blinded: whether nothing that its reader had been shown answers the item.
+        specialist: whether a specialty of its reader covered the item when it was handed out.
     """
 
     version = models.ForeignKey(
@@ -41,6 +42,7 @@ class Claim(models.Model):
     released_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=16, blank=True, default="")
     blinded = models.BooleanField(default=True)
+    specialist = models.BooleanField(default=False)
 
     class Meta:
         app_label = "review"

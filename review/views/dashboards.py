@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
-from medrcube.review import gold, progress, second_factor
+from medrcube.review import gold, outstanding, progress, second_factor
 from medrcube.review.access import allow, reader
 from medrcube.review.agreement import Estimate, defect_bound
 from medrcube.review.agreement_gate import (
@@ -134,7 +134,7 @@ def _switch(request: HttpRequest) -> HttpResponse:
 
 def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
     rules, now = current_policy(), timezone.now()
-    voxels = progress.voxels(now)
+    voxels, queued = progress.voxels(now), outstanding.kinds()
     states = [state for state in State if any(voxel.states.get(state) for voxel in voxels)]
     totals = [sum(voxel.states.get(state, 0) for voxel in voxels) for state in states]
     everything = sum(totals)
@@ -167,6 +167,8 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
         "time_chart": bars(
             "times", "Reviews by time", [Bar(name, count, str(count)) for name, count in times]
         ),
+        "waiting": outstanding.waiting(queued),
+        "gaps": outstanding.gaps(queued, rules),
         "forecast": progress.forecast(rules, now, taken),
         "pace_days": progress.PACE_DAYS,
         "error": error,

@@ -18,6 +18,8 @@ from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswe
 from medrcube.review.forms import ItemForm, Values, WordingForm
 from medrcube.review.incidents import UNSEEN
 from medrcube.review.models import Adjudication, Comment, Event, Item, Proposal, Role, User
+from medrcube.review.outstanding import rule_of
+from medrcube.review.policy import current_policy
 from medrcube.review.proposals import Wording, wording_of
 from medrcube.review.questionnaire import Reason
 from medrcube.review.sql import rows
@@ -184,6 +186,7 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
     context = {
         **record.shown(now),
         "item": found,
+        "rule": rule_of(found, now.pk, current_policy()),
         "steps": steps[::-1],
         "reviews": record.reviews_of(found),
         "adjudications": Adjudication.objects.filter(version__item=found)

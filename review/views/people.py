@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from medrcube.review import people as accounts
-from medrcube.review import second_factor, single_sign_on
+from medrcube.review import second_factor, single_sign_on, specialties
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.forms import AccountForm, Values
@@ -114,7 +114,7 @@ def _people(request: HttpRequest, error: str = "") -> HttpResponse:
         "role": request.POST.get("role", "") or Role.REVIEWER,
         "email": request.POST.get("email", ""),
         "specialties": [
-            (name, name in request.POST.getlist("specialties")) for name in accounts.SPECIALTIES
+            (name, name in request.POST.getlist("specialties")) for name in specialties.known()
         ],
         "error": error,
     }
@@ -128,7 +128,7 @@ def _person(request: HttpRequest, found: User, error: str = "", status: int = 20
         "person": found,
         "roles": _ROLES,
         "role": request.POST.get("role", "") if sent else found.role,
-        "specialties": [(name, name in chosen) for name in accounts.SPECIALTIES],
+        "specialties": [(name, name in chosen) for name in specialties.known()],
         "factor": second_factor.has_one(found),
         "identity": Identity.objects.filter(user=found).first(),
         "error": error,

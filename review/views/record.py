@@ -30,6 +30,7 @@ class Said:
         claim: what the review ended.
         stands: whether it counts: it was not taken back.
         blinded: whether nothing that the reader had been shown answers the item.
+        specialist: whether the reader was one for the item.
         objections: lines of the checklist that were not answered with yes.
         verdicts: on the wrong options that are not plausible and wrong.
         proposed: another wording, if there is one.
@@ -43,6 +44,7 @@ class Said:
     tone: str
     stands: bool
     blinded: bool
+    specialist: bool
     blind: str
     right: bool
     sure: str
@@ -140,6 +142,7 @@ def _said(claim: Claim) -> Said:
         tone=_TONES[Decision(review.decision)],
         stands=claim.released_at is None,
         blinded=claim.blinded,
+        specialist=claim.specialist,
         blind="cannot tell" if option is None else _option(version, option),
         right=option == version.key,
         sure=_SURE.get(blind.confidence, ""),

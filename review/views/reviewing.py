@@ -21,6 +21,8 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import BlindAnswer, Claim, Draft, ItemVersion, Review, Role, User
 from medrcube.review.outlook import outlook
+from medrcube.review.outstanding import left_for
+from medrcube.review.policy import current_policy
 from medrcube.review.proposals import check_wording, flaws_of, flaws_to_json, wording_of
 from medrcube.review.states import State
 from medrcube.review.views import forms, sheet
@@ -49,6 +51,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
             "lately": mine.filter(submitted_at__gt=now - timedelta(hours=24)).count(),
             "empty": "empty" in request.GET,
             "elsewhere": _held_by_others(user) if "empty" in request.GET else None,
+            "nothing": left_for(user, current_policy()) if "empty" in request.GET else None,
         },
     )
 

@@ -18,19 +18,24 @@ pytestmark = pytest.mark.untraced
 PROCESSES = 8
 ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "2000"))
 """As many as are promised; fewer for a quick look."""
+RULED = max(50, ITEMS // 5)
 PROGRAM = Path(__file__).with_name("reader_process.py")
 
 
 @pytest.fixture
 def crowd(any_database, project, person, add_items):
     """The queue after eight readers in eight processes have emptied it: what each of them says."""
+    add_items(ITEMS)
+    return emptied(any_database, [person() for _ in range(PROCESSES)])
+
+
+def emptied(place, readers):
+    """What each of these readers says after they have emptied the queue, in a process each."""
     # Thousands of rows set off a full collection, and what it closes may roll back a transaction:
     # what earlier tests left behind is collected before the first of them.
     gc.collect()
-    add_items(ITEMS)
-    readers = [person() for _ in range(PROCESSES)]
     connection.close()
-    running = [start(any_database, reader, seed) for seed, reader in enumerate(readers)]
+    running = [start(place, reader, seed) for seed, reader in enumerate(readers)]
     for process in running:
         process.stdout.readline()
     for process in running:
@@ -64,6 +69,22 @@ def test_eight_processes_review_every_item_twice_and_no_text_is_lost(crowd):
     for version, user in Claim.objects.filter(released_at=None).values_list("version", "user"):
         readers[version].add(user)
     assert {len(users) for users in readers.values()} == {2}
+    assert double_claims() == []
+    assert verify().fault == ""
+
+
+def test_eight_processes_keep_the_last_place_of_every_item_for_a_specialist(
+    any_database, project, person, add_items
+):
+    project(specialists=1)
+    add_items(RULED)
+    specialties = [["radiology:neuro"]] * 3 + [["radiology:breast"]] * 3 + [[], ["Ultrasound"]]
+    emptied(any_database, [person(specialties=names) for names in specialties])
+    assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
+    valid = Claim.objects.filter(released_at=None)
+    specialists = Counter(valid.filter(specialist=True).values_list("version", flat=True))
+    assert len(specialists) == RULED, "an item was completed against the rule"
+    assert valid.filter(specialist=False).exists(), "others took no part: the test shows too little"
     assert double_claims() == []
     assert verify().fault == ""
 

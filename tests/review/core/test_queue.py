@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from medrcube.review import claim_sql
+from medrcube.review import candidates, claim_sql
 from medrcube.review.audit import verify
 from medrcube.review.errors import InvalidAnswerError, ReviewError, StaleClaimError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review, User
@@ -363,7 +363,7 @@ def test_a_claim_need_not_wait_for_the_disk_but_what_follows_does(person, add_it
     monkeypatch.setattr(claim_sql, "insert_claim", watched)
     claim_next(person())
     assert (seen, durability()) == ([WAITS[connection.vendor][0]], WAITS[connection.vendor][1])
-    monkeypatch.setattr(claim_sql, "waiting", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(candidates, "waiting", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         claim_next(person())
     assert durability() == WAITS[connection.vendor][1], "also after an error"

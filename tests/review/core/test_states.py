@@ -14,11 +14,11 @@ LEGAL = {
     "adjudication": (
         "adjudicator_accepts>accepted adjudicator_rejects>rejected "
         "adjudicator_sends_back>needs_revision edit_wanted>needs_revision review_voided>queued "
-        "reopened>queued danger_seen>quarantined"
+        "reopened>queued specialist_wanted>queued danger_seen>quarantined"
     ),
     "accepted": (
         "edit_wanted>needs_revision review_voided>queued reopened>queued release>released "
-        "danger_seen>quarantined"
+        "specialist_wanted>queued danger_seen>quarantined"
     ),
     "rejected": "review_voided>queued reopened>queued danger_seen>quarantined",
     "needs_revision": "new_version>queued reopened>queued danger_seen>quarantined",

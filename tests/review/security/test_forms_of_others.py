@@ -30,6 +30,7 @@ SENDERS = {
     "adjudicate": "adjudicator",
     "quarantine-decide": "manager",
     "dashboard": "manager",
+    "assigning": "manager",
     "people": "administrator",
     "person": "administrator",
     "trail": "administrator",
