@@ -46,6 +46,8 @@ PROMISED = 2.0
 
 _PICTURES, _SIDE, _RESTRICTED = 5000, 256, 10
 _ASKED = 5
+_PAUSE = 50.0
+"""Milliseconds between two looks whether a page can be used; the page itself takes the time."""
 _TEXTS = ("Normal", "Mass", "Edema", "Fracture")
 _WORDS = (
     "the",
@@ -205,9 +207,10 @@ def _open(browser: Any, address: str, ready: str) -> tuple[float, float]:
     context.add_init_script(_WATCH.replace("READY", json.dumps(ready)))
     page = context.new_page()
     page.goto(address)
-    page.wait_for_function("window.usable !== undefined")
-    page.wait_for_function(f"({_PAINTED}) !== null")
-    found = page.evaluate(f"[{_PAINTED}, window.usable]")
+    found = [None]
+    while None in found:  # the policy of the pages forbids wait_for_function
+        page.wait_for_timeout(_PAUSE)
+        found = page.evaluate(f"[{_PAINTED}, window.usable ?? null]")
     context.close()
     return found[0] / 1000, found[1] / 1000
 
