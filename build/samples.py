@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -111,5 +111,15 @@ def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
         raise WorkspaceError(
             f"samples table: column {missing[0]!r} is missing; build the workspace again"
         )
-    records = frame[list(COLUMNS)].astype(COLUMNS).astype(object).to_dict("records")
-    return [Sample(**{str(name): value for name, value in row.items()}) for row in records]
+    typed = frame[list(COLUMNS)].astype(COLUMNS)
+    # Most columns have few values: equal texts share one object in memory.
+    same: dict[object, object] = {}
+    columns = [
+        [
+            same.setdefault(value, value) if isinstance(value, str) else value
+            for value in typed[name].tolist()
+        ]
+        for name in COLUMNS
+    ]
+    rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True)
+    return [Sample(**dict(zip(COLUMNS, row, strict=True))) for row in rows]

@@ -7,36 +7,28 @@ so an import may run while people review, and one that was killed goes on where 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
-from PIL import Image
 
 from medrcube.console import Reporter
-from medrcube.review import assets, disclosure
+from medrcube.review import disclosure
 from medrcube.review.audit import Entry, record
 from medrcube.review.decisions import content_sha256, current
 from medrcube.review.errors import ConflictError, ReviewError
-from medrcube.review.intake import (
-    Incoming,
-    Refused,
-    options_of,
-    picture_bytes,
-    provenance,
-    read_workspace,
-    same_pixels,
-)
-from medrcube.review.models import Asset, Item, ItemVersion, Project, RawFile
+from medrcube.review.gallery import Gallery, Pictured
+from medrcube.review.intake import Incoming, Refused, WorkspaceItems
+from medrcube.review.models import Item, ItemVersion, Project, RawFile
 from medrcube.review.policy import Policy, current_policy, lot
+from medrcube.review.provenance import options_of, provenance
 from medrcube.review.questionnaire import VERSION
-from medrcube.review.ranking import Doubts, kept, priorities
+from medrcube.review.ranking import Doubts, Glance, glance, kept, priorities
 from medrcube.review.settle import take
 from medrcube.review.states import State, Step, after
 from medrcube.workspace import Workspace
@@ -107,33 +99,36 @@ def import_workspace(
         WorkspaceError: a table is missing or cannot be read.
         ConflictError: another import runs at the same time.
     """
-    incoming, refused = read_workspace(workspace)
-    ranks = priorities(incoming, doubts or Doubts())
+    rows = WorkspaceItems(workspace)
     rules = make_project(workspace)
+    report = ImportReport(items=len(rows))
+    glances = _glances(rows, report, reporter)
+    ranks = priorities(glances.values(), doubts or Doubts())
     known = _known()
-    report = ImportReport(items=len(incoming) + len(refused), refused=refused)
-    fresh = [row for row in incoming if row.item.id not in known]
-    changed = [
-        row
-        for row in incoming
-        if row.item.id in known and known[row.item.id].fingerprint != row.fingerprint
-    ]
-    report.unchanged = len(incoming) - len(fresh) - len(changed)
-    gallery = _Gallery(workspace.root)
+    wanted = {
+        name
+        for name, glance in glances.items()
+        if name not in known or known[name].fingerprint != glance.fingerprint
+    }
+    report.unchanged = len(glances) - len(wanted)
+    gallery = Gallery(workspace.root)
     context = _Context(titles=titles or {}, ranks=ranks, seed=rules.seed)
-    with reporter.stage("import", len(fresh) + len(changed)) as advance:
-        for part in _parts(fresh):
-            report.added += _add(_with_pictures(part, gallery, report), context)
+    with reporter.stage("import", len(wanted)) as advance:
+        for part in _parts(rows.named(wanted)):
+            fresh = _with_pictures(
+                (row for row in part if row.item.id not in known), gallery, report
+            )
+            report.added += _add(fresh, context) if fresh else 0
+            for row in part:
+                if row.item.id in known:
+                    _change(row, known[row.item.id], gallery, context, report)
             advance(len(part))
-        for row in changed:
-            _change(row, known[row.item.id], gallery, context, report)
-            advance()
-    _recase(incoming)
-    again = {row.item.id for row in incoming if row.item.id in known}
+    _recase(rows, glances)
+    again = known.keys() & glances.keys()
     report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)
     report.pictures = gallery.taken
-    there = {row.item.id for row in incoming} | {row.item for row in refused}
-    report.vanished = sorted(set(known) - there)
+    there = glances.keys() | {row.item for row in report.refused}
+    report.vanished = sorted(known.keys() - there)
     return report
 
 
@@ -157,58 +152,36 @@ class _Context:
     seed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pictured:
-    """An item with its pictures in the store."""
-
-    row: Incoming
-    picture: Asset
-    overlay: Asset | None
-
-    def version(self, item: Item, number: int, now: datetime, titles: Mapping[str, str]) -> Any:
-        options, source = options_of(self.row.item), self.row.item
-        return ItemVersion(
-            item=item,
-            number=number,
-            question=source.question,
-            options=options,
-            key=source.key,
-            picture=self.picture,
-            overlay=self.overlay,
-            asks_mark=self.row.asks_mark,
-            provenance=provenance(self.row, titles),
-            warnings=list(source.warnings),
-            content_sha256=content_sha256(
-                source.question, options, source.key, self.picture.sha256
-            ),
-            created_at=now,
-        )
+def _glances(rows: WorkspaceItems, report: ImportReport, reporter: Reporter) -> dict[str, Glance]:
+    found = {}
+    with reporter.stage("check", len(rows)) as advance:
+        for row in rows.checked():
+            if isinstance(row, Refused):
+                report.refused.append(row)
+            else:
+                found[row.item.id] = glance(row)
+            advance()
+    return found
 
 
-class _Gallery:
-    """Takes pictures in, each once."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._stored: dict[str, Asset] = {}
-        self.taken = 0
-
-    def pictured(self, row: Incoming) -> _Pictured:
-        overlay = None if row.overlay is None else self._store(row.overlay)
-        return _Pictured(row=row, picture=self._store(row.picture), overlay=overlay)
-
-    def _store(self, sample: Any) -> Asset:
-        if sample.id not in self._stored:
-            data = picture_bytes(self._root, sample)
-            found = assets.store(data)
-            with Image.open(io.BytesIO(data), formats=assets.KINDS) as image:
-                if not same_pixels(image, sample.pixel_sha256):
-                    raise ReviewError(
-                        f"picture {sample.image}: is not the one that was built; build again"
-                    )
-            self._stored[sample.id] = found
-            self.taken += 1
-        return self._stored[sample.id]
+def _version(
+    row: Pictured, item: Item, number: int, now: datetime, titles: Mapping[str, str]
+) -> ItemVersion:
+    source, options = row.row.item, options_of(row.row.item)
+    return ItemVersion(
+        item=item,
+        number=number,
+        question=source.question,
+        options=options,
+        key=source.key,
+        picture_id=row.picture.key,
+        overlay_id=None if row.overlay is None else row.overlay.key,
+        asks_mark=row.row.asks_mark,
+        provenance=provenance(row.row, titles),
+        warnings=list(source.warnings),
+        content_sha256=content_sha256(source.question, options, source.key, row.picture.sha256),
+        created_at=now,
+    )
 
 
 def _known() -> dict[str, _Known]:
@@ -231,14 +204,15 @@ def _known() -> dict[str, _Known]:
     }
 
 
-def _parts(rows: Sequence[Incoming]) -> Iterator[Sequence[Incoming]]:
-    for start in range(0, len(rows), _AT_ONCE):
-        yield rows[start : start + _AT_ONCE]
+def _parts(rows: Iterable[Incoming]) -> Iterator[list[Incoming]]:
+    rows = iter(rows)
+    while part := list(islice(rows, _AT_ONCE)):
+        yield part
 
 
 def _with_pictures(
-    rows: Iterable[Incoming], gallery: _Gallery, report: ImportReport
-) -> list[_Pictured]:
+    rows: Iterable[Incoming], gallery: Gallery, report: ImportReport
+) -> list[Pictured]:
     found = []
     for row in rows:
         try:
@@ -248,7 +222,7 @@ def _with_pictures(
     return found
 
 
-def _add(rows: Sequence[_Pictured], context: _Context) -> int:
+def _add(rows: Sequence[Pictured], context: _Context) -> int:
     now = timezone.now()
     state = after(State.DRAFT, Step.CHECKS_PASSED)
     items = [
@@ -261,7 +235,7 @@ def _add(rows: Sequence[_Pictured], context: _Context) -> int:
         for row in rows
     ]
     versions = [
-        row.version(item, 1, now, context.titles) for row, item in zip(rows, items, strict=True)
+        _version(row, item, 1, now, context.titles) for row, item in zip(rows, items, strict=True)
     ]
     try:
         with transaction.atomic():
@@ -287,7 +261,7 @@ def _imported(version: ItemVersion, state: State) -> Entry:
 
 
 def _change(
-    row: Incoming, known: _Known, gallery: _Gallery, context: _Context, report: ImportReport
+    row: Incoming, known: _Known, gallery: Gallery, context: _Context, report: ImportReport
 ) -> None:
     name = row.item.id
     if known.state not in _NEW_VERSION:
@@ -302,7 +276,7 @@ def _change(
     report.edits_replaced += known.version != known.imported
 
 
-def _new_version(row: _Pictured, known: _Known, context: _Context) -> None:
+def _new_version(row: Pictured, known: _Known, context: _Context) -> None:
     now = timezone.now()
     note = "changed in the workspace"
     with transaction.atomic():
@@ -311,7 +285,7 @@ def _new_version(row: _Pictured, known: _Known, context: _Context) -> None:
         entries = []
         if item.state != State.NEEDS_REVISION:
             entries.append(take(now, item, Step.EDIT_WANTED, ACTOR))
-        new = row.version(item, old.number + 1, now, context.titles)
+        new = _version(row, item, old.number + 1, now, context.titles)
         new.parent, new.note = old, note
         body = {"note": note, "content_sha256": new.content_sha256}
         entries.append(take(now, item, Step.NEW_VERSION, ACTOR, **body))
@@ -351,22 +325,20 @@ def _keep_files(rows: Iterable[Incoming], now: datetime) -> None:
     disclosure.refresh(names, now)
 
 
-def _recase(incoming: Sequence[Incoming]) -> None:
+def _recase(rows: WorkspaceItems, glances: Mapping[str, Glance]) -> None:
     """Name the case and the raw files of items that an earlier version has taken in."""
-    for part in _parts(incoming):
-        wanted = {row.item.id: row for row in part}
-        stored = Item.objects.filter(pk__in=wanted).values_list("pk", "case_key")
-        other = [wanted[name] for name, case in stored if case != wanted[name].case_key]
-        if other:
-            with transaction.atomic():
-                for row in other:
-                    copies = Q(pk=row.item.id) | Q(copied_from=row.item.id)
-                    Item.objects.filter(copies).update(case_key=row.case_key)
-                _keep_files(other, timezone.now())
+    stored = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
+    other = {name for name, case in stored if name in glances and case != glances[name].case_key}
+    for part in _parts(rows.named(other) if other else ()):
+        with transaction.atomic():
+            for row in part:
+                copies = Q(pk=row.item.id) | Q(copied_from=row.item.id)
+                Item.objects.filter(copies).update(case_key=row.case_key)
+            _keep_files(part, timezone.now())
 
 
 def _reorder(
-    known: Mapping[str, _Known], again: set[str], ranks: Mapping[str, int], *, with_runs: bool
+    known: Mapping[str, _Known], again: Iterable[str], ranks: Mapping[str, int], *, with_runs: bool
 ) -> int:
     """Give known items the priority that they have by now; how many got another one."""
     moved: dict[int, list[str]] = {}
@@ -375,6 +347,6 @@ def _reorder(
         if wanted != known[name].priority:
             moved.setdefault(wanted, []).append(name)
     for priority, names in moved.items():
-        for start in range(0, len(names), _AT_ONCE):
+        for start in range(len(names)):
             Item.objects.filter(pk__in=names[start : start + _AT_ONCE]).update(priority=priority)
     return sum(map(len, moved.values()))

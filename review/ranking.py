@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,25 @@ class Doubts:
 
     conflict: frozenset[str] = frozenset()
     blind: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """What the order of an import rests on.
+
+    Attributes:
+        item: its id.
+        stratum: see ``Incoming``.
+        warnings: how many rules of item writing it bends.
+        fingerprint: see ``Incoming``.
+        case_key: see ``Incoming``.
+    """
+
+    item: str
+    stratum: str
+    warnings: int
+    fingerprint: str
+    case_key: str
 
 
 def doubts_of(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> Doubts:
@@ -58,17 +78,27 @@ def doubts_of(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> Doubts:
     )
 
 
-def priorities(incoming: Iterable[Incoming], doubts: Doubts) -> dict[str, int]:
+def glance(row: Incoming) -> Glance:
+    """What of an item stays in memory while a workspace is imported."""
+    return Glance(
+        item=row.item.id,
+        stratum=sys.intern(row.stratum),
+        warnings=len(row.item.warnings),
+        fingerprint=row.fingerprint,
+        case_key=sys.intern(row.case_key),
+    )
+
+
+def priorities(glances: Collection[Glance], doubts: Doubts) -> dict[str, int]:
     """Item -> priority; larger is sooner."""
-    rows = list(incoming)
-    strata = Counter(row.stratum for row in rows)
-    even = len(rows) / len(strata) if strata else 0.0
+    strata = Counter(row.stratum for row in glances)
+    even = len(glances) / len(strata) if strata else 0.0
     return {
-        row.item.id: CONFLICT * (row.item.id in doubts.conflict)
-        + BLIND * (row.item.id in doubts.blind)
-        + WARNED * (len(row.item.warnings) >= 2)
+        row.item: CONFLICT * (row.item in doubts.conflict)
+        + BLIND * (row.item in doubts.blind)
+        + WARNED * (row.warnings >= 2)
         + RARE * (strata[row.stratum] < even / 2)
-        for row in rows
+        for row in glances
     }
 
 
