@@ -9,22 +9,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from django.utils.crypto import salted_hmac
-from pyarrow.parquet import ParquetFile
+from pyarrow.parquet import ParquetFile, read_table
 
 from medrcube.build.questions.items import Item, items_from_frame
 from medrcube.build.reviewed import fingerprint
-from medrcube.build.samples import Sample, samples_from_frame
+from medrcube.build.samples import COLUMNS, Sample
 from medrcube.errors import WorkspaceError
 from medrcube.review.fitness import fault, printable
+from medrcube.review.sample_table import SampleTable
 from medrcube.workspace import Workspace
 
-__all__ = ["Incoming", "Refused", "WorkspaceItems", "samples_of"]
+__all__ = ["Incoming", "Refused", "WorkspaceItems"]
 
 _ROWS = 1_000
 """Rows of a table in memory at a time."""
@@ -79,86 +80,54 @@ class WorkspaceItems:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._known = Counter(_ids(workspace))
-        self._pictures = _Pictures(samples_of(workspace))
+        self._pictures = _pictures(workspace)
         self._files = _raw_files(workspace)
 
     def __len__(self) -> int:
         return self._known.total()
 
     def checked(self) -> Iterator[Incoming | Refused]:
-        """Every item, or why it is not fit."""
-        for row in self._rows():
-            if isinstance(row, Refused):
-                yield row
-                continue
-            reason = fault(row, self._pictures.names)
-            if self._known[row.id] > 1:
-                reason = "stands twice in the table"
-            if reason:
-                yield Refused(item=printable(row.id), reason=reason)
-            else:
-                yield self._incoming(row)
+        """Every item, or why it is not fit; those that are not come first in a part."""
+        for part in self._parts():
+            fit = []
+            for row in part:
+                if isinstance(row, Refused):
+                    yield row
+                elif reason := self._fault(row):
+                    yield Refused(item=printable(row.id), reason=reason)
+                else:
+                    fit.append(row)
+            yield from self._incoming(fit)
 
     def named(self, wanted: Container[str]) -> Iterator[Incoming]:
         """The items of these ids, which ``checked`` has let pass."""
-        for row in self._rows():
-            if isinstance(row, Item) and row.id in wanted:
-                yield self._incoming(row)
+        for part in self._parts():
+            rows = (row for row in part if isinstance(row, Item))
+            yield from self._incoming([row for row in rows if row.id in wanted])
 
-    def _rows(self) -> Iterator[Item | Refused]:
+    def _parts(self) -> Iterator[Sequence[Item | Refused]]:
         before = 0
         for part in _columns(self._workspace.items, self._workspace):
-            yield from _items(part, before)
+            yield list(_items(part, before))
             before += len(part)
 
-    def _incoming(self, item: Item) -> Incoming:
-        row = self._pictures.of(item)
-        held = self._files.get(item.sample, self._files.get(row.picture.id, ()))
-        return replace(row, case_key=_case_key(row.picture), raw_files=held)
+    def _fault(self, item: Item) -> str:
+        if self._known[item.id] > 1:
+            return "stands twice in the table"
+        return fault(item, self._pictures)
 
-
-def samples_of(workspace: Workspace) -> list[Sample]:
-    """The pictures of a workspace.
-
-    Raises:
-        WorkspaceError: the table is missing or cannot be read at all.
-    """
-    parts = _columns(workspace.samples, workspace)
-    return [sample for part in parts for sample in samples_from_frame(part)]
-
-
-class _Pictures:
-    """Finds the pictures of an item, with and without a mark."""
-
-    def __init__(self, samples: Sequence[Sample]) -> None:
-        self._by_id = {sample.id: sample for sample in samples}
-        self._clean = {_view(it): it for it in samples if it.artefact == "clean"}
-        self._marked: dict[tuple[object, ...], Sample] = {}
-        # An outline shows where a finding is better than numbered boxes, so it comes first.
-        for sample in sorted(samples, key=lambda it: (it.artefact != "outline", it.id)):
-            if sample.artefact != "clean":
-                self._marked.setdefault((*_view(sample), sample.field, sample.marked), sample)
-
-    @property
-    def names(self) -> Container[str]:
-        return self._by_id
-
-    def of(self, item: Item) -> Incoming:
-        sample = self._by_id[item.sample]
-        asked = fingerprint(item, sample)
-        if sample.artefact == "clean":
-            overlay = self._marked.get((*_view(sample), item.field, item.concept))
-            return Incoming(
-                item=item, picture=sample, overlay=overlay, asks_mark=False, fingerprint=asked
+    def _incoming(self, items: Sequence[Item]) -> Iterator[Incoming]:
+        for item, shown in zip(items, self._pictures.shown(items), strict=True):
+            sample, picture = shown.asked, shown.picture
+            yield Incoming(
+                item=item,
+                picture=picture,
+                overlay=shown.overlay,
+                asks_mark=shown.asked is shown.overlay,
+                fingerprint=fingerprint(item, sample),
+                case_key=_case_key(picture),
+                raw_files=self._files.get(item.sample, self._files.get(picture.id, ())),
             )
-        clean = self._clean.get(_view(sample))
-        return Incoming(
-            item=item,
-            picture=clean or sample,
-            overlay=sample if clean else None,
-            asks_mark=clean is not None,
-            fingerprint=asked,
-        )
 
 
 def _case_key(sample: Sample) -> str:
@@ -191,19 +160,28 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _view(sample: Sample) -> tuple[object, ...]:
-    """Equal for pictures that differ only in what is drawn on them."""
-    return sample.source, sample.case, sample.frames, sample.width, sample.height
-
-
 def _columns(
     path: Path, workspace: Workspace, columns: list[str] | None = None
 ) -> Iterator[pd.DataFrame]:
     """Parts of a table, in its order."""
+    with _readable(path, workspace), ParquetFile(path) as table:
+        for part in table.iter_batches(_ROWS, columns=columns, use_threads=False):
+            yield part.to_pandas()
+
+
+def _pictures(workspace: Workspace) -> SampleTable:
+    """The table of samples; texts that repeat are stored once."""
+    path = workspace.samples
+    repeated = [name for name, kind in COLUMNS.items() if kind == "str" and name != "id"]
+    with _readable(path, workspace):
+        table = read_table(path, read_dictionary=repeated, use_threads=False)
+    return SampleTable(table.to_pandas())
+
+
+@contextmanager
+def _readable(path: Path, workspace: Workspace) -> Iterator[None]:
     try:
-        with ParquetFile(path) as table:
-            for part in table.iter_batches(_ROWS, columns=columns):
-                yield part.to_pandas()
+        yield
     except FileNotFoundError:
         raise WorkspaceError(
             f"{path}: is missing; build first:  medrcube build {workspace.root}"

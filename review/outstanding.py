@@ -16,7 +16,7 @@ from medrcube.review.routing import Rule, may_review
 from medrcube.review.specialties import Field, fields_of
 from medrcube.review.states import State
 
-__all__ = ["Gap", "Nothing", "Waiting", "gaps", "kinds", "left_for", "rule_of", "waiting"]
+__all__ = ["Gap", "Kind", "Nothing", "Waiting", "gaps", "kinds", "left_for", "rule_of", "waiting"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

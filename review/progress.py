@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Count, F, Q, QuerySet, Sum
+from django.utils import timezone
 
 from medrcube.counting import counted
 from medrcube.review.agreement import Estimate, share
 from medrcube.review.gold import found_defect, last_gold
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
-from medrcube.review.policy import Policy
+from medrcube.review.outstanding import Kind, kinds
+from medrcube.review.policy import Policy, current_policy
 from medrcube.review.questionnaire import Decision
 from medrcube.review.states import State
 
@@ -95,6 +97,35 @@ class Forecast:
         if self.hours < 1:
             return counted(math.ceil(self.hours * 60), "minute")
         return f"{self.hours:.1f} hours"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """All that the page of progress shows; see the functions of these names.
+
+    Attributes:
+        queued: see ``outstanding.kinds``.
+    """
+
+    voxels: Sequence[Voxel]
+    queued: Sequence[Kind]
+    readers: Sequence[Reader]
+    reasons: Sequence[tuple[str, int]]
+    times: Sequence[tuple[str, int]]
+    forecast: Forecast
+
+
+def count() -> Progress:
+    """Count everything."""
+    rules, now, taken = current_policy(), timezone.now(), seconds_taken()
+    return Progress(
+        voxels=voxels(now),
+        queued=kinds(),
+        readers=readers(rules, taken),
+        reasons=reasons(),
+        times=times(taken),
+        forecast=forecast(rules, now, taken),
+    )
 
 
 def voxels(now: datetime) -> list[Voxel]:

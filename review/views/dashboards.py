@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -26,6 +25,7 @@ from medrcube.review.agreement_gate import (
 from medrcube.review.charts import Bar, Interval, bars, intervals
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.forms import SwitchForm
+from medrcube.review.kept import Keeper
 from medrcube.review.models import Role, User
 from medrcube.review.policy import current_policy
 from medrcube.review.states import State
@@ -44,6 +44,8 @@ _NAMES = {
     BLIND: "Blind answers right",
 }
 _AUDITS = (30, 60, 100, 300, 1000)
+PROGRESS = Keeper(progress.count)
+AGREEMENT = Keeper(by_stratum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +97,16 @@ def agreement_page(request: HttpRequest) -> HttpResponse:
     """The whole panel beside its table, for all strata together or for one, and every verdict."""
     wanted = text_of(request, "stratum")
     strata: list[Agreement] = []
+    counted = None
     if wanted:
         found = agreement_of(wanted)
         if not found.raters:
             raise Http404
     else:
-        found, strata = by_stratum()
+        counted = AGREEMENT.figures()
+        found, strata = counted.figures
     context = {
+        "counted": counted,
         "panel": _panel(found),
         "strata": strata,
         "labels": LABELS,
@@ -123,6 +128,7 @@ def _switch(request: HttpRequest) -> HttpResponse:
         return failure(request, 409, str(error), sent["note"])
     except ReviewError as error:
         return _progress(request, str(error))
+    PROGRESS.forget()
     done = {
         "pause": "gets nothing new",
         "resume": "gets items again",
@@ -133,15 +139,16 @@ def _switch(request: HttpRequest) -> HttpResponse:
 
 
 def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
-    rules, now = current_policy(), timezone.now()
-    voxels, queued = progress.voxels(now), outstanding.kinds()
+    rules = current_policy()
+    counted = PROGRESS.figures()
+    figures = counted.figures
+    voxels = figures.voxels
     states = [state for state in State if any(voxel.states.get(state) for voxel in voxels)]
     totals = [sum(voxel.states.get(state, 0) for voxel in voxels) for state in states]
     everything = sum(totals)
-    reasons = [(reason_words(code), code, count) for code, count in progress.reasons()]
-    taken = progress.seconds_taken()
-    times = progress.times(taken)
+    reasons = [(reason_words(code), code, count) for code, count in figures.reasons]
     context = {
+        "counted": counted,
         "states": [_plain(state) for state in states],
         "voxels": [(voxel, [voxel.states.get(state, 0) for state in states]) for voxel in voxels],
         "totals": totals,
@@ -155,7 +162,7 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
                 for state, count in zip(states, totals, strict=True)
             ],
         ),
-        "readers": progress.readers(rules, taken),
+        "readers": figures.readers,
         "gold_pass": f"{rules.gold_pass:.0%}",
         "reasons": reasons,
         "reason_chart": bars(
@@ -163,13 +170,15 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
             "Reviews by reason",
             [Bar(words, count, str(count)) for words, _, count in reasons],
         ),
-        "times": times,
+        "times": figures.times,
         "time_chart": bars(
-            "times", "Reviews by time", [Bar(name, count, str(count)) for name, count in times]
+            "times",
+            "Reviews by time",
+            [Bar(name, count, str(count)) for name, count in figures.times],
         ),
-        "waiting": outstanding.waiting(queued),
-        "gaps": outstanding.gaps(queued, rules),
-        "forecast": progress.forecast(rules, now, taken),
+        "waiting": outstanding.waiting(figures.queued),
+        "gaps": outstanding.gaps(figures.queued, rules),
+        "forecast": figures.forecast,
         "pace_days": progress.PACE_DAYS,
         "error": error,
         "failed": SwitchForm.read(request.POST)["reader"],

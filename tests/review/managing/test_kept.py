@@ -1,0 +1,127 @@
+from threading import Event as Gate
+
+import pytest
+from django.utils import timezone
+
+from medrcube.review import kept
+from medrcube.review.audit import Entry, record
+from medrcube.review.kept import Keeper
+from medrcube.review.views import dashboards
+
+
+@pytest.fixture
+def happen(project):
+    def happen():
+        record(timezone.now(), Entry(actor="console", kind="test", object="project:x", body={}))
+
+    return happen
+
+
+@pytest.fixture
+def counter():
+    """Counts how often it was asked; of several threads each waits at the gate."""
+
+    def count():
+        assert count.gate.wait(10)
+        count.calls += 1
+        return count.calls
+
+    count.calls, count.gate = 0, Gate()
+    count.gate.set()
+    return count
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr(kept, "LARGE", 0)
+
+
+def settled(keeper, figures):
+    """The first answer that holds these figures."""
+    for _ in range(1000):
+        answer = keeper.figures()
+        if answer.figures == figures:
+            return answer
+        Gate().wait(0.01)
+    raise AssertionError(f"the figures stay {answer.figures}")
+
+
+def test_a_small_queue_is_counted_for_every_page(happen, counter):
+    keeper = Keeper(counter)
+    happen()
+    assert [keeper.figures().figures for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_large_queue_is_not_counted_again_where_nothing_happened(happen, counter, large):
+    keeper = Keeper(counter)
+    happen()
+    answers = [keeper.figures() for _ in range(3)]
+    assert [answer.figures for answer in answers] == [1, 1, 1]
+    assert answers[-1].events_since == 0
+
+
+def test_a_page_waits_for_no_new_count_and_tells_what_it_lacks(happen, counter, large):
+    keeper = Keeper(counter)
+    happen()
+    keeper.figures()
+    counter.gate.clear()
+    happen()
+    happen()
+    answer = keeper.figures()
+    assert (answer.figures, answer.events_since) == (1, 2)
+    counter.gate.set()
+    assert settled(keeper, 2).events_since == 0
+
+
+def test_only_one_thread_counts_at_a_time(happen, counter, large):
+    keeper = Keeper(counter)
+    happen()
+    keeper.figures()
+    counter.gate.clear()
+    happen()
+    for _ in range(5):
+        keeper.figures()
+    counter.gate.set()
+    settled(keeper, 2)
+    assert counter.calls == 2
+
+
+def test_what_was_forgotten_is_counted_at_once(happen, counter, large):
+    keeper = Keeper(counter)
+    happen()
+    keeper.figures()
+    keeper.forget()
+    assert keeper.figures().figures == 2
+
+
+def test_figures_of_another_trail_are_never_shown(happen, counter, large, monkeypatch):
+    keeper = Keeper(counter)
+    happen()
+    first = keeper.figures()
+    other = kept.Head(number=first.head.number, sha256="f" * 64)
+    monkeypatch.setattr(keeper, "_kept", kept.replace(first, head=other))
+    assert keeper.figures().figures == 2
+
+
+def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
+    keeper = Keeper(counter)
+    happen()
+    keeper.figures()
+    counter.calls = "no number"
+    happen()
+    assert keeper.figures().figures == 1
+    counter.calls = 1
+    assert settled(keeper, 2).events_since == 0
+
+
+def test_the_page_of_a_large_queue_says_when_it_was_counted(
+    signed_in, add_items, happen, large, words
+):
+    dashboards.PROGRESS.forget()
+    client, _ = signed_in("manager")
+    add_items(2)
+    happen()
+    assert "events since then" not in words(client.get("/dashboard/"))
+    happen()
+    happen()
+    assert "events since then are being counted" in words(client.get("/dashboard/"))
