@@ -30,7 +30,7 @@ from medrcube.build.publish.contract_record import write_contracts
 from medrcube.build.publish.facts import day_of, gather_facts
 from medrcube.build.publish.licences import write_licences
 from medrcube.build.publish.marking import mark_private, write_sums
-from medrcube.build.publish.needed import write_raw_files
+from medrcube.build.publish.raw_table import Used, write_raw_files
 from medrcube.build.publish.release_audit import write_audit
 from medrcube.build.publish.standards import write_standards
 from medrcube.build.questions.items import Item, items_from_frame, items_to_frame
@@ -337,7 +337,8 @@ def _write_proofs(
     taken: Chosen,
     pictures: Mapping[str, Sample],
 ) -> None:
-    used: dict[str, set[str]] = {}
+    files: dict[str, set[str]] = {}
+    cases: dict[str, set[str]] = {}
     with (tree / "recipes.jsonl").open("w", encoding="utf-8") as file:
         for line in workspace.recipes.read_text(encoding="utf-8").splitlines():
             recipe = json.loads(line)
@@ -345,8 +346,13 @@ def _write_proofs(
             if sample is not None:
                 restricted = not sample.redistribute
                 row = {**recipe, "image": _place(sample), "restricted": restricted}
-                used.setdefault(sample.source, set()).update(recipe["files"])
+                files.setdefault(sample.source, set()).update(recipe["files"])
+                cases.setdefault(sample.source, set()).add(sample.case)
                 file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")
+    used = {
+        source: Used(files=frozenset(files[source]), cases=frozenset(cases[source]))
+        for source in files
+    }
     write_raw_files(tree, workspace.raw_files, used)
     frame = items_to_frame(taken.items)
     frame["version"] = [taken.versions.get(name, 0) for name in frame["id"]]

@@ -254,6 +254,8 @@ class Case:
         redistribute: whether this very image may be passed on.
         facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
         words: free text about the case; dropped by the scan when the labels have been checked.
+        sidecars: files that only facts of this case come from, such as a header in text beside
+            its image; a table that speaks of many cases is none.
     """
 
     key: str
@@ -273,6 +275,7 @@ class Case:
     redistribute: bool | None = None
     facts: tuple[tuple[str, str], ...] = ()
     words: tuple[Words, ...] = ()
+    sidecars: tuple[Path, ...] = ()
 
     def files(self) -> tuple[Path, ...]:
         """Every raw file that the case needs, images first, without repeats."""
@@ -288,7 +291,7 @@ class Case:
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
         """The same case with each raw file where ``place`` says that it lies."""
-        if all(place(path) == path for path in self.files()):
+        if all(place(path) == path for path in (*self.files(), *self.sidecars)):
             return self
         images = tuple(
             replace(it, paths=tuple(map(place, it.paths)), parts=tuple(map(place, it.parts)))
@@ -306,6 +309,7 @@ class Case:
                 for it in self.regions
             ),
             guide=tuple(moved_shape(it, place) for it in self.guide),
+            sidecars=tuple(map(place, self.sidecars)),
         )
 
 

@@ -12,7 +12,7 @@ import re
 import statistics
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
@@ -78,11 +78,13 @@ class Reading:
         series: UID of the series.
         readers: number of reading sessions.
         marks: nodules of at least 3 mm; smaller ones are left out.
+        path: the file; two files may say the same.
     """
 
     series: str
     readers: int
     marks: tuple[Mark, ...]
+    path: Path = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,7 @@ def read_reading(path: Path) -> Reading | Unreadable | None:
     except (ValueError, TypeError) as error:
         reason = f"{name}: a part is missing or no number ({error}); is this another edition?"
         return Unreadable(series=series, reason=reason)
-    return Reading(series=series, readers=len(sessions), marks=tuple(marks))
+    return Reading(series=series, readers=len(sessions), marks=tuple(marks), path=path)
 
 
 def _series_in_text(path: Path) -> str:

@@ -6,26 +6,19 @@ source must have: the tables that its facts come from, and a file for each glob 
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.publish.recipes import Recipe, is_below
+from medrcube.build.publish.raw_table import read_raw_files
+from medrcube.build.publish.recipes import Recipe
 from medrcube.build.publish.reconstruct import asked_of, there
-from medrcube.build.raw_files import FACTS, LAYOUT, PICTURE, USES, RawFile
+from medrcube.build.raw_files import FACTS, LAYOUT, PICTURE, RawFile
 from medrcube.build.stages import Stages
-from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.release_tree import opened, shown, state_of
 from medrcube.sources.contract import Source
 from medrcube.sources.raw_tree import RawTree
-from medrcube.strict_json import BadJsonError, read_lines
 
-RAW_FILES = "raw_files.jsonl"
-
-_SHA256 = re.compile("[0-9a-f]{64}")
 _COMMENTS = ("#", ";")
 """A line of rsync's ``--files-from`` that begins so is a comment."""
 
@@ -84,32 +77,6 @@ class Needed:
         }
 
 
-def write_raw_files(tree: Path, made: Path, used: Mapping[str, Collection[str]]) -> None:
-    """Write the table of a new release.
-
-    Args:
-        tree: the release.
-        made: the table of the workspace.
-        used: source -> files that recipes of the release name.
-
-    Raises:
-        WorkspaceError: the workspace has no such table.
-    """
-    try:
-        lines = made.read_text(encoding="utf-8").splitlines(keepends=True)
-    except FileNotFoundError:
-        raise WorkspaceError(
-            f"{made}: is missing, as an older version built the workspace; build again:  "
-            f"medrcube build {made.parent}"
-        ) from None
-    with (tree / RAW_FILES).open("w", encoding="utf-8") as file:
-        for line in lines:
-            row = json.loads(line)
-            names = used.get(row["source"])
-            if names is not None and (row["use"] != PICTURE or row["path"] in names):
-                file.write(line)
-
-
 def needed(release: Path, sources: Mapping[str, Source], stages: Stages) -> tuple[Needed, ...]:
     """List the raw files of every picture that a release lacks, by source.
 
@@ -130,7 +97,7 @@ def needed(release: Path, sources: Mapping[str, Source], stages: Stages) -> tupl
         if recipe.image not in present:
             lacking.setdefault(recipe.source, []).append(recipe)
     listed: dict[str, list[RawFile]] = {}
-    for file in _read_raw_files(tree) if lacking else ():
+    for file in read_raw_files(tree) if lacking else ():
         listed.setdefault(file.source, []).append(file)
     return tuple(
         _needed(name, mine, listed.get(name, ()), sources.get(name))
@@ -184,31 +151,3 @@ def _for_layout(
         glob for name in layouts for glob in card.layout(name).expect if not seen.holds(glob)
     ]
     return [file for file in files if any(map(RawTree(Path(), [file.path]).holds, lacking))]
-
-
-def _read_raw_files(tree: Path) -> Iterator[RawFile]:
-    """The table of a release, which a stranger may have written; older releases have none."""
-    path = tree / RAW_FILES
-    if state_of(tree, path) is None:
-        return
-    with opened(tree, path) as file:
-        try:
-            for number, row in enumerate(read_lines(file), 1):
-                if not _is_raw_file(row):
-                    raise ReleaseError(f"{path}: row {number} is {shown(row)}; expected a raw file")
-                yield RawFile(**row)
-        except BadJsonError as error:
-            raise ReleaseError(f"{path}: {error}") from None
-
-
-def _is_raw_file(row: Any) -> bool:
-    return (
-        isinstance(row, dict)
-        and set(row) == {"source", "path", "bytes", "sha256", "use"}
-        and all(isinstance(row[name], str) for name in ("source", "path", "sha256", "use"))
-        and is_below(row["path"])
-        and type(row["bytes"]) is int
-        and row["bytes"] >= 0
-        and _SHA256.fullmatch(row["sha256"]) is not None
-        and row["use"] in USES
-    )

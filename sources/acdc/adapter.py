@@ -33,7 +33,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
-    info = read_key_values(root / (folder / "Info.cfg"), keys=PHASES)
+    sidecar = root / (folder / "Info.cfg")
+    info = read_key_values(sidecar, keys=PHASES)
     facts = info.facts(height_cm="Height", weight_kg="Weight")
     split = "testing" if folder.parent.name.startswith("testing") else "training"
     names = [f"{folder.name}_frame{info.integer(phase):02}" for phase in PHASES]
@@ -50,6 +51,7 @@ def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
             guide=guide,
             split=split,
             facts=facts,
+            sidecars=(sidecar,),
         )
     ed, es = (label_map(truths[n], (1, 2, 3), field="structure", image=n) for n in (0, 1))
     yield Case(
@@ -62,6 +64,7 @@ def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
         split=split,
         shows=Scope.PATIENT,
         facts=facts,
+        sidecars=(sidecar,),
     )
 
 

@@ -79,6 +79,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
             regions=() if unsure else label_map(truth, (1, 2, 3), field="structure"),
             split=split,
             facts=facts,
+            sidecars=(file,),
         )
     key = f"{person}-{view}-ED-ES"
 
@@ -96,6 +97,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
             split=split,
             shows=Scope.PATIENT,
             facts=facts,
+            sidecars=(file,),
         )
 
     yield from unless_bad(pair, key=key)

@@ -69,13 +69,14 @@ def _picture(
         yield Skip(key=key, reason="a view from below, the only one", paths=(path,))
         return
     muscle = outlines.get(("pectoral muscle xml", key)) if view == "MLO" else None
+    findings = outlines.get(("allxml", key))
     try:
-        marks = _marks(outlines.get(("allxml", key)))
+        marks = _marks(findings)
         regions = (*_regions(marks), *_pectoral(muscle, side))
     except SourceError as error:
         yield Skip(key=key, reason=str(error), paths=(path,))
         return
-    unmarked = _unmarked(row, outlined=("allxml", key) in outlines)
+    unmarked = _unmarked(row, outlined=findings is not None)
     yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
@@ -84,6 +85,7 @@ def _picture(
         regions=regions,
         facts=(("laterality", side),),
         words=row.words(notes=NOTES),
+        sidecars=tuple(filter(None, (findings, muscle))),
     )
 
 

@@ -133,6 +133,7 @@ def _case(
         labels=tuple(labels),
         regions=regions,
         facts=_facts(sidecar),
+        sidecars=(sidecar,) if sidecar else (),
     )
 
 

@@ -191,6 +191,7 @@ def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image
         labels=tuple(labels),
         regions=tuple(regions),
         facts=(("readers", str(len(nodule))),),
+        sidecars=(scan.reading.path,),
     )
 
 
@@ -206,6 +207,7 @@ def _clear(scan: _Scan) -> Case:
             Label(field="nodule", value="none", evidence=evidence),
             Label(field="nodule", value="nodule", state=State.ABSENT, evidence=evidence),
         ),
+        sidecars=(scan.reading.path,),
     )
 
 
@@ -257,6 +259,7 @@ def _diagnosed(
         patient=patient,
         labels=(label,),
         shows=Scope.PATIENT,
+        sidecars=shown[0].sidecars,
     )
 
 

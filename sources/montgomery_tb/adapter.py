@@ -42,6 +42,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     rows = {stem: row for stem, row in stated.items() if isinstance(row, Row)}
     faults |= {stem: row for stem, row in stated.items() if isinstance(row, RowError)}
     texts |= {stem: _as_reading(row) for stem, row in rows.items()}
+    sidecars = root.index("readings")
     readings = {stem: _READING.fullmatch(text) for stem, text in texts.items()}
     people = _people(readings)
     for path in films:
@@ -78,6 +79,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             ),
             facts=_facts(reading),
             words=_words(path, reading),
+            sidecars=tuple(it for it in (sidecars.get(f"{path.stem}.txt"),) if it),
         )
 
 

@@ -28,6 +28,7 @@ class _Reading:
     person: re.Match[str] | None
     text: str
     evidence: str
+    sidecars: tuple[Path, ...] = ()
 
     def is_child(self) -> bool:
         if self.person is None:
@@ -74,6 +75,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             regions=_regions(masks.get(film)),
             facts=reading.facts() if reading else (),
             words=_words(film, reading),
+            sidecars=reading.sidecars if reading else (),
         )
 
 
@@ -113,7 +115,7 @@ def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if name.startswith("CHNCXR_") and len(lines) > 1:
             person = _PERSON.match(lines[0])
-            readings[path.stem] = _Reading(person, " ".join(lines[1:]), name)
+            readings[path.stem] = _Reading(person, " ".join(lines[1:]), name, (path,))
     return readings
 
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from medrcube.build.publish import placing
 from medrcube.build.publish.outcomes import Status
 from medrcube.build.publish.reconstruct import reconstruct
 from medrcube.build.release import release
+from medrcube.build.store import trees
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.sources.contract import load_source
 from medrcube.sources.registry import find_sources
@@ -57,6 +60,23 @@ def test_all_pictures_come_back_and_a_second_run_leaves_them_as_they_are(again, 
     second = again()
     assert {it.status for it in second.values()} == {Status.ALREADY_THERE}
     assert {image: _untouched(released / image) for image in first} == states
+
+
+def test_each_folder_of_the_raw_tree_is_listed_once(again, raw, monkeypatch):
+    listed = []
+    scandir = os.scandir
+
+    def told(folder="."):
+        if isinstance(folder, (str, os.PathLike)) and Path(folder).is_relative_to(raw):
+            listed.append(os.fspath(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(trees, "_TICK_NS", 0)  # no second look at a copy that is being written
+    monkeypatch.setattr(os, "scandir", told)
+    assert {it.status for it in again().values()} == {Status.REBUILT}
+    monkeypatch.undo()
+    folders = [raw, *(it for it in raw.rglob("*") if it.is_dir())]
+    assert sorted(listed) == sorted(map(str, folders))
 
 
 def test_nothing_is_left_beside_pictures_and_the_private_mark(again, released, tmp_path):

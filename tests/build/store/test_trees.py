@@ -1,6 +1,7 @@
 import os
 import shutil
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,9 +87,14 @@ def test_a_file_that_was_just_written_is_waited_for(tree):
 
 
 def test_a_tree_that_is_written_while_it_is_looked_at_is_not_settled(tree, monkeypatch):
-    monkeypatch.setattr(trees.time, "sleep", lambda _: (tree / "a.txt").write_text("more"))
+    clock = SimpleNamespace(  # each look begins at the moment of the last write, under any load
+        time_ns=lambda: state_of(tree / "a.txt").changed,
+        sleep=lambda _: (tree / "a.txt").write_text("more"),
+    )
+    monkeypatch.setattr(trees, "time", clock)
     (tree / "a.txt").write_text("new")
     assert not look(tree).settled
+    assert (tree / "a.txt").read_text() == "more"
 
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path):

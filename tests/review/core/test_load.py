@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,15 +26,28 @@ PROGRAM = Path(__file__).with_name("reader_process.py")
 @pytest.fixture
 def crowd(any_database, project, person, add_items):
     """The queue after eight readers in eight processes have emptied it: what each of them says."""
-    add_items(ITEMS)
-    return emptied(any_database, [person() for _ in range(PROCESSES)])
+    with uncollected():
+        add_items(ITEMS)
+        readers = [person() for _ in range(PROCESSES)]
+    return emptied(any_database, readers)
+
+
+@contextmanager
+def uncollected():
+    """No collection while rows are written: what one closes may roll back a transaction.
+
+    What earlier tests left behind is collected before the first row.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def emptied(place, readers):
     """What each of these readers says after they have emptied the queue, in a process each."""
-    # Thousands of rows set off a full collection, and what it closes may roll back a transaction:
-    # what earlier tests left behind is collected before the first of them.
-    gc.collect()
     connection.close()
     running = [start(place, reader, seed) for seed, reader in enumerate(readers)]
     for process in running:
@@ -77,7 +91,8 @@ def test_eight_processes_keep_the_last_place_of_every_item_for_a_specialist(
     any_database, project, person, add_items
 ):
     project(specialists=1)
-    add_items(RULED)
+    with uncollected():
+        add_items(RULED)
     specialties = [["radiology:neuro"]] * 3 + [["radiology:breast"]] * 3 + [[], ["Ultrasound"]]
     emptied(any_database, [person(specialties=names) for names in specialties])
     assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
