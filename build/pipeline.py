@@ -52,6 +52,7 @@ from medrcube.ontologies.index import Index
 from medrcube.ontologies.indexed import Indexed
 from medrcube.ontologies.knowledge import Knowledge, Silent
 from medrcube.ontologies.safety import Rules
+from medrcube.own_tables import vocabulary_of
 from medrcube.records import BAD_ROW, Problem
 from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
@@ -132,6 +133,14 @@ def build(
             tree is what its card says; nothing that an earlier build wrote is changed then. Where
             one of several is not, the others are built, and it is one of the failures.
     """
+    with vocabulary_of(source.folder for source in sources.values()):
+        return _build(workspace, sources, engine, stages)
+
+
+def _build(
+    workspace: Workspace, sources: Mapping[str, Source], engine: Engine, stages: Stages
+) -> BuildReport:
+    """``build`` with the words of its own sources."""
     started = time.monotonic()
     if not workspace.sources:
         raise MedrcubeError(

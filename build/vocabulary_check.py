@@ -14,7 +14,7 @@ from medrcube.errors import MedrcubeError
 from medrcube.ontologies.relations import COLUMNS as RELATION_COLUMNS
 from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_relations
 from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
-from medrcube.own_tables import held, hold
+from medrcube.own_tables import vocabulary_of
 from medrcube.sources.contract import Source
 
 Rows = Sequence[Mapping[str, str]]
@@ -24,21 +24,18 @@ _IDS = (("hpo_id", "hpo_match"), ("radlex_id", "radlex_match"), ("icd11_code", "
 
 def missing_words(source: Source) -> Iterator[str]:
     """What is missing before the card and the tables beside it can be used, one sentence each."""
-    before = [folder for folder, _ in held()]
     try:
-        hold([])
-        shipped, related = load_terms(), load_relations()
+        with vocabulary_of([]):
+            shipped, related = load_terms(), load_relations()
         faults = list(_faults(source.folder, shipped, related))
         yield from faults
         if faults:
             return
-        hold([source.folder])
-        terms, relations = load_terms(), load_relations()
+        with vocabulary_of([source.folder]):
+            terms, relations = load_terms(), load_relations()
     except MedrcubeError as error:
         yield str(error)
         return
-    finally:
-        hold(before)
     for field in source.card.fields.values():
         for concept in field.concepts():
             if concept not in terms:

@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.terms import load_terms
+from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, Values, Workspace
@@ -39,17 +41,41 @@ def _with_values(source: Source, added: Mapping[str, Values]) -> Source:
     """The source with raw values that its card does not know."""
     card, terms = source.card, load_terms()
     fields = dict(card.fields)
-    for name, values in added.items():
-        key = f"{CONFIG}: [values.{source.id}.{name}]"
-        if name not in fields or not fields[name].values:
-            known = ", ".join(it.name for it in fields.values() if it.values)
-            raise WorkspaceError(f"{key}: is no field with values; expected one of {known}")
+    for given, values in added.items():
+        key = f"{CONFIG}: [values.{source.id}.{given}]"
+        name = _field_of(card, given, key)
         for raw, concept in values.items():
-            if raw in fields[name].values:
-                raise WorkspaceError(f"{key}: the card gives {raw!r} a meaning; remove it here")
+            known = fields[name].values.get(raw, concept)
+            if known != concept:
+                told = repr(known) if known else "nothing"
+                raise WorkspaceError(f"{key}: to the card {raw!r} means {told}; remove it here")
             if concept and concept not in terms:
                 raise WorkspaceError(f"{key}: {concept!r} is no term; see  docs/reference/terms.md")
         fields[name] = replace(fields[name], values={**fields[name].values, **values})
     mark = json.dumps(added, sort_keys=True, default=dict)
     fingerprint = hashlib.sha256(f"{card.fingerprint}\0{mark}".encode()).hexdigest()
     return replace(source, card=replace(card, fields=fields, fingerprint=fingerprint))
+
+
+def _field_of(card: Card, given: str, key: str) -> str:
+    """The field of that name, or the one whose raw values stand in the column of that name.
+
+    Raises:
+        WorkspaceError: there is none, or a column holds values of several fields.
+    """
+    named = [it for it in card.fields.values() if it.values]
+    if any(it.name == given for it in named):
+        return given
+    asked = given.casefold()
+    filled = [it.name for it in named if asked in (column.casefold() for column in it.columns)]
+    if len(filled) == 1:
+        return filled[0]
+    if filled:
+        raise WorkspaceError(
+            f"{key}: the column holds values of the fields {', '.join(filled)}; name one of them"
+        )
+    names = {it.casefold(): it for field in named for it in (*field.columns, field.name)}
+    near = [names[it] for it in get_close_matches(asked, names, n=1)]
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    known = ", ".join(" or ".join((it.name, *it.columns)) for it in named)
+    raise WorkspaceError(f"{key}: is no field with values; {hint}expected one of {known}")

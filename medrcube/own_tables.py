@@ -1,29 +1,61 @@
 """Tables of terms, relations and groups that lie in source folders outside the package.
 
-The sources that a command can name decide which tables hold beside those of the package: finding
-sources says so here, reading tables asks here.
+Which of them hold is a value of the context that a command, a build or a thread runs in:
+``vocabulary_of`` lets those of some folders hold for a while, so that two workspaces in one process
+never see each other's words.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
+
+__all__ = ["OWN_TABLES", "Vocabulary", "digest_of", "held", "hold", "vocabulary_of"]
 
 OWN_TABLES = ("terms.csv", "relations.csv", "groups.csv")
 
-_held: tuple[tuple[Path, str], ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The tables that hold beside those of the package; equal values have equal words.
+
+    Attributes:
+        folders: each source folder that has tables, with their digest.
+    """
+
+    folders: tuple[tuple[Path, str], ...] = ()
+
+    @classmethod
+    def of(cls, folders: Iterable[Path]) -> Vocabulary:
+        """The tables that lie in some source folders."""
+        return cls(tuple((it, digest) for it in folders if (digest := digest_of(it))))
+
+
+_HELD: ContextVar[Vocabulary] = ContextVar("held", default=Vocabulary())  # noqa: B039  # frozen
+
+
+def held() -> Vocabulary:
+    """The tables that hold here."""
+    return _HELD.get()
 
 
 def hold(folders: Iterable[Path]) -> None:
-    """Let the tables of these source folders hold, and those of no other."""
-    global _held  # noqa: PLW0603 -- one vocabulary a process, as the package's own tables are
-    _held = tuple((folder, digest) for folder in folders if (digest := digest_of(folder)))
+    """Let the tables of these source folders hold from here on, and those of no other."""
+    _HELD.set(Vocabulary.of(folders))
 
 
-def held() -> tuple[tuple[Path, str], ...]:
-    """Every folder whose tables hold, with their digest."""
-    return _held
+@contextmanager
+def vocabulary_of(folders: Iterable[Path]) -> Iterator[None]:
+    """Let the tables of these source folders hold meanwhile, and those of no other."""
+    token = _HELD.set(Vocabulary.of(folders))
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
 
 
 def digest_of(folder: Path) -> str:

@@ -72,9 +72,17 @@ class Outline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polygons:
-    """Everything inside some outlines."""
+    """Everything inside some outlines.
+
+    Attributes:
+        outlines: closed lines.
+        frame: ``(width, height)`` of the image that they were drawn on, where the source or the
+            card says it; used as that of a ``Rectangle``. Lines that name their slice need none:
+            a picture that was stored again has another identity.
+    """
 
     outlines: tuple[Outline, ...]
+    frame: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +131,13 @@ def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
     """
     kept = [side == before for side, before in zip(size, frame, strict=True)]
     return kept[0] == kept[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(frame)
+
+
+def frame_of(shape: Shape) -> tuple[int, int] | None:
+    """``(width, height)`` of the image that a box or outlines were drawn on, where it is known."""
+    if isinstance(shape, Consensus):
+        return next(filter(None, map(frame_of, shape.readings)), None)
+    return shape.frame if isinstance(shape, (Rectangle, Polygons)) else None
 
 
 def files_of(shape: Shape) -> tuple[Path, ...]:

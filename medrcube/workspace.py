@@ -60,8 +60,8 @@ even_keys = true         # ask only what leaves no option always or never right;
 # issuer = "https://login.example.org/realms/hospital"
 # client_id = "medrcube" # its secret stands in MEDRCUBE_REVIEW_OIDC_SECRET, never here
 
-# [values.padchest.view] # raw values that a card does not know: a term, or "" for nothing
-# "UNK" = ""
+# [values.padchest.Projection]  # column of the table or field of the card, and raw values that
+# "OBLIQUE" = ""                # the card does not know: a term, or "" for nothing
 
 [sources]                # id = folder with your own copy of the raw data
 {sources}

@@ -176,7 +176,7 @@ def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
     rows = _rows(text, f"ontologies/{name}", columns)
     if name not in OWN_TABLES:
         return rows
-    own = (row for folder, _ in held() for row in read_own(folder, name, columns))
+    own = (row for folder, _ in held().folders for row in read_own(folder, name, columns))
     return [*rows, *({tuple(row.values()): row for row in own}).values()]
 
 

@@ -1,4 +1,4 @@
-"""``[drawn_in]`` of a card: the size of the pictures that all boxes of a source were drawn in."""
+"""``[drawn_in]`` of a card: the size of the pictures that boxes and outlines were drawn in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from medrcube.records import Case
-from medrcube.shapes import Consensus, Rectangle, Shape
+from medrcube.shapes import Consensus, Polygons, Rectangle, Shape
 from medrcube.toml_table import TomlTable
 
 __all__ = ["DrawnIn", "framed", "parse_drawn_in"]
@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", bound=Shape)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnIn:
-    """The pictures that boxes were drawn in.
+    """The pictures that boxes and outlines were drawn in.
 
     Attributes:
         width: in pixels.
@@ -46,7 +46,7 @@ def parse_drawn_in(table: TomlTable) -> DrawnIn:
 
 
 def framed(drawn_in: DrawnIn, case: Case) -> Case:
-    """A case whose boxes know the frame of the card, unless the adapter has told them another."""
+    """A case whose boxes and outlines know the frame of the card, unless they have another."""
     return replace(
         case,
         regions=tuple(
@@ -62,7 +62,7 @@ def framed(drawn_in: DrawnIn, case: Case) -> Case:
 
 
 def _framed(drawn_in: DrawnIn, shape: Kind) -> Kind:
-    if isinstance(shape, Rectangle) and shape.frame is None:
+    if isinstance(shape, (Rectangle, Polygons)) and shape.frame is None:
         return replace(shape, frame=(drawn_in.width, drawn_in.height))
     if isinstance(shape, Consensus):
         return replace(shape, readings=tuple(_framed(drawn_in, it) for it in shape.readings))

@@ -63,6 +63,7 @@ class Field:
 
     Attributes:
         name: name that labels and regions refer to.
+        columns: columns of the raw tables whose cells are its raw values, as they stand there.
         kind: what kind of fact it is.
         scope: what the fact is about.
         absence: what silence about a value means.
@@ -83,6 +84,7 @@ class Field:
     """
 
     name: str
+    columns: tuple[str, ...]
     kind: FactKind
     scope: Scope
     absence: Absence
@@ -164,6 +166,7 @@ def parse_field(table: TomlTable) -> Field:
     absence = table.choice("absence", Absence)
     return Field(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
+        columns=table.texts("columns", default=()),
         kind=table.choice("kind", FactKind),
         scope=table.choice("scope", Scope, default=Scope.IMAGE),
         absence=absence,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,11 @@ def rasterise(shape: Shape, volume: Volume) -> Mask:
         volume: the image as it was read; without an affine, masks are placed by index alone.
 
     Raises:
-        ReadError: code ``box-frame``, ``box-outside``, ``outline-outside``, ``run-outside``,
-            ``mask-size`` when the shape is not one of this image; ``no-slice`` when it does not
-            say on which of several slices it lies; ``unknown-slice`` when it names a slice that
-            the image lacks; ``no-reading`` for a consensus of nobody; and all codes of
-            ``readers.read_mask``.
+        ReadError: code ``box-frame``, ``outline-frame``, ``box-outside``, ``outline-outside``,
+            ``run-outside``, ``mask-size`` when the shape is not one of this image; ``no-slice``
+            when it does not say on which of several slices it lies; ``unknown-slice`` when it
+            names a slice that the image lacks; ``no-reading`` for a consensus of nobody; and all
+            codes of ``readers.read_mask``.
     """
     if isinstance(shape, MaskFile):
         return readers.read_mask(shape, volume)
@@ -68,22 +69,34 @@ def _rectangle(box: Rectangle, volume: Volume) -> Mask:
 
 def _scaled(box: Rectangle, size: tuple[int, int]) -> tuple[float, float, float, float]:
     """The corners of a box in pixels of the image, whatever the size that it was drawn in."""
-    if box.frame is None or box.frame == size:
-        return box.xyxy
-    if not is_resized(box.frame, size):
-        raise ReadError(
-            f"the box was drawn in a frame of {box.frame[0]} x {box.frame[1]} pixels but the "
-            f"image has {size[0]} x {size[1]}; expected one factor for both sides: is this copy "
-            "cropped or stretched?",
-            code="box-frame",
-        )
-    across, down = size[0] / box.frame[0], size[1] / box.frame[1]
+    across, down = _factors("box", box.frame, size)
     x0, y0, x1, y1 = box.xyxy
     return (x0 * across, y0 * down, x1 * across, y1 * down)
 
 
+def _factors(
+    what: str, frame: tuple[int, int] | None, size: tuple[int, int]
+) -> tuple[float, float]:
+    """How much wider and higher an image is than the one in which something was drawn.
+
+    Raises:
+        ReadError: it is no larger or smaller form of that image.
+    """
+    if frame is None or frame == size:
+        return 1, 1
+    if not is_resized(frame, size):
+        raise ReadError(
+            f"the {what} was drawn in a frame of {frame[0]} x {frame[1]} pixels but the "
+            f"image has {size[0]} x {size[1]}; expected one factor for both sides: is this copy "
+            "cropped or stretched?",
+            code=f"{what}-frame",
+        )
+    return size[0] / frame[0], size[1] / frame[1]
+
+
 def _polygons(shape: Polygons, volume: Volume) -> Mask:
     rows, columns = volume.slices.shape[1:3]
+    factors = _factors("outline", shape.frame, (columns, rows))
     by_slice: dict[int, list[Outline]] = {}
     # Holes go last: what one outline adds, no order of the file may give back.
     for outline in sorted(shape.outlines, key=lambda outline: outline.hole):
@@ -93,11 +106,20 @@ def _polygons(shape: Polygons, volume: Volume) -> Mask:
         for k, outlines in by_slice.items():
             picture = np.zeros((rows, columns), np.bool_)
             for outline in outlines:
-                enclosed = _enclosed(outline, (rows, columns))
+                enclosed = _enclosed(_resized(outline, factors), (rows, columns))
                 picture = picture & ~enclosed if outline.hole else picture | enclosed
             yield k, picture
 
     return Mask.of(volume.slices.shape, pictures())
+
+
+def _resized(outline: Outline, factors: tuple[float, float]) -> Outline:
+    """An outline on a larger or smaller image: edges of pixels are carried along, not centres."""
+    if factors == (1, 1):
+        return outline
+    across, down = factors
+    points = tuple(((x + 0.5) * across - 0.5, (y + 0.5) * down - 0.5) for x, y in outline.points)
+    return replace(outline, points=points)
 
 
 def _enclosed(outline: Outline, size: tuple[int, int]) -> NDArray[np.bool_]:

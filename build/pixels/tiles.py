@@ -28,7 +28,7 @@ from medrcube.build.readers.checks import MOST_PIXELS
 from medrcube.build.readers.masks import labels_in
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import ImageRef, MaskFile, Rectangle, Region, Shape
-from medrcube.shapes import files_of
+from medrcube.shapes import files_of, frame_of
 from medrcube.sources.card import PixelPolicy
 from medrcube.sources.contract import Source, load_source
 
@@ -36,6 +36,8 @@ _LEAST_COSINE = 0.8
 """Of the angle between a slice and the plane of the body that it is called by: 36.9 degrees. It is
 the bound of D. Clunie's DICOM tools, beyond which a picture is oblique and no main axis applies:
 https://public.kitware.com/pipermail/insight-users/2005-March/012246.html. A gantry tilts by 30."""
+_ELSEWHERE = ("mask-size", "outline-frame")
+"""Codes of marks that were drawn on a picture of another size or form than this copy has."""
 _FAR = 1e6
 """Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
 GAP = 8
@@ -53,7 +55,7 @@ class Tile:
         masks: number of a region -> where it lies, in display order.
         guide: masks that choose the slice in place of those of the regions.
         needs: number of a region -> masks of which each must mark a slice for its name to be true.
-        frame: ``(width, height)`` of the image that its boxes were drawn in, where they are scaled.
+        frame: ``(width, height)`` of the image that its marks were drawn in, where they are scaled.
         unplaced: why a box or mask has no place on it, as code and reason; then no region has one,
             because a place that is not known may lie anywhere.
         misled: why the guide of a case that may do without one cannot be used, likewise.
@@ -257,7 +259,7 @@ def _marked(
         try:
             mask = _mask(region, stored)
         except ReadError as error:
-            lost = isinstance(region.shape, Rectangle) or error.code == "mask-size"
+            lost = isinstance(region.shape, Rectangle) or error.code in _ELSEWHERE
             if stored.slices.shape[0] > 1 or not lost:
                 raise
             return {}, {}, (error.code, str(error))
@@ -312,11 +314,12 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
 
 
 def _frame(job: Job, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
-    """Size of the image that the boxes were drawn in, where it is another one."""
+    """Size of the image that boxes and outlines were drawn in, where it is another one."""
     rows, columns = stored.slices.shape[1:3]
     for shape in (job.case.regions[number].shape for number in numbers):
-        if isinstance(shape, Rectangle) and shape.frame not in (None, (columns, rows)):
-            return shape.frame
+        frame = frame_of(shape)
+        if frame not in (None, (columns, rows)):
+            return frame
     return None
 
 

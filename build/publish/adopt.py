@@ -23,6 +23,7 @@ from medrcube.build.scan import Scan, scan, visit_all
 from medrcube.build.stages import Stages
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark import Item, load_benchmark
+from medrcube.own_tables import vocabulary_of
 from medrcube.release_tree import state_of
 from medrcube.sources.adoption import Adoption
 from medrcube.sources.contract import Source
@@ -67,7 +68,7 @@ def adopt(
     rules = {
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
     }
-    with held(tree):
+    with held(tree), vocabulary_of(source.folder for source in sources.values()):
         found: list[SourceOutcome] = []
         for folder, items in folders.items():
             if folder not in rules:

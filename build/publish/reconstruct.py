@@ -35,6 +35,7 @@ from medrcube.build.store.trees import Tree
 from medrcube.errors import SourceError
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.names import name_of
+from medrcube.own_tables import vocabulary_of
 from medrcube.sources.contract import Source
 
 _NO_KEY = b""
@@ -70,7 +71,7 @@ def reconstruct(
     raw = visit_all(sources, roots, stages)
     images, recipes = asked_of(tree)
     known = [recipes[image] for image in images if image in recipes]
-    with held(tree):
+    with held(tree), vocabulary_of(source.folder for source in sources.values()):
         outcomes = dict(there(tree, known, stages))
         lacking = [recipe for recipe in known if recipe.image not in outcomes]
         if any(recipe.restricted and recipe.image in outcomes for recipe in known):

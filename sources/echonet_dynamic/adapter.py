@@ -106,13 +106,14 @@ def _frames(
     split = row.meaning("Split", SPLITS)
     fraction = ejection(row, "EF", diastole="EDV", systole="ESV", field="ejection_fraction")
     yield from contradicted(fraction, f"{patient}-ED-ES")
+    drawn_in = (row.integer("FrameWidth"), row.integer("FrameHeight"))
     phases: list[Label] = []
     marks: list[Region] = []
     images = {"ED": _frame(row, video, ed), "ES": _frame(row, video, es)}
     for phase, frame in (("ED", ed), ("ES", es)):
         evidence = f"VolumeTracings.csv {video.name} Frame={frame}"
         phases.append(Label(field="phase", value=phase, evidence=evidence))
-        shape = Polygons(outlines=(Outline(points=outlines[frame]),))
+        shape = Polygons(outlines=(Outline(points=outlines[frame]),), frame=drawn_in)
         mark = Region(field="structure", value="trace", shape=shape, evidence=evidence)
         marks.append(replace(mark, image=len(marks)))
         yield Case(

@@ -1,5 +1,7 @@
 """Concepts, relations and groups that lie beside the card of a source outside the package."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pandas as pd
 import pytest
 
@@ -10,7 +12,7 @@ from medrcube.build.vocabulary_check import missing_words
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
-from medrcube.own_tables import hold
+from medrcube.own_tables import hold, vocabulary_of
 from medrcube.sources.contract import load_source
 from medrcube.sources.registry import find_sources
 
@@ -107,6 +109,18 @@ def test_a_word_of_a_source_holds_where_the_source_is_found_and_nowhere_else(out
         load_terms()["fetal head"]
 
 
+def test_threads_and_what_ended_see_no_words_of_another_workspace(outside):
+    source = outside(terms=TERMS + HEAD)
+    find_sources([source.folder.parent])
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: "fetal head" in load_terms()).result() is False
+        pool.submit(find_sources).result()
+    assert "fetal head" in load_terms()
+    with vocabulary_of([]):
+        assert "fetal head" not in load_terms()
+    assert "fetal head" in load_terms()
+
+
 def test_a_changed_table_makes_the_card_another(outside):
     first = outside(terms=TERMS + HEAD).card.fingerprint
     assert outside(terms=TERMS + HEAD).card.fingerprint == first
@@ -126,7 +140,9 @@ def test_two_sources_may_say_the_same_of_a_word_but_not_otherwise(outside, tmp_p
         load_terms()
 
 
-def test_items_are_asked_of_a_word_that_only_the_source_has(outside, workspace, quiet):
+@pytest.fixture
+def pneumonia(outside):
+    """The toy source, one answer of which only the tables beside its card have."""
     names = ("community-acquired pneumonia", "meningioma", "pituitary tumor")
     rows = "".join(
         f"toy class,{a},excludes,{b},one class an image,\n"
@@ -134,11 +150,20 @@ def test_items_are_asked_of_a_word_that_only_the_source_has(outside, workspace, 
         for b in names[number + 1 :]
     )
     source = outside(
-        concept=names[0],
-        group="toy class",
-        terms=TERMS + PNEUMONIA,
-        relations=RELATIONS + rows,
+        concept=names[0], group="toy class", terms=TERMS + PNEUMONIA, relations=RELATIONS + rows
     )
-    found = find_sources([source.folder.parent])
-    build(workspace, {source.id: found[source.id]}, LocalEngine(1), quiet)
-    assert names[0] in str(pd.read_parquet(workspace.items).to_dict())
+    return {"toy": find_sources([source.folder.parent])["toy"]}
+
+
+def test_items_are_asked_of_a_word_that_only_the_source_has(pneumonia, workspace, quiet):
+    build(workspace, pneumonia, LocalEngine(1), quiet)
+    assert "community-acquired pneumonia" in str(pd.read_parquet(workspace.items).to_dict())
+
+
+def test_a_build_has_the_words_of_its_own_sources_whatever_was_found_since(
+    pneumonia, workspace, quiet
+):
+    find_sources()
+    build(workspace, pneumonia, LocalEngine(1), quiet)
+    assert "community-acquired pneumonia" in str(pd.read_parquet(workspace.items).to_dict())
+    assert "community-acquired pneumonia" not in load_terms()

@@ -35,9 +35,9 @@ def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mappe
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"tumor": {"q": ""}}, "is no field with values; expected one of"),
+        ({"tumor": {"q": ""}}, "is no field with values; did you mean 'tumour'? expected one of"),
         ({"tumour": {"q": "no such thing"}}, "'no such thing' is no term"),
-        ({"tumour": {"g": ""}}, "the card gives 'g' a meaning"),
+        ({"tumour": {"g": ""}}, "to the card 'g' means 'glioma'; remove it here"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_its_place(mapped, values, says):
@@ -49,3 +49,21 @@ def test_a_value_that_cannot_be_meant_is_refused_with_its_place(mapped, values, 
 def test_a_source_that_does_not_exist_is_named_before_anything_is_built(workspace):
     with pytest.raises(MedrcubeError, match="no source is called 'toy'"):
         sources_of(workspace)
+
+
+@pytest.mark.parametrize("given", ["view", "Projection", "projection"])
+def test_a_value_is_mapped_by_the_column_of_the_table_or_the_field_of_the_card(workspace, given):
+    values = {"padchest": {given: {"UNK": "", "OBLIQUE": ""}}}
+    found = sources_of(replace(workspace, sources={}, values=values))
+    assert found["padchest"].card.fields["view"].values["OBLIQUE"] == ""
+
+
+def test_a_column_of_several_fields_and_a_misspelt_one_name_what_is_meant(workspace):
+    for given, told in (
+        ("Labels", "values of the fields disease, finding; name one of them"),
+        ("Projektion", "did you mean 'Projection'?"),
+    ):
+        values = {"padchest": {given: {"x": ""}}}
+        with pytest.raises(WorkspaceError) as caught:
+            sources_of(replace(workspace, sources={}, values=values))
+        assert told in str(caught.value)

@@ -1,4 +1,4 @@
-"""The frame that the boxes of a source were drawn in is a fact of its card."""
+"""The frame that boxes and outlines were drawn in is a fact of the card or of a table."""
 
 import shutil
 
@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.errors import CardError
 from medrcube.records import Case
-from medrcube.shapes import Rectangle
+from medrcube.shapes import Polygons, Rectangle
 from medrcube.sources.contract import load_source
 from medrcube.sources.registry import find_sources
 
@@ -16,7 +16,7 @@ SOURCES = find_sources()
 def frames(source, root, layout):
     cases = [it for it in source.scan(root, layout) if isinstance(it, Case)]
     shapes = [region.shape for case in cases for region in case.regions]
-    return {shape.frame for shape in shapes if isinstance(shape, Rectangle)}
+    return {shape.frame for shape in shapes if isinstance(shape, (Polygons, Rectangle))}
 
 
 @pytest.fixture
@@ -44,6 +44,20 @@ def test_boxes_have_the_frame_of_the_card(altered, tmp_path, source_id, layout):
     assert frames(source, tmp_path / "raw", layout) == {(1024, 1024)}
     other = altered(source, "width = 1024\nheight = 1024", "width = 800\nheight = 600")
     assert frames(other, tmp_path / "raw", layout) == {(800, 600)}
+
+
+def test_outlines_of_echonet_have_the_frame_of_the_table_and_others_that_of_the_card(
+    altered, tmp_path
+):
+    reasons = 'reason = "as a test"\nevidence = "none"\n'
+    for source_id, expected in (("echonet-dynamic", (112, 112)), ("inbreast", (7, 9))):
+        source = SOURCES[source_id]
+        layout = source.card.layouts[0].name
+        source.build_fixture(tmp_path / source_id, layout)
+        other = altered(
+            source, "[pixels]", f"[drawn_in]\nwidth = 7\nheight = 9\n{reasons}\n[pixels]"
+        )
+        assert frames(other, tmp_path / source_id, layout) == {expected}
 
 
 def test_a_frame_that_the_adapter_tells_goes_before_that_of_the_card(altered, tmp_path):

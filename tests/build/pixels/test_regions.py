@@ -183,6 +183,21 @@ def test_box_on_slices_that_the_image_lacks_is_refused(slices):
     assert refused(Rectangle(xyxy=(1, 1, 3, 3), slices=slices), image(4)) == "box-outside"
 
 
+@pytest.mark.parametrize("factor", [2, 3])
+def test_an_outline_follows_a_copy_that_is_smaller_by_one_factor(factor):
+    points = tuple((factor * (x + 0.5) - 0.5, factor * (y + 0.5) - 0.5) for x, y in SQUARE)
+    frame = (SIZE[1] * factor, SIZE[0] * factor)
+    smaller = rasterise(Polygons(outlines=(Outline(points=points),), frame=frame), image())
+    same = rasterise(Polygons(outlines=(Outline(points=SQUARE),), frame=SIZE[::-1]), image())
+    assert box(smaller[0]) == box(same[0]) == (2, 7, 3, 9)
+
+
+@pytest.mark.parametrize("frame", [(34, 32), (17, 15), (16, 14)])
+def test_an_outline_of_a_copy_that_was_cropped_or_stretched_is_refused(frame):
+    shape = Polygons(outlines=(Outline(points=SQUARE),), frame=frame)
+    assert refused(shape, image()) == "outline-frame"
+
+
 def test_box_of_another_copy_is_refused():
     assert refused(Rectangle(xyxy=(1, 1, 30, 3)), image()) == "box-outside"
     assert refused(Rectangle(xyxy=(1, 1, 3, 3), frame=(34, 32)), image()) == "box-frame"
