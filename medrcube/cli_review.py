@@ -12,6 +12,7 @@ import typer
 from medrcube.cli_interchange import labelstudio_app, open_queue, ready, register
 from medrcube.cli_options import Json
 from medrcube.cli_review_assign import assign_app
+from medrcube.cli_review_readers import register as register_readers
 from medrcube.cli_review_release import register as register_release
 from medrcube.counting import counted
 from medrcube.errors import MedrcubeError
@@ -30,6 +31,7 @@ review_app = typer.Typer(
 )
 register(review_app)
 register_release(review_app)
+register_readers(review_app)
 review_app.add_typer(labelstudio_app, name="labelstudio")
 review_app.add_typer(assign_app, name="assign")
 

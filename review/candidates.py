@@ -87,8 +87,8 @@ def _page(user: int, rules: Policy, route: Route, part: Part | None, size: int) 
     """
     # SQLite would take any index on a column that an assignment names, and sort.
     index = "INDEXED BY queue_order" if connection.vendor == "sqlite" else ""
-    kind = "i.gold_defect > ''" if part is None else "i.gold_defect = '' AND i.for_specialist = %s"
-    kept = () if part is None else (part.kept,)
+    kind = _FREE_GOLD if part is None else "i.gold_defect = '' AND i.for_specialist = %s"
+    kept = (rules.reviews,) if part is None else (part.kept,)
     where = route.allowed if part is None else part.where
     wide = size == _PAGES[-1] and not rules.unblinded_reviews
     unseen = Condition(_UNSEEN, (user, user)) if wide else EVERYTHING
@@ -102,6 +102,21 @@ def _page(user: int, rules: Policy, route: Route, part: Part | None, size: int) 
     return Condition(sql, (*kept, user, *where.values, *unseen.values, size))
 
 
+_FREE_GOLD = """
+    i.gold_defect > '' AND (
+        NOT EXISTS (
+            SELECT 1 FROM review_item o WHERE o.id = i.copied_from_id
+            AND o.state IN ('draft', 'queued', 'needs_revision')
+        ) OR (
+            SELECT count(DISTINCT c.user_id) FROM review_itemversion v CROSS JOIN review_claim c
+            WHERE v.item_id = i.id AND c.version_id = v.id
+        ) < (
+            SELECT count(*) FROM review_user u
+            WHERE u.role = 'reviewer' AND u.is_active AND NOT u.paused
+        ) - %s
+    )
+"""
+"""Copies of items that wait for reviews leave these as many readers as they need."""
 _UNSEEN = """
     (i.id NOT IN (SELECT e.item_id FROM review_exposure e WHERE e.user_id = %s) OR i.id IN (
         SELECT v.item_id FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id

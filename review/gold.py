@@ -17,6 +17,7 @@ from django.utils import timezone
 from medrcube.review import disclosure, review_sql
 from medrcube.review.audit import SYSTEM, Entry, record
 from medrcube.review.decisions import Edit, content_sha256, current, new_options
+from medrcube.review.defects import FITTING, Trap, kind_of
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Item, ItemVersion, User
 from medrcube.review.policy import Policy, current_policy, lot
@@ -66,46 +67,79 @@ def make_gold(
         options = new_options(old, change)
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed, so there is no defect to find")
-        item = _copy(old.item, defect)
-        digest = content_sha256(change.question, options, change.key, old.picture.sha256)
-        ItemVersion.objects.create(
-            item=item,
-            number=1,
-            question=change.question,
+        trap = Trap(
+            defect=defect,
             options=options,
             key=change.key,
-            picture=old.picture,
-            overlay=old.overlay,
-            asks_mark=old.asks_mark,
             provenance=old.provenance,
             warnings=old.warnings,
-            content_sha256=digest,
-            created_at=old.created_at,
         )
-        disclosure.refresh([item.pk], now)
-        body = {
-            "defect": defect,
-            "copied_from": item_id,
-            "version": version,
-            "note": change.note,
-            "content_sha256": digest,
-        }
-        record(
-            now, Entry(actor=user.pseudonym, kind="gold.made", object=f"item:{item.pk}", body=body)
-        )
+        return _make(old, change.question, trap, (user.pseudonym, change.note), now)
+
+
+def make_twin(version: ItemVersion, trap: Trap, actor: str, now: datetime) -> Item:
+    """Copy an item with a defect that was drawn.
+
+    Raises:
+        ConflictError: the item has changed since it was read.
+    """
+    with transaction.atomic():
+        old = current(version.item_id, version.number)
+        return _make(old, old.question, trap, (actor, ""), now)
+
+
+def _make(
+    old: ItemVersion, question: str, trap: Trap, told: tuple[str, str], now: datetime
+) -> Item:
+    """The gold item; in a transaction. ``told``: actor and note."""
+    actor, note = told
+    item = _copy(old.item, trap.defect)
+    digest = content_sha256(question, trap.options, trap.key, old.picture.sha256)
+    ItemVersion.objects.create(
+        item=item,
+        number=1,
+        question=question,
+        options=trap.options,
+        key=trap.key,
+        picture=old.picture,
+        overlay=old.overlay,
+        asks_mark=old.asks_mark,
+        provenance=trap.provenance,
+        warnings=trap.warnings,
+        content_sha256=digest,
+        created_at=old.created_at,
+    )
+    disclosure.refresh([item.pk], now)
+    body = {
+        "defect": trap.defect,
+        "copied_from": old.item_id,
+        "version": old.number,
+        "note": note,
+        "content_sha256": digest,
+    }
+    record(now, Entry(actor=actor, kind="gold.made", object=f"item:{item.pk}", body=body))
     return item
 
 
 def found_defect(claim: Claim) -> bool:
-    """Whether the review of a gold item says what is wrong with it."""
+    """Whether the review of a gold item decides rightly.
+
+    A defect is caught by who does not accept and names it, or who has answered what is right. An
+    item without one is refused wrongly by who rejects it or names such a defect.
+    """
     review, version = claim.review, claim.version
     defect = version.item.gold_defect
+    kind = kind_of(defect)
+    named = {reason.code for reason in review.reasons.all()} | set(review.verdicts.values())
+    if kind == "sound":
+        alarms = frozenset[str]().union(*FITTING.values())
+        return review.decision != Decision.REJECT and not named & alarms
     if review.decision == Decision.ACCEPT:
         return False
-    if any(reason.code == defect for reason in review.reasons.all()):
+    if named & {defect, *FITTING.get(kind, ())}:
         return True
     answer = claim.blind.option
-    return defect == Reason.KEY_WRONG and answer is not None and answer != version.key
+    return kind in ("wrong-key", "wrong-box") and answer is not None and answer != version.key
 
 
 def judge(user: User, now: datetime) -> bool:

@@ -23,6 +23,7 @@ from medrcube.review.audit import Entry, record
 from medrcube.review.decisions import content_sha256, current
 from medrcube.review.errors import ConflictError, ReviewError
 from medrcube.review.gallery import Gallery, Pictured
+from medrcube.review.gold_draw import top_up
 from medrcube.review.intake import Incoming, Refused, WorkspaceItems
 from medrcube.review.models import Item, ItemVersion, Project, RawFile
 from medrcube.review.policy import Policy, current_policy, lot
@@ -55,6 +56,7 @@ class ImportReport:
         settled: changed in the workspace, but decided in a way that takes no new version:
             (item, state).
         vanished: in the queue, but no more in the workspace; left as they are.
+        gold: gold items that were drawn, by the share of the policy.
     """
 
     items: int = 0
@@ -67,6 +69,7 @@ class ImportReport:
     refused: list[Refused] = field(default_factory=list)
     settled: list[tuple[str, str]] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
+    gold: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,7 @@ def import_workspace(
                     _change(row, known[row.item.id], gallery, context, report)
             advance(len(part))
     _recase(rows, glances)
+    report.gold = top_up(ACTOR).defective
     again = known.keys() & glances.keys()
     report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)
     report.pictures = gallery.taken

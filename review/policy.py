@@ -27,8 +27,11 @@ class Policy:
         undo_minutes: how long a reader may take a review back, unless another has begun.
         lease_minutes: how long an unsaved claim holds an item.
         gold_rate: share of items with a known defect among those handed out.
-        gold_pass: share of known defects that a reviewer must find.
+        gold_share: gold items that import draws by itself, as a share of the items.
+        gold_pass: share of known defects below which a reviewer is paused without a person asking;
+            0 pauses nobody.
         gold_window: number of latest gold items that are looked at.
+        fast_seconds: reviews that took less are counted as fast; nothing else follows from it.
         ac1_lower: least lower bound of Gwet's AC1 for a stratum to be released.
         reject_agreement: least agreement on rejects.
         blind_accuracy: least share of blind answers that equal the key.
@@ -41,19 +44,17 @@ class Policy:
     undo_minutes: int = 10
     lease_minutes: int = 20
     gold_rate: float = 0.05
-    gold_pass: float = 0.8
+    gold_share: float = 0.0
+    gold_pass: float = 0.0
     gold_window: int = 10
+    fast_seconds: int = 10
     ac1_lower: float = 0.6
     reject_agreement: float = 0.5
     blind_accuracy: float = 0.8
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value, whole = getattr(self, field.name), isinstance(field.default, int)
-            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-                wanted = "a whole number" if whole else "a number"
-                raise ReviewError(f"policy: {field.name} = {value!r}, expected {wanted}")
+        self._check_types()
         if not 1 <= self.reviews <= 9:
             raise ReviewError(f"policy: reviews = {self.reviews}, expected 1 to 9")
         if not 0 <= self.unblinded_reviews < self.reviews:
@@ -63,13 +64,23 @@ class Policy:
             )
         if self.lease_minutes < 1:
             raise ReviewError(f"policy: lease_minutes = {self.lease_minutes}, expected 1 or more")
+        if self.fast_seconds < 0:
+            raise ReviewError(f"policy: fast_seconds = {self.fast_seconds}, expected 0 or more")
         if self.gold_window < 1:
             raise ReviewError(f"policy: gold_window = {self.gold_window}, expected 1 or more")
-        shares = ("gold_rate", "gold_pass", "ac1_lower", "reject_agreement", "blind_accuracy")
+        shares = ("gold_rate", "gold_share", "gold_pass", "ac1_lower", "reject_agreement")
         bounds = {"specialists": self.reviews, "undo_minutes": 24 * 60, **dict.fromkeys(shares, 1)}
+        bounds["blind_accuracy"] = 1
         for name, most in bounds.items():
             if not 0 <= getattr(self, name) <= most:
                 raise ReviewError(f"policy: {name} = {getattr(self, name)}, expected 0 to {most}")
+
+    def _check_types(self) -> None:
+        for field in fields(self):
+            value, whole = getattr(self, field.name), isinstance(field.default, int)
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                wanted = "a whole number" if whole else "a number"
+                raise ReviewError(f"policy: {field.name} = {value!r}, expected {wanted}")
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""

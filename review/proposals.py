@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from medrcube.build.questions.drafting import draft_of
-from medrcube.ontologies.lint import ERROR, RULES, Flaw, lint
+from medrcube.ontologies.lint import ERROR, RULES, Draft, Flaw, lint
 from medrcube.ontologies.safety import Rules
 from medrcube.ontologies.words import normalise
 from medrcube.records import Grade
@@ -25,6 +25,7 @@ __all__ = [
     "LONGEST_QUESTION",
     "Wording",
     "check_wording",
+    "draft_as",
     "flaws_of",
     "flaws_to_json",
     "rule_words",
@@ -86,16 +87,18 @@ def check_wording(wording: Wording, options: int) -> None:
             )
 
 
-def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
-    """Rules of the build that a wording breaks, errors first."""
-    before, rules = wording_of(version), _rules()
-    concepts = [
-        _known(str(option.get("concept") or "")) if text == old else _named(text)
-        for option, text, old in zip(version.options, wording.options, before.options, strict=True)
-    ]
+def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) -> Draft:
+    """A wording of a version as the rules of the build look at it.
+
+    Args:
+        version: brings the exclusive group, and what its question names.
+        wording: question, options and key.
+        concepts: of each option, a label of the term table or empty.
+    """
+    rules = _rules()
     group = str(version.provenance.get("group") or "")
     about = str(version.provenance.get("concept") or "")
-    draft = draft_of(
+    return draft_of(
         wording.question,
         wording.options,
         concepts,
@@ -104,7 +107,16 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
         group=group if group in rules.relations.groups() else "",
         target=rules.terms[about].name if about in rules.terms and not any(concepts) else "",
     )
-    found = list(lint(draft))
+
+
+def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
+    """Rules of the build that a wording breaks, errors first."""
+    before, rules = wording_of(version), _rules()
+    concepts = [
+        _known(str(option.get("concept") or "")) if text == old else _named(text)
+        for option, text, old in zip(version.options, wording.options, before.options, strict=True)
+    ]
+    found = list(lint(draft_as(version, wording, concepts)))
     if wording.key == before.key:
         changed = [
             Change(place=place, text=text, concept=concepts[place])

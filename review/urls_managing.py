@@ -12,6 +12,7 @@ from medrcube.review.views import (
     people,
     personal_data,
     quarantine,
+    readers,
     trail,
 )
 
@@ -29,6 +30,7 @@ urlpatterns: list[URLPattern] = [
     path("dashboard/", dashboards.progress_page, name="dashboard"),
     path("dashboard/agreement/", dashboards.agreement_page, name="agreement"),
     path("assignment/", assigning.assigning, name="assigning"),
+    path("dashboard/readers/", readers.readers_page, name="readers"),
     path("people/", people.people, name="people"),
     path("people/<int:user>/", people.person, name="person"),
     path("trail/", trail.trail, name="trail"),

@@ -163,6 +163,7 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
             ],
         ),
         "readers": figures.readers,
+        "rules": rules,
         "gold_pass": f"{rules.gold_pass:.0%}",
         "reasons": reasons,
         "reason_chart": bars(

@@ -54,6 +54,7 @@ PAGES = {
         "quarantine",
         "dashboard",
         "agreement",
+        "readers",
         "me",
         "/items/?state=adjudication",
         "/items/?state=draft",

@@ -110,6 +110,7 @@ def test_who_has_seen_the_original_does_not_get_its_copy_and_the_other_way_round
     project(gold_rate=1.0)
     (original,) = add_items(1)
     saw_original = person()
+    person()  # the copy leaves enough readers for the original, which waits
     review(saw_original)
     copy = make_gold(original.pk, 1, person("manager"), defect="KEY_WRONG", change=WRONG_KEY)
     assert claim_next(saw_original) is None

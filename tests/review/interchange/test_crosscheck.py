@@ -35,7 +35,7 @@ def eventful(bench, any_database):
         bench.add(f"item-{letter}")
     import_workspace(bench.write(), Reporter(quiet=True))
     manager, judge = (_account(role) for role in ("manager", "adjudicator"))
-    change_policy("system", {"gold_rate": 1.0, "gold_window": 1})
+    change_policy("system", {"gold_rate": 1.0, "gold_window": 1, "gold_pass": 0.8})
     edit("item-a", 1, manager, EDIT)
     report("item-f", 1, manager, reason="UNSAFE", note="look")
     decide_quarantine("item-f", 1, manager, clear=True, note="fine")
