@@ -93,6 +93,12 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
     )
 
 
+def jobs_of(site: Site, shop: Workshop) -> list[Job]:
+    """Jobs of a source, from what is remembered of its scan where nothing has changed."""
+    seen = scan(site.source, site.raw.root, shop.secret, shop.cache, site.raw)
+    return plan(site.source, seen.root, seen.cases)
+
+
 def refusal(source: str, error: SourceError) -> str:
     """Why a source cannot be built, beginning with its id."""
     text = str(error)

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,8 @@ import pandas as pd
 
 from medrcube.build.audit.batch import audit
 from medrcube.build.editions import editions_used
-from medrcube.build.engine import Engine
-from medrcube.build.gathering import Workshop, gather, refusal, remember
+from medrcube.build.engine import Engine, LocalEngine
+from medrcube.build.gathering import Workshop, gather, jobs_of, refusal, remember
 from medrcube.build.overlap import shared_images
 from medrcube.build.profile.report import ProfileReport, report_on
 from medrcube.build.profile.targets import OFF, Profile, ProfileError, load_profile, require_sources
@@ -41,10 +43,11 @@ from medrcube.build.repeats import bar_repeats
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.build.site import Site, site_of
 from medrcube.build.source_build import SourceBuild, Unread, still_unread
-from medrcube.build.stages import Stages
+from medrcube.build.stages import Stages, usable_cores
 from medrcube.build.store.cache import BuildCache
 from medrcube.build.store.memory import dump, hash_of, recall
-from medrcube.build.store.trees import State, state_of
+from medrcube.build.store.trees import State, look, state_of
+from medrcube.build.viewer import ViewerReport, keep_copies
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.files import PRIVATE, SHARED, private_folder, replacing, sweep, write_text
 from medrcube.ontologies.difficulty import Difficulty
@@ -108,6 +111,7 @@ class BuildReport:
         seconds: wall time.
         llm: what a language model cost and gave, where the workspace names one.
         profile: how far the items are from a profile, where the workspace names one.
+        viewer: what reviewers may look at beyond the pictures, unless the workspace keeps none.
         damaged: where a build cache that could not be read has gone, or empty.
     """
 
@@ -120,6 +124,7 @@ class BuildReport:
     seconds: float
     llm: LlmReport | None = None
     profile: ProfileReport | None = None
+    viewer: ViewerReport | None = None
     damaged: str = ""
 
 
@@ -213,6 +218,7 @@ def _build(
             verdict=verdict,
         )
         tables = _write_tables(workspace, outcome)
+        viewer = _keep_copies(workspace, outcome, sites, shop)
         report = BuildReport(
             sources=reports,
             rendered=gathered.rendered,
@@ -223,10 +229,15 @@ def _build(
             seconds=time.monotonic() - started,
             llm=llm,
             profile=aimed,
+            viewer=viewer,
         )
-        if keys is not None and not (llm and (llm.sent or llm.left)):
+        if (
+            keys is not None
+            and not (viewer and viewer.failed)
+            and not (llm and (llm.sent or llm.left))
+        ):
             unread = tuple(it for part in gathered.parts for it in part.unread)
-            key = hash_of(outside, keys, tables)
+            key = hash_of(outside, keys, tables, look(workspace.viewer).digest)
             cache.remember(_NAME, key, dump(_Earlier(report=report, unread=unread)))
     return replace(report, damaged=str(cache.damaged or ""))
 
@@ -280,7 +291,8 @@ def _recall(
     tables = tuple(state_of(path) for path in _tables(workspace))
     if None in keys or None in tables:
         return None
-    earlier = recall(shop.cache, _NAME, hash_of(outside, keys, tables), _Earlier)
+    key = hash_of(outside, keys, tables, look(workspace.viewer).digest)
+    earlier = recall(shop.cache, _NAME, key, _Earlier)
     if earlier is None or not still_unread(earlier.unread, shop.engine, shop.images):
         return None
     again = len(earlier.unread)
@@ -289,7 +301,37 @@ def _recall(
         replace(report, taken=site.taken)
         for site, report in zip(sites, earlier.report.sources, strict=True)
     )
-    return replace(earlier.report, sources=tuple(reports), rendered=again, reused=cases - again)
+    viewer = earlier.report.viewer and replace(earlier.report.viewer, made=0)
+    return replace(
+        earlier.report,
+        sources=tuple(reports),
+        rendered=again,
+        reused=cases - again,
+        viewer=viewer,
+    )
+
+
+def _keep_copies(
+    workspace: Workspace, outcome: _Outcome, sites: Sequence[Site], shop: Workshop
+) -> ViewerReport | None:
+    """Viewer copies of the pictures of the items; without the setting what is there is removed."""
+    if not workspace.settings.viewer:
+        shutil.rmtree(workspace.viewer, ignore_errors=True)
+        return None
+    engine = shop.engine
+    return keep_copies(
+        workspace,
+        outcome.items,
+        outcome.samples,
+        outcome.recipes,
+        {
+            site.id: partial(jobs_of, site, shop)
+            for site in sites
+            if site.source.card.pixels.window != "none"
+        },
+        workers=engine.workers if isinstance(engine, LocalEngine) else usable_cores(),
+        stages=shop.stages,
+    )
 
 
 def _profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | None:

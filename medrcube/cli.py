@@ -324,14 +324,7 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
             for e in report.sources
         ],
     )
-    for entry in report.sources:
-        if entry.absent:
-            named = ", ".join(entry.absent_first)
-            more = f" and {left:,} more" if (left := entry.absent - len(entry.absent_first)) else ""
-            reporter.result(
-                f"{entry.source}: not in this copy: {named}{more}; all by name: "
-                f"{root / 'absent.csv'}"
-            )
+    _show_absent(report, root, reporter)
     reporter.result(
         f"{counted(report.rendered, 'case')} rendered, {report.reused:,} unchanged, in "
         f"{report.seconds:.1f} s; reasons for everything set aside or failed: "
@@ -348,8 +341,21 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
         reporter.result(line)
     if report.llm is not None:
         reporter.result(report.llm.describe())
+    for line in report.viewer.lines() if report.viewer is not None else ():
+        reporter.result(line)
     for failure in report.failures:
         reporter.result(f"FAILED {failure}")
+
+
+def _show_absent(report: BuildReport, root: Path, reporter: Reporter) -> None:
+    for entry in report.sources:
+        if entry.absent:
+            named = ", ".join(entry.absent_first)
+            more = f" and {left:,} more" if (left := entry.absent - len(entry.absent_first)) else ""
+            reporter.result(
+                f"{entry.source}: not in this copy: {named}{more}; all by name: "
+                f"{root / 'absent.csv'}"
+            )
 
 
 def _interrupted() -> NoReturn:

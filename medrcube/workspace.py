@@ -39,6 +39,7 @@ items_per_cell = 100     # at most so many items for each source and task; 0 mea
 two_option_share = 0.2   # most items of a task that may have only two options, as a share
 even_keys = true         # ask only what leaves no option always or never right; false asks all
                          # that a source allows, to look at it: such a build is not released
+viewer = true            # keep the original pixels of the pictures of items, for reviewers alone
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
 # switched_on = []       # sources that the profile switches off and you want
 # source_folders = ["../my_sources"]  # folders of source folders of your own
@@ -94,6 +95,7 @@ class BuildSettings:
     items_per_cell: int = 100
     two_option_share: float = 0.2
     even_keys: bool = True
+    viewer: bool = True
     profile: str = ""
     switched_on: tuple[str, ...] = ()
     quarantine_gate: float | None = None
@@ -154,6 +156,11 @@ class Workspace:
     def images(self) -> Path:
         """Rendered pictures, one folder for each source."""
         return self.root / "images"
+
+    @property
+    def viewer(self) -> Path:
+        """Original pixels of the pictures of items, for reviewers of this workspace alone."""
+        return self.root / "viewer"
 
     @property
     def samples(self) -> Path:
@@ -317,6 +324,7 @@ def _settings(table: TomlTable, root: Path) -> BuildSettings:
         items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
         two_option_share=table.number("two_option_share", default=default.two_option_share),
         even_keys=table.flag("even_keys", default=default.even_keys),
+        viewer=table.flag("viewer", default=default.viewer),
         profile=str((root / profile).resolve()) if profile.endswith(".toml") else profile,
         switched_on=table.texts("switched_on", default=default.switched_on),
         quarantine_gate=_share(table, "quarantine_gate"),

@@ -10,7 +10,6 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -36,21 +35,20 @@ _UNREADABLE = (
 )
 """What Pillow raises on bytes that are no picture, or too large a one."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_COLOURS = {"L": "L", "RGB": "RGB", "1": "L", "P": "RGB", "I;16": "I;16"}
+_COLOURS = {"L": "L", "RGB": "RGB", "1": "L", "P": "RGB"}
 """Mode of a picture as it was read -> as it is stored."""
 
 
-def store(picture: Path | bytes, presets: Mapping[str, tuple[float, float]] | None = None) -> Asset:
+def store(picture: Path | bytes) -> Asset:
     """Take in a PNG, JPEG or WebP picture; the same pixels twice give the same row.
 
     Args:
         picture: a file or its bytes. Turned upright as its EXIF tag says, since every viewer
             would do so and the tag is dropped.
-        presets: windows of a 16-bit picture, name -> (centre, width) in stored values.
 
     Raises:
         ReviewError: it is no such picture, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
-            colours that cannot be kept (16-bit colour, CMYK, see-through), or moving.
+            colours that cannot be kept (16 bits, CMYK, see-through), or moving.
     """
     data = _bytes_of(picture)
     pixels = _decoded(data, picture.name if isinstance(picture, Path) else "picture")
@@ -60,12 +58,7 @@ def store(picture: Path | bytes, presets: Mapping[str, tuple[float, float]] | No
     height, width = pixels.shape[:2]
     row, _ = Asset.objects.get_or_create(
         sha256=digest,
-        defaults={
-            "width": width,
-            "height": height,
-            "bits": 8 * pixels.dtype.itemsize,
-            "presets": {name: list(window) for name, window in (presets or {}).items()},
-        },
+        defaults={"width": width, "height": height},
     )
     return row
 
@@ -104,25 +97,7 @@ def load(asset: Asset) -> bytes:
     return data
 
 
-def window(asset: Asset, centre: float | None = None, width: float | None = None) -> bytes:
-    """A 16-bit picture as an 8-bit PNG: grey values of one window over the whole scale.
-
-    Without a window, the first preset; without presets, everything from the least value to the
-    largest. Centre and width are clamped to what the picture can hold. The mapping is the linear
-    one of DICOM PS3.3, C.11.2.1.2.1.
-
-    Raises:
-        ReviewError: as ``load``.
-    """
-    with Image.open(io.BytesIO(load(asset)), formats=("PNG",)) as image:
-        values = np.asarray(image)
-    first = next(iter(asset.presets.values()), None) or _whole(values)
-    wanted = (first[0] if centre is None else centre, first[1] if width is None else width)
-    table = _linear(*_clamped(*wanted))
-    return encode(table[values])
-
-
-def encode(pixels: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
+def encode(pixels: NDArray[np.uint8]) -> bytes:
     """PNG bytes of ``(rows, columns)`` or ``(rows, columns, 3)``; pixel chunks only."""
     buffer = io.BytesIO()
     # A fresh image has no profile, no resolution and no text to pass on.
@@ -141,7 +116,7 @@ def _bytes_of(picture: Path | bytes) -> bytes:
     return data
 
 
-def _decoded(data: bytes, name: str) -> NDArray[np.uint8] | NDArray[np.uint16]:
+def _decoded(data: bytes, name: str) -> NDArray[np.uint8]:
     try:
         opened = Image.open(io.BytesIO(data), formats=KINDS)
         _check(opened, data, name)
@@ -163,9 +138,8 @@ def _check(image: Image.Image, data: bytes, name: str) -> None:
         raise ReviewError(f"{name}: {image.width} x {image.height}, at most {MOST_PIXELS} pixels")
     if getattr(image, "n_frames", 1) != 1:
         raise ReviewError(f"{name}: moves; expected one picture")
-    depth, colour = data[24:26]  # of IHDR, the first chunk
-    if image.format == "PNG" and depth == 16 and colour != 0:
-        raise ReviewError(f"{name}: colour of 16 bits, expected 8; 16 bits are for grey")
+    if image.format == "PNG" and data[24] == 16:  # of IHDR, the first chunk
+        raise ReviewError(f"{name}: 16 bits, expected a picture of 8")
 
 
 def _opaque(image: Image.Image, name: str) -> Image.Image:
@@ -189,19 +163,3 @@ def _write(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def _whole(values: NDArray[np.uint16]) -> tuple[float, float]:
-    low, high = int(values.min()), int(values.max())
-    width = high - low + 1
-    return low + width / 2, width
-
-
-def _clamped(centre: float, width: float) -> tuple[float, float]:
-    return min(max(centre, 0.0), 65535.0), min(max(width, 2.0), 65536.0)
-
-
-def _linear(centre: float, width: float) -> NDArray[np.uint8]:
-    steps = np.arange(65536, dtype=np.float64)
-    scaled = ((steps - (centre - 0.5)) / (width - 1) + 0.5) * 255
-    return np.clip(np.rint(scaled), 0, 255).astype(np.uint8)

@@ -26,6 +26,7 @@ from medrcube.review.gallery import Gallery, Pictured
 from medrcube.review.gold_draw import top_up
 from medrcube.review.intake import Incoming, Refused, WorkspaceItems
 from medrcube.review.models import Item, ItemVersion, Project, RawFile
+from medrcube.review.originals import take_in_originals
 from medrcube.review.policy import Policy, current_policy, lot
 from medrcube.review.provenance import options_of, provenance
 from medrcube.review.questionnaire import VERSION
@@ -127,6 +128,7 @@ def import_workspace(
                     _change(row, known[row.item.id], gallery, context, report)
             advance(len(part))
     _recase(rows, glances)
+    take_in_originals(workspace, {name: it.fingerprint for name, it in glances.items()})
     report.gold = top_up(ACTOR).defective
     again = known.keys() & glances.keys()
     report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)

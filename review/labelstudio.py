@@ -174,7 +174,7 @@ def _shown(version: ItemVersion) -> list[str]:
 
 
 def _png(asset: Asset) -> bytes:
-    return assets.load(asset) if asset.bits == 8 else assets.window(asset)
+    return assets.load(asset)
 
 
 def _choices(

@@ -28,8 +28,8 @@ def blank(height: int, width: int) -> NDArray[np.uint8]:
     return np.empty(size + height, np.uint8)[:size].reshape(height, width, 3)
 
 
-def encode_png(pixels: NDArray[np.uint8], *, spend: bool = False) -> bytes:
-    """Encode a grey ``(rows, columns)`` or colour ``(rows, columns, 3)`` picture, 8 bit.
+def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16], *, spend: bool = False) -> bytes:
+    """Encode a grey ``(rows, columns)`` or colour ``(rows, columns, 3)`` picture; 16 bit if grey.
 
     Only IHDR, IDAT and IEND are written: a picture carries pixels and nothing else.
 
@@ -40,8 +40,9 @@ def encode_png(pixels: NDArray[np.uint8], *, spend: bool = False) -> bytes:
     """
     height, width = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0
-    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    data = deflate.zlib_compress(_filtered(pixels, spend=spend), _LEVEL)
+    header = struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, colour, 0, 0, 0)
+    stored = pixels.view(np.uint8) if pixels.itemsize == 1 else pixels.astype(">u2").view(np.uint8)
+    data = deflate.zlib_compress(_filtered(stored, spend=spend), _LEVEL)
     return b"".join(
         (
             _SIGNATURE,

@@ -106,17 +106,7 @@ class Tile:
         return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
 
     def _size(self, shape: tuple[int, ...]) -> tuple[int, int]:
-        if self.volume.spacing is None or self.policy.spacing == "square":
-            return (shape[0], shape[1])
-        _, rows, columns = self.volume.spacing
-        ratio = max(rows, columns) / min(rows, columns) if min(rows, columns) > 0 else math.inf
-        if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
-            raise ReadError(
-                f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "
-                "picture of square pixels; expected distances of one order of size",
-                code="unreadable",
-            )
-        return geometry.square_size(shape[0], shape[1], rows, columns)
+        return picture_size(self.volume, self.policy, shape)
 
 
 class _Shown(Mapping[int, NDArray[np.bool_]]):
@@ -192,14 +182,51 @@ def side_by_side(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     return np.concatenate(columns, axis=1)[:, :-GAP]
 
 
+def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Height and width of the picture of a slice, once its pixels are square.
+
+    Args:
+        volume: in display order.
+        policy: how stored values become a picture.
+        shape: of the slice, as stored.
+
+    Raises:
+        ReadError: code ``unreadable`` where the spacing makes no picture.
+    """
+    if volume.spacing is None or policy.spacing == "square":
+        return (shape[0], shape[1])
+    _, rows, columns = volume.spacing
+    ratio = max(rows, columns) / min(rows, columns) if min(rows, columns) > 0 else math.inf
+    if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
+        raise ReadError(
+            f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "
+            "picture of square pixels; expected distances of one order of size",
+            code="unreadable",
+        )
+    return geometry.square_size(shape[0], shape[1], rows, columns)
+
+
+def open_volume(job: Job, image: ImageRef) -> Volume:
+    """One image of a case in display order, without its marks and before any window.
+
+    Raises:
+        ReadError: it cannot be read.
+    """
+    return geometry.display(_stored(job, image), job.plane, job.policy.orient)
+
+
+def _stored(job: Job, image: ImageRef) -> Volume:
+    read = _source(job.folder).find_hook("read") or readers.read
+    return repaired(read(image), job.policy.repair)
+
+
 @cache
 def _source(folder: Path) -> Source:
     return load_source(folder)
 
 
 def _tile(job: Job, number: int, image: ImageRef) -> Tile:
-    read = _source(job.folder).find_hook("read") or readers.read
-    stored = repaired(read(image), job.policy.repair)
+    stored = _stored(job, image)
     _check_placed(stored, image, job.policy)
     place = {"plane": job.plane, "orient": job.policy.orient}
     orientation = geometry.orientation_of(stored, **place)

@@ -104,6 +104,7 @@ class Volume:
         spacing: mm between slices, rows and columns, or ``None`` when the file says nothing.
             The first number is 1 where pictures have no distance in space; where a file
             states only the shape of its pixels, rows and columns are right in their ratio.
+        measured: whether rows and columns of ``spacing`` are in mm, and not in their ratio alone.
         affine: 4 x 4, index (slice, row, column, 1) to RAS+ mm, or ``None``.
         greys: meaning of the stored values.
         solid: whether the slices cut one body; otherwise they may be moments of a film.
@@ -117,6 +118,7 @@ class Volume:
 
     slices: Slices
     spacing: tuple[float, float, float] | None = None
+    measured: bool = True
     affine: NDArray[np.float64] | None = None
     greys: Greys = field(default_factory=Greys)
     solid: bool = False

@@ -39,7 +39,13 @@ from medrcube.build.readers.checks import (
     unsupported,
 )
 from medrcube.build.readers.dicom_bits import check_bits, stored_values
-from medrcube.build.readers.dicom_header import TAGS, geometry_of, greys_of, rescale_of
+from medrcube.build.readers.dicom_header import (
+    TAGS,
+    geometry_of,
+    greys_of,
+    pixel_millimetres,
+    rescale_of,
+)
 from medrcube.build.readers.dicom_length import has_pixel_data, is_whole
 from medrcube.errors import ReadError
 from medrcube.sources.discreet import discreet
@@ -86,6 +92,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     frames = range(count) if frame is None else range(frame, frame + 1)
     try:
         spacing, affine = geometry_of(header, frames)
+        measured = pixel_millimetres(header, frames[0]) is not None
         greys = greys_of(header, frames)
         rescales = [rescale_of(header, k) for k in frames]
     except ReadError as error:
@@ -103,6 +110,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         return Volume(
             slices=picture[None],
             spacing=spacing,
+            measured=measured,
             affine=affine,
             greys=greys,
             slice_ids=_ids(header, count),
@@ -118,6 +126,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     return Volume(
         slices=_Frames(path, header, count, rescales if mixed else None),
         spacing=spacing,
+        measured=measured,
         affine=affine,
         greys=AS_SHOWN if colour else greys,
     )

@@ -245,14 +245,22 @@ def _windows(header: Dataset, frame: int) -> tuple[Windows, str]:
 
 def pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:
     """Distance of rows and of columns, in mm or in their ratio; ``None`` when nothing says it."""
+    size = pixel_millimetres(header, frame)
+    if size is not None:
+        return size
+    ratio = _numbers(header, "PixelAspectRatio")
+    if len(ratio) == 2 and min(ratio) > 0 and ratio[0] != ratio[1]:
+        return ratio[0] / ratio[1], 1.0
+    return None
+
+
+def pixel_millimetres(header: Dataset, frame: int) -> tuple[float, float] | None:
+    """Distance of rows and of columns in mm; ``None`` when nothing says it."""
     group = _group(header, frame, "PixelMeasuresSequence", "PixelSpacing")
     for keyword in _SPACINGS:
         size = _numbers(group if keyword in group else header, keyword)
         if len(size) == 2 and min(size) > 0:
             return size[0], size[1]
-    ratio = _numbers(header, "PixelAspectRatio")
-    if len(ratio) == 2 and min(ratio) > 0 and ratio[0] != ratio[1]:
-        return ratio[0] / ratio[1], 1.0
     return None
 
 

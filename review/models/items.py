@@ -30,15 +30,15 @@ class Asset(models.Model):
     Attributes:
         id: opaque name that pages use.
         sha256: digest of the stored PNG.
-        presets: window presets for 16-bit pictures, name -> [centre, width] in stored values.
+        original: its original pixels, as the build kept them (``review.originals``): digests of
+            the slices, and what leads from them to the picture; empty where there are none.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     sha256 = models.CharField(max_length=64, unique=True)
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
-    bits = models.PositiveSmallIntegerField(default=8)
-    presets = models.JSONField(default=dict)
+    original = models.JSONField(default=dict)
 
     class Meta:
         app_label = "review"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import math
 import uuid
+from collections.abc import Callable
 
-from django.core.exceptions import BadRequest
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from medrcube.review import assets
+from medrcube.review import assets, originals
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Asset, Claim, Role, User
@@ -23,14 +22,44 @@ _log = logging.getLogger(__name__)
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def picture(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
-    """A stored picture; of 16 bits as a window of 8, which ``centre`` and ``width`` choose."""
+    """A stored picture."""
+    return _sent(assets.load, _visible(request, asset))
+
+
+@allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def drawn(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
+    """What is drawn on a stored picture, for a viewer to lay over its original pixels."""
+    return _sent(originals.drawn_layer, _visible(request, asset))
+
+
+@allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def plane(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
+    """The original pixels of a slice that a build kept with a picture, as a 16-bit PNG."""
+    shown = _visible(request, asset)
+    user = reader(request)
+    if user.role == Role.REVIEWER and not _may_look_deeper(user, shown):
+        raise Http404
+    return _sent(lambda it: originals.read_plane(it, number), shown)
+
+
+def _visible(request: HttpRequest, asset: uuid.UUID) -> Asset:
+    """The picture, for somebody who may see it.
+
+    Raises:
+        Http404: there is none, or not for them.
+    """
     user = reader(request)
     found = Asset.objects.filter(pk=asset).first()
     if found is None or (user.role == Role.REVIEWER and not _before(user, found)):
         raise Http404
-    centre, width = _number(request, "centre"), _number(request, "width")
+    return found
+
+
+def _sent(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
     try:
-        data = assets.load(found) if found.bits == 8 else assets.window(found, centre, width)
+        data = load(asset)
     except ReviewError:
         _log.exception("a picture cannot be shown")
         raise Http404 from None
@@ -56,14 +85,10 @@ def _before(user: User, asset: Asset) -> bool:
     return mine.filter(stands, unmarked | marked).exists()
 
 
-def _number(request: HttpRequest, name: str) -> float | None:
-    given = request.GET.get(name)
-    if given is None:
-        return None
-    try:
-        number = float(given)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise BadRequest(f"{name} is not a number")
-    return number
+def _may_look_deeper(user: User, asset: Asset) -> bool:
+    """Whether no question that a reader has before them is answered by the original pixels."""
+    open_claims = Claim.objects.filter(
+        user=user, released_at=None, submitted_at=None, version__picture=asset, blind=None
+    )
+    tasks = open_claims.values_list("version__item__task", flat=True)
+    return not any(originals.discloses(task) for task in tasks)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from medrcube.review import originals
 from medrcube.review.guidelines import guideline_of
 from medrcube.review.keymap import ACTIONS, REASON_KEYS, key_rows
 from medrcube.review.models import Asset, Claim, Review, User
@@ -99,11 +100,30 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """The picture: its own layer, and the layer with the mark if it may be seen."""
+    """The picture: its own layer, and the layer with the mark if it may be seen.
+
+    Attributes:
+        picture: the picture.
+        overlay: the same with its mark, or ``None``.
+        marked: whether the mark is shown at first.
+        deep: whether the original pixels may be looked at.
+    """
 
     picture: Asset
     overlay: Asset | None
     marked: bool
+    deep: bool = True
+
+    @property
+    def original(self) -> dict[str, object]:
+        """What the viewer needs of the original pixels; empty where it gets none."""
+        facts = self.picture.original if self.deep else {}
+        return (
+            {name: fact for name, fact in facts.items() if name != "slices"}
+            | {"count": len(facts["slices"])}
+            if facts
+            else {}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +196,7 @@ def blind_sheet(claim: Claim, values: Values) -> dict[str, object]:
             picture=version.picture,
             overlay=version.overlay if version.asks_mark else None,
             marked=version.asks_mark,
+            deep=not originals.discloses(version.item.task),
         ),
         "options": [
             Choice(

@@ -54,9 +54,9 @@ from django.contrib.auth.hashers import make_password  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
-from PIL import Image  # noqa: E402
-from stage.drawings import deep, phantom, png  # noqa: E402
+from stage.drawings import deep, numbered, phantom, png  # noqa: E402
 
+from medrcube.build.viewer_case import plane_path  # noqa: E402
 from medrcube.review.assets import store  # noqa: E402
 from medrcube.review.database import database_settings  # noqa: E402
 from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User  # noqa: E402
@@ -250,23 +250,27 @@ def add_shown(project):
     """Make a queued item with real pictures and with everything that a reader may learn later."""
     numbers = itertools.count(1)
 
-    def make(*, sixteen=False, key=0, **fields):
+    def make(*, original=None, task="Abnormality Diagnosis", key=0, **fields):
         number = next(numbers)
         item = Item.objects.create(
             id=sha256(f"shown {number}".encode()).hexdigest()[:32],
             source="toy",
-            task="Abnormality Diagnosis",
+            task=task,
             anatomy="Brain",
             modality="MRI",
             stratum="MRI | Abnormality Diagnosis | knowledge",
             state="queued",
             lot=number,
         )
-        if sixteen:
-            windows = {"soft tissue": (1040, 400), "lung": (400, 1500)}
-            picture, overlay = store(png(Image.fromarray(deep())), presets=windows), None
-        else:
-            picture, overlay = store(png(phantom())), store(png(phantom(mark=True)))
+        size = (512, 512) if original is None else (320, 256)
+        picture, overlay = store(png(phantom(size))), store(png(phantom(size, mark=True)))
+        if original is not None:
+            picture.original, files = deep(numbered(), **{"own": 2, **original})
+            picture.save()
+            for digest, data in files.items():
+                path = plane_path(Path(settings.FOLDER).parent / "viewer", digest)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
         texts = ["Oedema", "Haemorrhage", "Calcification", "Cyst"]
         row = {
             "question": "Which abnormality does this axial MRI slice of the brain show?",

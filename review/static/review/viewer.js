@@ -1,6 +1,8 @@
 "use strict";
 // Looks at the picture: size, place, grey values, mark. Changes what is shown, never any answer.
 
+import { originalOf } from "./original.js";
+
 const STEP = 1.25;
 const SHIFT = 60;
 const LARGEST = 32;
@@ -13,6 +15,20 @@ const marked = layers.querySelector(".marked");
 const note = root.querySelector("[data-note]");
 const view = { scale: 1, x: 0, y: 0, whole: true };
 const grey = { invert: false, brightness: 100, contrast: 100 };
+const mark = { shown: marked !== null && !marked.hidden };
+const original = root.querySelector("[data-original]") ? originalOf(root, layer) : null;
+let dragsWindow = false;
+
+// What lies on top: the item's own picture, or its original pixels; a mark belongs to one slice.
+function layer() {
+  const deep = Boolean(original?.canvas.dataset.painted) && original.active();
+  if (original) {
+    original.canvas.hidden = !deep;
+    const isMarked = mark.shown || marked === null;
+    original.drawn.hidden = !(deep && isMarked && original.isOwnSlice() && original.drawn.src);
+  }
+  if (marked) marked.hidden = !mark.shown || deep;
+}
 
 function fitting() {
   return Math.min(stage.clientWidth / plain.width, stage.clientHeight / plain.height);
@@ -26,6 +42,7 @@ function show() {
   layers.style.setProperty("transform", `translate(${view.x}px, ${view.y}px) scale(${view.scale})`);
   layers.classList.toggle("pixels", view.scale > 2);
   stage.classList.toggle("whole", view.whole);
+  original?.scale(view.scale);
   root.querySelector("[data-zoom]").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
@@ -69,6 +86,7 @@ function reset() {
     if (slider) slider.value = 100;
   }
   toggle("invert", false);
+  original?.reset();
   shade();
   whole();
 }
@@ -106,12 +124,18 @@ const actions = {
     shade();
   },
   overlay: () => {
-    marked.hidden = !marked.hidden;
-    toggle("overlay", !marked.hidden);
+    mark.shown = !mark.shown;
+    layer();
+    toggle("overlay", mark.shown);
   },
   "zoom-pixel": pixelExact,
   "full-screen": fullScreen,
   reset,
+  "window-drag": () => {
+    dragsWindow = !dragsWindow;
+    toggle("window-drag", dragsWindow);
+  },
+  ...original?.actions,
 };
 
 root.querySelector("[data-tools]").addEventListener("click", (event) => {
@@ -123,6 +147,10 @@ stage.addEventListener(
   "wheel",
   (event) => {
     event.preventDefault();
+    if (original?.slices > 1 && !event.ctrlKey) {
+      original.turn(Math.sign(event.deltaY));
+      return;
+    }
     const { left, top } = stage.getBoundingClientRect();
     zoom(event.deltaY < 0 ? STEP : 1 / STEP, event.clientX - left, event.clientY - top);
   },
@@ -133,6 +161,7 @@ stage.addEventListener("dblclick", () => (view.whole ? zoom(1 / view.scale) : wh
 // One pointer moves the picture, two make it larger or smaller.
 const pointers = new Map();
 
+stage.addEventListener("contextmenu", (event) => original && event.preventDefault());
 stage.addEventListener("pointerdown", (event) => {
   stage.setPointerCapture(event.pointerId);
   pointers.set(event.pointerId, event);
@@ -142,6 +171,10 @@ stage.addEventListener("pointermove", (event) => {
   if (!before) return;
   const other = [...pointers.values()].find((pointer) => pointer.pointerId !== event.pointerId);
   pointers.set(event.pointerId, event);
+  if (!other && original && (dragsWindow || event.buttons === 2)) {
+    original.drag(event.clientX - before.clientX, event.clientY - before.clientY);
+    return;
+  }
   if (!other) {
     pan(event.clientX - before.clientX, event.clientY - before.clientY);
     return;

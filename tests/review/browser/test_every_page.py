@@ -68,7 +68,7 @@ PAGES = {
 """Routes by name, addresses, and items by kind, for each person."""
 NO_PAGE = {
     "health", "sign-out", "review-blind", "review-submit", "review-draft", "review-give-back",
-    "review-undo", "review-wording", "picture", "quarantine-decide", "incident",
+    "review-undo", "review-wording", "picture", "drawn", "slice", "quarantine-decide", "incident",
     "sign-in-code", "single-sign-on", "single-sign-on-back",
 }  # fmt: skip
 """Routes that answer with no page of their own, or only when something is wrong with a form."""

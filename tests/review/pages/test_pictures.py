@@ -86,24 +86,6 @@ def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
     assert "default-src 'self'" in reply["Content-Security-Policy"]
 
 
-def test_a_picture_of_sixteen_bits_is_windowed(taken):
-    client, _, claim = taken(sixteen=True)
-    asset = claim.version.picture
-    address = f"/pictures/{asset.pk}/"
-    assert client.get(address).content == assets.window(asset, 1040, 400)
-    asked = client.get(address, {"centre": "400", "width": "1500"})
-    assert asked.content == assets.window(asset, 400, 1500)
-    clamped = client.get(address, {"centre": "-9", "width": "1e99"})
-    assert clamped.content == assets.window(asset, 0, 65536)
-
-
-@pytest.mark.parametrize("wrong", ["", "x", "nan", "inf", "1;2", "1\0"])
-def test_a_window_that_is_no_number_is_refused(taken, wrong):
-    client, _, claim = taken(sixteen=True)
-    address = f"/pictures/{claim.version.picture_id}/"
-    assert client.get(address, {"centre": wrong}).status_code == 400
-
-
 def test_a_picture_that_is_broken_on_disk_is_not_shown(taken, caplog):
     client, _, claim = taken()
     assets.path_of(claim.version.picture.sha256).write_bytes(b"<script>")

@@ -83,6 +83,8 @@ class Walk:
         for name in ("picture", "overlay"):
             asset = getattr(self._version, name).pk
             self.ask(name, "GET", f"/pictures/{asset}/?centre=40&width=80", route="picture")
+            self.ask(f"{name}, drawn", "GET", f"/pictures/{asset}/drawn/", route="drawn")
+            self.ask(f"{name}, slice", "GET", f"/pictures/{asset}/slices/0/", route="slice")
         for route in ("item", "item-edit", "item-gold", "adjudicate", "quarantine-decide"):
             address = reverse(route, kwargs={"item": self._version.item_id})
             self.ask(route, "POST", address)

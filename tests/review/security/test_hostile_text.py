@@ -32,6 +32,9 @@ def ill(database, kept_hostile):
     return made
 
 
+FILES = ("picture", "drawn", "slice")
+
+
 def pages_of(world, client):
     """Every page that a person comes to by links, and those that an address names."""
     waiting, seen = deque(starts(world)), {}
@@ -54,7 +57,7 @@ def pages_of(world, client):
 
 def starts(world: World):
     yield from ("/", "/review/?empty", "/nothing/", "/items/?gold=1", "/items/?state=accepted")
-    yield from (world.address(route) for route in every_route() if route != "picture")
+    yield from (world.address(route) for route in every_route() if route not in FILES)
     yield reverse("review", kwargs={"token": world.stored})
     for item in world.items.values():
         for route in ("item", "item-edit", "item-gold", "adjudicate"):

@@ -1,9 +1,12 @@
 """Pictures drawn for tests."""
 
 import io
+from hashlib import sha256
 
 import numpy as np
 from PIL import Image, ImageDraw
+
+from medrcube.build.pixels.encode import encode_png
 
 
 def png(image):
@@ -30,8 +33,33 @@ def phantom(size=(512, 512), *, mark=False):
     return image
 
 
-def deep(size=(320, 256)):
-    """A 16-bit picture: a ramp of 12 bits."""
-    width, height = size
-    ramp = np.linspace(0, 4095, width, dtype=np.uint16)
-    return np.ascontiguousarray(np.broadcast_to(ramp, (height, width)))
+def deep(planes, *, own, **facts):
+    """Facts of a viewer copy of ``(n, rows, columns)`` steps, and its files by digest."""
+    files = {sha256(data).hexdigest(): data for data in map(encode_png, planes)}
+    _, rows, columns = planes.shape
+    return {
+        "slices": list(files),
+        "own": own,
+        "slope": 1.0,
+        "intercept": -1024.0,
+        "exact": True,
+        "unit": "HU",
+        "inverted": False,
+        "projection": False,
+        "window": [-160.0, 239.0],
+        "place": [0.0, 0.0, float(columns), float(rows)],
+        "columns": columns,
+        "spacing": [0.5, 0.5],
+        "presets": [["Lung", -1350.0, 149.0], ["Brain", 0.0, 79.0]],
+        **facts,
+    }, files
+
+
+def numbered(count=5, size=(256, 320)):
+    """Slices of a volume: a ramp over all of CT, and a square whose place tells the slice."""
+    rows, columns = size
+    ramp = np.linspace(0, 4095, columns).astype(np.uint16)
+    planes = np.repeat(np.broadcast_to(ramp, (1, rows, columns)), count, axis=0).copy()
+    for number, plane in enumerate(planes):
+        plane[:20, 20 * number : 20 * (number + 1)] = 3000
+    return planes

@@ -26,7 +26,7 @@ ATTACK = (
 IN_ADDRESS = """"><img src=x onerror=alert(1)> '{{7}}?a=b&c#d%e;:@\\\u202e"""
 """The same for an id that stands in an address, where a slash would end it."""
 PLANTED = {
-    "Asset.presets": "",
+    "Asset.original": "",
     "Adjudication.outcome": "whole",
     "Adjudication.rationale": "whole",
     "Comment.text": "whole",
@@ -187,7 +187,23 @@ def plant_the_rest(world):
         key=0,
         flaws=[flaw],
     )
-    Asset.objects.filter(pk=world.picture).update(presets={hostile("Asset.presets"): [40, 80]})
+    Asset.objects.filter(pk=world.picture).update(
+        original={
+            "slices": ["0" * 64],
+            "own": 0,
+            "slope": 1,
+            "intercept": 0,
+            "exact": True,
+            "unit": "",
+            "inverted": False,
+            "projection": False,
+            "window": [0, 80],
+            "place": [0, 0, 8, 8],
+            "columns": 8,
+            "spacing": None,
+            "presets": [[hostile("Asset.original"), 40, 80]],
+        }
+    )
     event = {name: hostile(f"Event.{name}") for name in ("actor", "kind", "object", "body")}
     body = {event["body"]: event["body"]}
     kind, actor = event["kind"], event["actor"]

@@ -73,6 +73,7 @@ class World:
         values = {
             "token": self.token,
             "asset": self.picture,
+            "number": 0,
             "item": self.items[items.get(route, "disputed")],
             "user": self.people["other"],
             "incident": 1,
@@ -95,6 +96,8 @@ NEEDS = {
         ("token",),
     ),
     "picture": ("asset",),
+    "drawn": ("asset",),
+    "slice": ("asset", "number"),
     **dict.fromkeys(
         (
             "item",

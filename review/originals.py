@@ -1,0 +1,160 @@
+"""The original pixels of a picture: what a build kept of them, for the readers of this queue.
+
+The slices stay where the build put them, in ``viewer/`` of the workspace, and are found by their
+digest alone; the queue keeps what they mean beside its picture. They are shown to whoever may see
+the picture, and leave the queue by no other way.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+from PIL import Image
+
+from medrcube.build.viewer import copies_in
+from medrcube.build.viewer_case import plane_path
+from medrcube.review import assets
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Asset, ItemVersion
+from medrcube.taxonomy import Task
+from medrcube.workspace import Workspace
+
+__all__ = ["discloses", "drawn_layer", "read_plane", "take_in_originals"]
+
+_LONGEST_NAME = 40
+_DIGIT = 5 / 240
+"""Width of a digit on a numbered box, as a share of the longer side (``pixels.tags``)."""
+
+
+def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> None:
+    """Keep beside each picture of the queue what its viewer copy means, as the last build says.
+
+    Two cases may have the same picture and other slices beside it; then the slice alone is kept.
+
+    Args:
+        workspace: a built workspace.
+        prints: fingerprint of each item that it has.
+    """
+    copies = copies_in(workspace.viewer)
+    wanted: dict[Any, Mapping[str, Any]] = {}
+    rows = ItemVersion.objects.values_list(
+        "item_id", "picture_id", "provenance__fingerprint", "provenance__sample"
+    )
+    for item, picture, fingerprint, sample in rows.iterator() if copies else ():
+        facts = _checked(copies.get(sample, {})) if prints.get(item) == fingerprint else None
+        if facts is not None:
+            known = wanted.setdefault(picture, facts)
+            if known["slices"] != facts["slices"]:
+                wanted[picture] = _alone(known)
+    for asset in Asset.objects.exclude(original={}):
+        if asset.pk not in wanted:
+            Asset.objects.filter(pk=asset.pk).update(original={})
+    for picture, facts in wanted.items():
+        Asset.objects.filter(pk=picture).exclude(original=facts).update(original=facts)
+
+
+def discloses(task: str) -> bool:
+    """Whether grey values, slices or a scale tell the answer of a task: those of a CT are in HU."""
+    return task == Task.MODALITY_RECOGNITION.value
+
+
+def read_plane(asset: Asset, number: int) -> bytes:
+    """A slice of a picture's viewer copy, as a grey PNG of 16 bits.
+
+    Args:
+        asset: the picture.
+        number: place of the slice, from 0.
+
+    Raises:
+        ReviewError: the copy has no such slice, or the file is missing or was changed.
+    """
+    slices = asset.original.get("slices", [])
+    if not 0 <= number < len(slices):
+        raise ReviewError(f"picture {asset.pk}: has {len(slices)} slices, expected more")
+    path = plane_path(Path(settings.FOLDER).parent / "viewer", slices[number])
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ReviewError(
+            f"picture {asset.pk}: its original pixels: {error.strerror}; build and import again"
+        ) from error
+    if sha256(data).hexdigest() != slices[number]:
+        raise ReviewError(f"picture {asset.pk}: its original pixels were changed; build again")
+    return data
+
+
+def drawn_layer(asset: Asset) -> bytes:
+    """What is drawn on a grey picture, outlines and numbered boxes, as a PNG that is else clear.
+
+    Raises:
+        ReviewError: as ``assets.load``.
+    """
+    with Image.open(io.BytesIO(assets.load(asset)), formats=("PNG",)) as image:
+        picture = np.asarray(image.convert("RGB"))
+    colour = (picture != picture[..., :1]).any(axis=2)
+    drawn = colour.copy()
+    rows = np.flatnonzero(colour.any(axis=1))
+    white = (picture[rows] == 255).all(axis=2)
+    drawn[rows] |= white & _enclosed(colour[rows], 2 + round(_DIGIT * max(colour.shape)))
+    clear = np.dstack((picture, np.where(drawn, 255, 0).astype(np.uint8)))
+    clear[~drawn] = 0
+    buffer = io.BytesIO()
+    Image.fromarray(clear).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Pixels with a coloured one within reach on both sides: a digit is white on a red plate."""
+    columns = np.arange(colour.shape[1], dtype=np.int32)
+    far = np.int32(2**30)
+    before = np.maximum.accumulate(np.where(colour, columns, -far), axis=1)
+    after = np.minimum.accumulate(np.where(colour, columns, far)[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((columns - before <= reach) & (after - columns <= reach))
+
+
+def _alone(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**facts, "slices": [facts["slices"][facts["own"]]], "own": 0}
+
+
+def _checked(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a page shows of a copy; ``None`` where there is none, or the row is damaged."""
+    try:
+        facts: dict[str, Any] = {
+            "slices": [str(name) for name in row["slices"]],
+            "own": int(row["own"]),
+            "slope": _number(row["slope"]),
+            "intercept": _number(row["intercept"]),
+            "exact": bool(row["exact"]),
+            "unit": "HU" if row["unit"] == "HU" else "",
+            "inverted": bool(row["inverted"]),
+            "projection": bool(row["projection"]),
+            "window": [_number(end) for end in row["window"]],
+            "place": [_number(part) for part in row["place"]],
+            "columns": int(row["columns"]),
+            "spacing": row["spacing"] and [_number(size) for size in row["spacing"]],
+            "presets": [
+                [str(name)[:_LONGEST_NAME], _number(low), _number(high)]
+                for name, low, high in row["presets"]
+            ],
+        }
+    except (KeyError, TypeError, ValueError):
+        return None
+    return facts if 0 <= facts["own"] < len(facts["slices"]) else None
+
+
+def _number(value: object) -> float:
+    number = float(str(value))
+    if not math.isfinite(number):
+        raise ValueError(value)
+    return number

@@ -1,0 +1,168 @@
+"""Viewer copies of a build: made once, for the owner alone, and never released."""
+
+import os
+import shutil
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.build.engine import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.release import release
+from medrcube.build.viewer import copies_in
+from medrcube.build.viewer_case import plane_path
+from medrcube.sources.phantoms import CANARY
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import Workspace
+
+SOURCE = "msd-lung"
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return find_sources()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, sources, quiet):
+    """A workspace of CT volumes, built while nothing was masked, and the report."""
+    root = tmp_path_factory.mktemp("viewer")
+    source = sources[SOURCE]
+    source.build_fixture(root / "raw", source.card.layouts[0].name)
+    workspace = Workspace(root=root / "bench", sources={SOURCE: root / "raw"})
+    settings = replace(workspace.settings, two_option_share=1.0)
+    workspace = replace(workspace, settings=settings)
+    before = os.umask(0)
+    try:
+        return workspace, build(workspace, sources, LocalEngine(1), quiet)
+    finally:
+        os.umask(before)
+
+
+@pytest.fixture
+def again(built, tmp_path, sources, quiet):
+    """Build a copy of that workspace once more: gives it and the report."""
+    first, _ = built
+    root = shutil.copytree(first.root, tmp_path / "bench")
+
+    def run(**settings):
+        changed = replace(first, root=root, settings=replace(first.settings, **settings))
+        return changed, build(changed, sources, LocalEngine(1), quiet)
+
+    run.root = root
+    return run
+
+
+def digests(root):
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in [*root.glob("images/**/*.png"), root / "items.parquet", root / "recipes.jsonl"]
+    }
+
+
+def test_pictures_of_items_have_copies(built):
+    workspace, report = built
+    assert report.viewer.failed == ()
+    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer)) > 0
+
+
+def test_a_copy_is_the_stored_slice_and_its_neighbours(built):
+    workspace, _ = built
+    row = max(copies_in(workspace.viewer).values(), key=lambda it: len(it["slices"]))
+    planes = [np.asarray(Image.open(plane_path(workspace.viewer, it))) for it in row["slices"]]
+    assert len(planes) > 1
+    assert planes[0].dtype == np.uint16
+    assert row["unit"] == "HU"
+    axes = {tuple(it["spacing"]) for it in copies_in(workspace.viewer).values()}
+    assert axes == {(2.0, 2.0), (3.0, 2.0)}  # axial slices, and those across them
+
+
+def test_everything_is_for_the_owner_alone_whatever_the_umask(built):
+    workspace, _ = built
+    modes = {
+        path: stat.S_IMODE(path.stat().st_mode)
+        for path in (workspace.viewer, *workspace.viewer.rglob("*"))
+    }
+    assert {mode & 0o077 for mode in modes.values()} == {0}
+
+
+def test_no_patient_and_no_case_is_named(built):
+    workspace, _ = built
+    for path in workspace.viewer.rglob("*"):
+        data = b"" if path.is_dir() else path.read_bytes()
+        assert CANARY.encode() not in data
+        assert b"lung_" not in data
+        assert b"tEXt" not in data
+
+
+def test_pictures_and_items_are_the_same_without_copies(built, tmp_path, sources, quiet):
+    workspace, _ = built
+    settings = replace(workspace.settings, viewer=False)
+    (tmp_path / "bench" / "cache").mkdir(parents=True)
+    shutil.copy(workspace.root / "cache" / "patient.key", tmp_path / "bench" / "cache")
+    other = replace(workspace, root=tmp_path / "bench", settings=settings)
+    assert build(other, sources, LocalEngine(1), quiet).viewer is None
+    assert not other.viewer.exists()
+    assert digests(other.root) == digests(workspace.root)
+
+
+def test_a_second_build_makes_none(again):
+    _, report = again()
+    assert report.viewer.made == 0
+    assert report.viewer.pictures > 0
+
+
+def test_copies_that_are_missing_are_made_without_rendering(again):
+    shutil.rmtree(again.root / "viewer")
+    workspace, report = again()
+    assert report.rendered == 0
+    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer)) > 0
+
+
+def test_one_slice_that_is_missing_is_made_again(again):
+    gone = next((again.root / "viewer").glob("??/*.png"))
+    gone.unlink()
+    again()
+    assert gone.is_file()
+
+
+def test_what_no_item_shows_is_removed(again):
+    stray = again.root / "viewer" / "ab" / f"ab{'0' * 62}.png"
+    stray.parent.mkdir(exist_ok=True)
+    stray.write_bytes(b"x")
+    again()
+    assert not stray.exists()
+
+
+def test_switched_off_nothing_is_left(again):
+    workspace, _ = again(viewer=False)
+    assert not workspace.viewer.exists()
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_no_edition_of_a_release_holds_one(built, tmp_path, sources, private):
+    workspace, _ = built
+    out = tmp_path / "release"
+    release(workspace, sources, out, name="v1", allow_unreviewed=True, private=private)
+    kept = {path.read_bytes() for path in workspace.viewer.rglob("*.png")}
+    names = {path.stem.encode() for path in workspace.viewer.rglob("*.png")}
+    for path in out.rglob("*"):
+        data = b"" if path.is_dir() else path.read_bytes()
+        assert data not in kept
+        assert "viewer" not in path.name
+        assert not any(name in data for name in names)
+
+
+def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, monkeypatch):
+    shutil.rmtree(again.root / "viewer")
+    monkeypatch.setattr(
+        "medrcube.build.viewer_case.open_volume",
+        lambda *_: (_ for _ in ()).throw(ZeroDivisionError),
+    )
+    _, report = again()
+    assert report.viewer.pictures == 0
+    assert all("no viewer copy: unexpected ZeroDivisionError" in it for it in report.viewer.failed)
+    assert report.failures == built[1].failures
