@@ -7,17 +7,20 @@ replaced: tokens, ids of pictures, session keys.
 
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from stage.drawings import phantom, png
+from stage.drawings import deep, numbered, phantom, png
 from stage.routes import every_route
 from stage.world import TEXTS, add_item, review
 
+from medrcube.build.viewer_case import plane_path
 from medrcube.review.assets import store
 from medrcube.review.models import Claim, Comment, Item, ItemVersion, Role, User
 from medrcube.review.queue import Answer, answer_blind, claim_next
@@ -155,6 +158,12 @@ def walked(project, monkeypatch):
     """Walk through a world of its own, which is rolled back: ``walked("gold", "before")``."""
     project(gold_rate=1.0)
     pictures = store(png(phantom())), store(png(phantom(mark=True)))
+    pictures[0].original, files = deep(numbered(), own=2)
+    pictures[0].save()
+    for digest, data in files.items():
+        path = plane_path(Path(settings.FOLDER).parent / "viewer", digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
 
