@@ -58,8 +58,8 @@ def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> None:
     for asset in Asset.objects.exclude(original={}):
         if asset.pk not in wanted:
             Asset.objects.filter(pk=asset.pk).update(original={})
-    for picture, facts in wanted.items():
-        Asset.objects.filter(pk=picture).exclude(original=facts).update(original=facts)
+    for picture, known in wanted.items():
+        Asset.objects.filter(pk=picture).exclude(original=known).update(original=known)
 
 
 def discloses(task: str) -> bool:
