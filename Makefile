@@ -106,10 +106,10 @@ pins: $(BIN)/python
 		$$uv venv -q --python $(PYTHON) $$env \
 		&& $$uv pip compile -q --python $(PYTHON) --resolution $$end $(EXTRAS) \
 			pyproject.toml -o $$env/pins.txt \
-		&& $$uv pip install -q --python $$env/bin/python -r $$env/pins.txt \
-		&& $$uv pip install -q --python $$env/bin/python --constraint $$env/pins.txt \
+		&& $$uv pip install -q --compile-bytecode --python $$env/bin/python -r $$env/pins.txt \
+		&& $$uv pip install -q --compile-bytecode --python $$env/bin/python --constraint $$env/pins.txt \
 			pytest pytest-cov hypothesis prov mlcroissant datasets playwright axe-playwright-python \
-		&& $$uv pip install -q --python $$env/bin/python --no-deps --editable . \
+		&& $$uv pip install -q --compile-bytecode --python $$env/bin/python --no-deps --editable . \
 		&& $$env/bin/python -m pytest -q $(PINTESTS) || exit 1; \
 	done
 
