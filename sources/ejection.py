@@ -6,11 +6,33 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import Label, Skip, State
+from medrcube.records import BAD_ROW, Label, Skip, State
 from medrcube.sources.tables import Row
 
 TOLERANCE = 2.0
 """Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
+
+
+def stated(
+    row: Row, fraction: str, *, diastole: str, systole: str, field: str, key: str
+) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
+    """What a case may say of the fraction, and what is said of one that cannot be used.
+
+    A fraction that is no percentage costs its own label and nothing else of the case.
+
+    Args:
+        row: table row or ``Key: value`` file.
+        fraction: as in ``ejection``.
+        diastole: as there.
+        systole: as there.
+        field: as there.
+        key: the case that it is a label of.
+    """
+    try:
+        label = ejection(row, fraction, diastole=diastole, systole=systole, field=field)
+    except RowError as error:
+        return (), (Skip(key=f"{key} {field}", reason=str(error), code=BAD_ROW),)
+    return (label,), tuple(contradicted(label, key))
 
 
 def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str) -> Label:
@@ -27,7 +49,9 @@ def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str
         RowError: the fraction is no percentage.
     """
     label = row.label(fraction, field=field)
-    if label.value and not 0 <= row.number(fraction) <= 100:
+    if not label.value:
+        raise RowError(f"{label.evidence}: is blank; expected a percentage, from 0 to 100")
+    if not 0 <= row.number(fraction) <= 100:
         raise RowError(f"{label.evidence}: expected a percentage, from 0 to 100")
     volumes = [column for column in (diastole, systole) if row.get(column)]
     if not volumes:

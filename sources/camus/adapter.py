@@ -12,7 +12,7 @@ import numpy as np
 
 from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
 from medrcube.sources.contents import read_text
-from medrcube.sources.ejection import contradicted, ejection
+from medrcube.sources.ejection import stated
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
 from medrcube.sources.tables import (
@@ -84,14 +84,13 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     key = f"{person}-{view}-ED-ES"
 
     def pair() -> Iterator[Case | Skip]:
-        stated = list(_fraction(info)) if view == "4CH" else []
-        for label in stated:
-            yield from contradicted(label, key)
+        fraction, told = _fraction(info, key) if view == "4CH" else ((), ())
+        yield from told
         yield Case(
             key=key,
             images=tuple(frames),
             patient=person,
-            labels=(*labels, *stated),
+            labels=(*labels, *fraction),
             panels=tuple(phases),
             regions=tuple(cavities),
             split=split,
@@ -111,11 +110,12 @@ def _files(file: Path, layout: str) -> tuple[Path, ...]:
     return tuple(it for picture in pictures for it in (picture, *parts_of(picture)))
 
 
-def _fraction(info: Row) -> Iterator[Label]:
+def _fraction(info: Row, key: str) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
     column = next((key for key in ("EF", "LVef") if info.get(key)), None)
-    if column:
-        volumes = {"diastole": "LVedv", "systole": "LVesv"}
-        yield ejection(info, column, **volumes, field="ejection_fraction")
+    if column is None:
+        return (), ()
+    volumes = {"diastole": "LVedv", "systole": "LVesv"}
+    return stated(info, column, **volumes, field="ejection_fraction", key=key)
 
 
 def _splits(root: RawTree) -> Mapping[str, str]:

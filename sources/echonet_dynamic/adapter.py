@@ -10,7 +10,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
-from medrcube.sources.ejection import contradicted, ejection
+from medrcube.sources.ejection import stated
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv
@@ -52,6 +52,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             continue
         name = _stem(row["FileName"])
         video = videos.get(name, table.parent / "Videos" / f"{name}.avi")
+        if name not in videos:
+            yield Skip(key=name, reason="the video is not in this copy", paths=(video,))
+            continue
         found = faults.get(name) or traces.get(name, {})
         yield from unless_bad(partial(_video, row, name, video, found), key=name, paths=(video,))
 
@@ -104,8 +107,9 @@ def _frames(
     outlines = {frame: outline(trace) for frame, trace in found.items()}
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
     split = row.meaning("Split", SPLITS)
-    fraction = ejection(row, "EF", diastole="EDV", systole="ESV", field="ejection_fraction")
-    yield from contradicted(fraction, f"{patient}-ED-ES")
+    volumes = {"diastole": "EDV", "systole": "ESV"}
+    fraction, told = stated(row, "EF", **volumes, field="ejection_fraction", key=f"{patient}-ED-ES")
+    yield from told
     drawn_in = (row.integer("FrameWidth"), row.integer("FrameHeight"))
     phases: list[Label] = []
     marks: list[Region] = []
@@ -127,7 +131,7 @@ def _frames(
         key=f"{patient}-ED-ES",
         images=tuple(images.values()),
         patient=patient,
-        labels=(fraction,),
+        labels=fraction,
         panels=tuple(phases),
         regions=tuple(marks),
         split=split,

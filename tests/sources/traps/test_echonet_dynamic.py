@@ -149,7 +149,7 @@ def test_row_whose_video_is_missing_is_counted_as_absent(changed, survey):
     def lose(root):
         (root / TOP / f"Videos/{ONE}.avi").unlink()
 
-    assert f"{ONE}-ED" in survey(SOURCE, changed(SOURCE, LAYOUT, lose)).absent
+    assert survey(SOURCE, changed(SOURCE, LAYOUT, lose)).absent.count(ONE) == 1
 
 
 @pytest.mark.parametrize(("height", "width"), [("768", "1024"), ("768", "1040")])
