@@ -76,12 +76,16 @@ class Source:
         tree, whole = self._whole(copy, self.card.layout(layout))
         doubts = doubts_of(whole)
         for found in whole:
+            files = found.paths if isinstance(found, Skip) else found.files()
+            strange = _strange(files, copy, tree, layout)
+            inside = tuple(it for it in files if tree.name_of(it))
             if isinstance(found, Skip):
-                yield found
+                own = not strange or found.code == BAD_ROW
+                told = found if own else replace(found, reason=strange, code=BAD_ROW)
+                yield replace(told, paths=inside)
                 continue
             _check_case(self.card, found)
-            if strange := _strange(found, copy, tree, layout):
-                inside = tuple(it for it in found.files() if tree.name_of(it))
+            if strange:
                 yield Skip(key=found.key, reason=strange, paths=inside, code=BAD_ROW)
                 continue
             case = framed(self.card.drawn_in, found) if self.card.drawn_in else found
@@ -264,9 +268,9 @@ def _check_case(card: Card, case: Case) -> None:
         )
 
 
-def _strange(case: Case, copy: RawTree, tree: RawTree, layout: str) -> str:
-    """Why a file of a case is none of the dataset, or nothing: most names come from its tables."""
-    for path in case.files():
+def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:
+    """Why one of some files is none of the dataset, or nothing: most names stand in its tables."""
+    for path in files:
         if not path.is_relative_to(tree.path):
             return f"names {path}, which lies outside the raw root; expected a file below it"
         name = tree.name_of(path)
