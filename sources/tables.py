@@ -81,6 +81,10 @@ class Row(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __contains__(self, column: object) -> bool:
+        """Whether the table has a column, whatever stands in its cell."""
+        return column in self._values
+
     @property
     def place(self) -> str:
         """Where the row stands, such as ``train.csv:123``."""
