@@ -216,6 +216,12 @@ def test_byte_that_is_no_text_spoils_its_cell_and_no_other_row(tmp_path):
         first.name("b")
 
 
+def test_column_whose_cell_is_no_text_is_a_column_of_the_table(table):
+    (row,) = read_csv(table(b"id,label\na,\xff\n"), columns=["id"])
+    assert "label" in row
+    assert "note" not in row
+
+
 def test_name_with_a_byte_that_is_no_text_leaves_absences_open(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"image,finding\nf\xe9,mass\nf2,mass\n")
