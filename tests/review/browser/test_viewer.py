@@ -183,6 +183,7 @@ def test_the_second_step_with_slices_fits_a_screen(opened):
     for key in ("1", "9", "y", "g", "Enter"):
         page.keyboard.press(key)
     page.get_by_text("Step 2 of 2").wait_for()
+    page.wait_for_load_state("networkidle")
     page.keyboard.press(".")
     painted(page, 3)
     assert page.evaluate("document.documentElement.scrollHeight") <= 900
