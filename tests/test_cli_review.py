@@ -395,6 +395,14 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
         "review import bench",
         "review adduser dr.a@example.org",
         "review addusers team.csv",
+        "review assign specialist",
+        "review assign add",
+        "review assign add",
+        "review policy bench",
+        "review assign list",
+        "review gold bench",
+        "review policy bench",
+        "review readers bench",
         "review status bench",
         "review export bench",
         "release bench release-v1",
@@ -410,7 +418,7 @@ def test_every_command_and_option_of_the_pages_exists():
     wanted = {}
     for page in ("let-people-in.md", "review-items.md", "run-the-review-server.md"):
         text = (PAGES / page).read_text(encoding="utf-8")
-        named = re.findall(r"medrcube review ((?:labelstudio )?[a-z-]+)([^\n`]*)", text)
+        named = re.findall(r"medrcube review ((?:labelstudio |assign )?[a-z-]+)([^\n`]*)", text)
         for name, rest in named:
             wanted.setdefault(name, set()).update(re.findall(r"--[a-z-]+", rest))
     wanted.pop("queue")  # the title of the unit
