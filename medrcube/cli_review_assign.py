@@ -200,12 +200,15 @@ def _person(who: str) -> User:
     from django.db.models import Q
 
     from medrcube.review.errors import InvalidAnswerError
-    from medrcube.review.models import User
+    from medrcube.review.models import Role, User
+    from medrcube.review.nearest import nearest
 
     found = User.objects.filter(Q(pseudonym=who) | Q(email=who.casefold())).first()
     if found is None:
+        names = User.objects.filter(role=Role.REVIEWER).values_list("pseudonym", "email")
         raise InvalidAnswerError(
-            f"{who}: nobody has that e-mail address or name in exports; they are listed by  "
-            "medrcube review assign list"
+            f"{who}: nobody has that e-mail address or name in exports"
+            f"{nearest(who, (name for row in names for name in row))}; "
+            "they are listed by  medrcube review assign list"
         )
     return found

@@ -17,6 +17,7 @@ from medrcube.review import specialties
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Assignment, Item, Role, Specialty, User
+from medrcube.review.nearest import nearest
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
 
 __all__ = [
@@ -213,7 +214,11 @@ def add_specialty(
 
 def _checked(scope: Scope) -> Scope:
     if scope.source and not Item.objects.filter(source=scope.source).exists():
-        raise InvalidAnswerError(f"no item of the queue is of the source {scope.source!r}")
+        sources = Item.objects.order_by("source").values_list("source", flat=True).distinct()
+        raise InvalidAnswerError(
+            f"no item is of the source {scope.source!r}{nearest(scope.source, sources)}; "
+            "name it as the items do"
+        )
     return Scope(
         source=scope.source,
         task=scope.task and _member(Task, scope.task),
@@ -226,7 +231,8 @@ def _member(axis: type[Anatomy | Modality | Task], text: str) -> str:
     try:
         return axis.parse(text).value
     except UnknownNameError as error:
-        raise InvalidAnswerError(str(error)) from error
+        known = (member.value for member in axis)
+        raise InvalidAnswerError(f"{error}{nearest(text, known)}") from error
 
 
 def _entry(actor: User, what: str, made: Assignment, body: Mapping[str, object]) -> Entry:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
+from medrcube.counting import counted
 from medrcube.review import review_sql
 from medrcube.review.assignment import in_force
 from medrcube.review.models import Item, Role, User
@@ -193,12 +194,14 @@ def _missing(kind: Kind, people: Sequence[_Reader], rules: Policy) -> str:
     able = [user for user in people if user.may_review(kind)]
     special = sum(user.covers(kind) for user in able)
     if special < rules.specialists:
-        if not special:
-            return "no specialist is enrolled"
-        return f"{special} of {rules.specialists} specialists are enrolled"
-    if len(able) < rules.reviews:
-        return f"{len(able)} of {rules.reviews} readers may review them"
-    return ""
+        if not special and any(user.covers(kind) for user in people):
+            return "they are assigned to others than the specialists who are enrolled"
+        return _too_few(special, "specialist", rules.specialists)
+    return _too_few(len(able), "reader", rules.reviews) if len(able) < rules.reviews else ""
+
+
+def _too_few(there: int, who: str, wanted: int) -> str:
+    return f"{counted(there, who) if there else f'no {who}'} for them, {wanted} needed"
 
 
 def _readers() -> list[_Reader]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Specialty
+from medrcube.review.nearest import nearest
 from medrcube.taxonomy import Anatomy, Modality
 
 __all__ = ["NOTHING", "Condition", "Field", "check", "condition", "fields_of", "known"]
@@ -68,7 +69,8 @@ def check(names: Sequence[str]) -> list[str]:
     unknown = sorted(set(names) - set(every))
     if unknown:
         raise InvalidAnswerError(
-            f"{unknown[0]!r} is no specialty; expected one of {', '.join(every)}"
+            f"{unknown[0]!r} is no specialty{nearest(unknown[0], every)}; "
+            f"expected one of {', '.join(every)}"
         )
     return [name for name in every if name in names]
 

@@ -40,7 +40,10 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
     queued = outstanding.kinds()
     known = specialties.known()
     people = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
-    chosen = request.POST.getlist("readers")
+    sent = request.POST
+    wanted = sent.getlist("specialties")
+    chosen = sent.getlist("readers")
+    refused = _account(sent.get("reader", ""))
     context = {
         "rules": rules,
         "counts": range(rules.reviews + 1),
@@ -50,7 +53,7 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
             (row, assignment.scope_of(row), readers) for row, readers in assignment.in_force()
         ],
         "columns": [
-            (name, name.capitalize(), request.POST.get(name, ""), values)
+            (name, name.capitalize(), sent.get(name, ""), values)
             for name, values in (
                 ("source", sorted({kind.source for kind in queued})),
                 ("task", [task.value for task in Task]),
@@ -59,14 +62,23 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
             )
         ],
         "people": [
-            (user, str(user.pk) in chosen, [(name, name in user.specialties) for name in known])
+            (
+                user,
+                str(user.pk) in chosen,
+                [
+                    (name, name in (wanted if user.pk == refused else user.specialties))
+                    for name in known
+                ],
+            )
             for user in people
         ],
         "fields": known.values(),
-        "mode": request.POST.get("mode", "") or "only",
-        "specialty": request.POST.get("specialty", ""),
-        "anatomies": [part.value for part in Anatomy],
-        "modalities": [kind.value for kind in Modality],
+        "mode": sent.get("mode", "") or "only",
+        "specialty": sent.get("specialty", ""),
+        "refused": refused,
+        "name": sent.get("name", ""),
+        "anatomies": [(part.value, part.value in sent.getlist("anatomies")) for part in Anatomy],
+        "modalities": [(kind.value, kind.value in sent.getlist("modalities")) for kind in Modality],
         "error": error,
     }
     return render(request, "review/managing/assigning.html", context, status=status)
@@ -77,11 +89,16 @@ def _assign(request: HttpRequest, sent: Values, user: User) -> str:
     made = assignment.assign(
         user,
         assignment.Scope(**{name: sent[name] for name in names}),
-        [int(text) for text in request.POST.getlist("readers") if text.isdecimal()],
+        [_account(text) for text in request.POST.getlist("readers")],
         mode=sent["mode"],
         specialty=sent["specialty"],
     )
     return f"Assignment {made.pk} holds from now on."
+
+
+def _account(text: str) -> int:
+    """A key of an account; 0, which is nobody's, where it is none."""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _end(_request: HttpRequest, sent: Values, user: User) -> str:

@@ -54,6 +54,7 @@ PAGES = {
         "quarantine",
         "dashboard",
         "agreement",
+        "assigning",
         "readers",
         "me",
         "/items/?state=adjudication",

@@ -27,6 +27,7 @@ FORMS = {
         ("/items/{item}/gold/", ("question", "defect", "note")),
         ("/quarantine/{item}/", ("decision", "note", "version")),
         ("/dashboard/", ("form", "reader", "note")),
+        ("/assignment/", ("form", "source", "mode", "specialty", "name")),
     ],
     "administrator": [
         ("/people/", ("email", "role", "specialties", "password")),

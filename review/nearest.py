@@ -1,0 +1,15 @@
+"""What a wrong name was probably meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["nearest"]
+
+
+def nearest(text: str, known: Iterable[str]) -> str:
+    """`` (nearest: 'a', 'b')`` for the end of a message, the best first; empty where none is."""
+    spelled = {name.casefold(): name for name in known}
+    near = get_close_matches(text[:200].casefold(), spelled, n=3)
+    return f" (nearest: {', '.join(repr(spelled[name]) for name in near)})" if near else ""

@@ -1,0 +1,121 @@
+"""``medrcube review assign``: the same as the page, for people and for programs."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from medrcube.cli import app
+from medrcube.errors import MedrcubeError
+from medrcube.review.models import Assignment, Event
+
+
+@pytest.fixture
+def run(project, monkeypatch):
+    """Run ``medrcube review assign ...`` on the database of this test: gives what is printed."""
+    monkeypatch.setattr("medrcube.cli_review_assign.open_queue", lambda directory: directory)
+
+    def command(*words):
+        ran = CliRunner().invoke(app, ["review", "assign", *map(str, words)])
+        if ran.exception is not None and not isinstance(ran.exception, SystemExit):
+            raise ran.exception
+        assert ran.exit_code == 0, ran.output
+        return ran.stdout
+
+    return command
+
+
+@pytest.fixture
+def run_json(run):
+    return lambda *words: json.loads(run(*words, "--json"))
+
+
+def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items):
+    add_items(1)
+    one, other = person(), person()
+    by_name = ("--reader", one.pseudonym, "--reader", other.email.upper())
+    made = run_json("add", "only", *by_name, "--anatomy", "brain", "--source", "toy")
+    readers = sorted([one.pseudonym, other.pseudonym])
+    assert made["readers"] == made["to"] == readers
+    assert (made["mode"], made["anatomy"], made["items"]) == ("only", "Brain", "toy, Brain")
+    assert run_json("list")["assignments"] == [made]
+    assert "toy, Brain" in run("list")
+    assert run_json("end", made["assignment"]) == {"assignment": made["assignment"]}
+    assert run_json("list")["assignments"] == []
+    actors = Event.objects.filter(kind__startswith="assignment.").values_list("actor", flat=True)
+    assert set(actors) == {"console"}
+
+
+def test_people_read_what_was_done_in_words(run, person):
+    reader = person()
+    told = run("add", "first", "--specialty", "radiology:neuro")
+    assert told == "assignment 1: all items first to everybody in radiology:neuro\n"
+    assert run("end", 1) == "assignment 1 has ended\n"
+    told = run("specialist", reader.pseudonym, "MRI", "radiology:neuro")
+    assert told == f"{reader.pseudonym}: MRI, radiology:neuro\n"
+    assert run("specialist", reader.pseudonym) == f"{reader.pseudonym}: no specialty\n"
+    told = run("specialty", "radiology:hand", "--modality", "x-ray")
+    assert told == "radiology:hand can be given to readers now\n"
+
+
+def test_a_specialty_of_the_project_can_be_given_to_readers(run_json, person):
+    reader = person()
+    made = run_json("specialty", "radiology:hand", "--modality", "x-ray")
+    assert made == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
+    given = run_json("specialist", reader.email, "radiology:hand")
+    assert given == {"reader": reader.pseudonym, "specialties": ["radiology:hand"]}
+    told = run_json("list")
+    assert told["readers"] == {reader.pseudonym: ["radiology:hand"]}
+    assert "radiology:hand" in told["specialties"]
+
+
+def test_the_list_says_what_waits_and_what_nobody_can_finish(
+    run, run_json, project, person, add_items, review
+):
+    project(gold_rate=0.0, specialists=1)
+    add_items(1)
+    review(person())
+    told = run_json("list")
+    assert (told["reviews"], told["specialists"]) == (2, 1)
+    field = {"anatomy": "Brain", "modality": "MRI", "items": 1}
+    assert told["waiting"] == [{**field, "readers": []}]
+    assert told["gaps"] == [{**field, "why": "no specialist for them, 1 needed"}]
+    ran = CliRunner().invoke(app, ["review", "assign", "list"])
+    assert "CANNOT BE FINISHED: 1 item of Brain, MRI: no specialist for them" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (("add", "only", "--reader", "reader-nora"), "'reader-norah'"),
+        (("add", "only", "--reader", "norah@example.com"), "'norah@example.org'"),
+        (("add", "only", "--specialty", "radiology:nuero"), "'radiology:neuro'"),
+        (("add", "only", "--specialty", "MRI", "--anatomy", "Brian"), "'Brain'"),
+        (("add", "only", "--specialty", "MRI", "--modality", "Ultrasond"), "'Ultrasound'"),
+        (("add", "only", "--specialty", "MRI", "--source", "toyy"), "'toy'"),
+        (("specialist", "reader-norah", "Brian"), "'Brain'"),
+        (("specialist", "reader-nora", "Brain"), "'reader-norah'"),
+        (("specialty", "mine", "--anatomy", "Hart"), "'Heart'"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_the_nearest(run, person, add_items, words, nearest):
+    add_items(1)
+    person(pseudonym="reader-norah", email="norah@example.org")
+    with pytest.raises(MedrcubeError, match=nearest):
+        run(*words)
+    assert not Assignment.objects.exists()
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("end", 7), "no assignment 7 is in force"),
+        (("add", "only"), "name at least one reader or a specialty"),
+        (("specialty", "MRI", "--anatomy", "Brain"), "known already"),
+        (("specialty", "mine"), "name the anatomies or modalities"),
+    ],
+)
+def test_what_cannot_be_done_says_why(run, words, told):
+    with pytest.raises(MedrcubeError, match=told):
+        run(*words)
