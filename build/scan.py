@@ -22,6 +22,7 @@ from medrcube.sources.layout import LayoutReport, check_root, compare, require_f
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.registry import get_source
 from medrcube.sources.roots import find_root
+from medrcube.sources.settled import unmarked
 
 PICTURE_SUFFIXES = frozenset(
     {
@@ -211,6 +212,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             remarks += heard.problems
             if missing := missing_regions(source.card, found):
                 remarks.append(_problem(source, found.key, "regions-missing", missing))
+                heard = replace(heard, case=unmarked(heard.case))
             outcomes += heard.outcomes
             patient = hash_patient(source.id, found.patient, key)
             cases.append(replace(heard.case, patient=patient))

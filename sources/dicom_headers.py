@@ -127,7 +127,7 @@ def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
         ReadError: code ``unreadable``, or ``no-series`` for a file that names no series.
     """
     found: dict[str, list[Path]] = {}
-    for path in sorted(filter(_is_dicom, paths)):
+    for path in sorted(filter(is_dicom, paths)):
         data = _load(path, ("SeriesInstanceUID", "SOPClassUID"))
         meta = getattr(data, "file_meta", {})
         if meta.get("MediaStorageSOPClassUID") == _DIRECTORY:
@@ -140,6 +140,12 @@ def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
             )
         found.setdefault(series, []).append(path)
     return {series: tuple(paths) for series, paths in found.items()}
+
+
+def is_dicom(path: Path) -> bool:
+    """Whether the content of a file is DICOM, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(_PREAMBLE)[128:] == b"DICM"
 
 
 def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -233,11 +239,6 @@ def referenced_series(path: Path) -> tuple[str, ...]:
     holders.extend(data.get("ReferencedSeriesSequence") or [])
     found = (_text(holder.get("SeriesInstanceUID")) for holder in holders)
     return tuple(dict.fromkeys(series for series in found if series))
-
-
-def _is_dicom(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(_PREAMBLE)[128:] == b"DICM"
 
 
 def _load(path: Path, keywords: Sequence[str]) -> Any:

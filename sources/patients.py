@@ -7,11 +7,12 @@ series, and then the header alone names the patient.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from medrcube.errors import ReadError
-from medrcube.sources.dicom_headers import read_header
+from medrcube.records import Skip
+from medrcube.sources.dicom_headers import is_dicom, read_header
 from medrcube.sources.raw_tree import RawTree, extension
 
 
@@ -41,6 +42,29 @@ def files_by_patient(root: RawTree, name: re.Pattern[str]) -> Iterator[tuple[str
         if patient is None or name.fullmatch(patient):
             named.setdefault(patient or path.parent.name, []).append(path)
     yield from sorted(named.items())
+
+
+def no_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip]:
+    """Why files that are named as slices are none: a row for each folder and reason.
+
+    Args:
+        patient: whose files they are.
+        files: of any kind, also those that are named otherwise.
+    """
+    found: dict[tuple[Path, str], list[Path]] = {}
+    for path in sorted(files):
+        if extension(path.name) == ".dcm" and not is_dicom(path):
+            empty = not path.stat().st_size
+            what = "is empty (0 bytes)" if empty else "holds no DICOM"
+            found.setdefault((path.parent, what), []).append(path)
+    for (_, what), paths in found.items():
+        several = f" and {len(paths) - 1:,} more beside it" if len(paths) > 1 else ""
+        reason = f"{paths[0].name}{several}: {what}; get the file again"
+        yield Skip(
+            key=f"{patient}/{paths[0].parent.name}/{paths[0].name} unreadable",
+            reason=reason,
+            paths=tuple(paths),
+        )
 
 
 def _home(file: str, name: re.Pattern[str]) -> str:

@@ -64,6 +64,18 @@ def opened(card: Card, case: Case, doubts: Doubts) -> Case:
     return replace(case, labels=labels + marked + silent, regions=regions)
 
 
+def unmarked(case: Case) -> Case:
+    """A case some of whose marks are lost: what is marked is present, and no place is told."""
+    stated = {(it.field, it.value) for it in case.labels}
+    places = {(it.field, it.value): it.evidence for it in case.regions}
+    present = tuple(
+        Label(field=field, value=value, evidence=evidence)
+        for (field, value), evidence in places.items()
+        if (field, value) not in stated
+    )
+    return replace(case, labels=case.labels + present, regions=())
+
+
 def _is_doubted(card: Card, doubts: Doubts, statement: Label | Region) -> bool:
     if statement.field not in doubts:
         return False

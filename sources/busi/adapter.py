@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,19 @@ import numpy as np
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.settled import unmarked
 from medrcube.sources.tables import natural
 
-_NAME = re.compile(r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(_\d+)?)?")
+_NAME = re.compile(
+    r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(?:_(?P<number>[1-9]\d?))?)?"
+)
+_NEARLY = re.compile(r"(?:benign|malignant|normal) *\( *\d+ *\)(?P<rest>.*)", re.IGNORECASE)
 _CLASSES = ("benign", "malignant", "normal")
 _RESAVED = {(256, 256), (416, 416)}
 """Sizes of editions on the web; the release lies between 190 x 310 and 1048 x 719."""
+
+_NAMED = 3
+"""Missing masks that are named."""
 
 _MOST_OF_BORDER = 0.5
 """A lesion that is cut off touches one side or two."""
@@ -27,13 +34,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every picture, with one region for each of its masks."""
     del layout
     images: dict[str, Path] = {}
-    masks: dict[str, list[Path]] = {}
+    masks: dict[str, dict[int, Path]] = {}
     seen: set[str] = set()
     for path in sorted(root.files, key=natural):
-        name = _NAME.fullmatch(path.stem)
-        if name is None:
-            continue
         folder = next(it.name for it in path.parents if it.name in _CLASSES)
+        name = _NAME.fullmatch(path.stem)
+        if name is None or path.suffix != path.suffix.strip():
+            yield Skip(key=f"{folder}/{path.name}", reason=_odd(path), paths=(path,))
+            continue
         key = f"{folder}/{path.stem}"
         if name["label"] != folder:
             reason = f"named {name['label']!r} but filed under {folder!r}"
@@ -41,15 +49,46 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         elif path.stem in seen:
             yield Skip(key=key, reason="another copy of a file", paths=(path,))
         elif name["mask"]:
-            masks.setdefault(name["key"], []).append(path)
+            masks.setdefault(name["key"], {})[int(name["number"] or 0)] = path
         else:
             images[name["key"]] = path
         seen.add(path.stem)
     for key, path in images.items():
-        yield _case(key, path, masks.get(key, []))
-        if key not in masks and not key.startswith("normal"):
-            reason = f"{path.stem}_mask.png is not in this copy, so no place of a lesion is known"
-            yield Skip(key=f"{key}_mask", reason=reason, code="mask-missing")
+        yield from _picture(key, path, masks.get(key, {}))
+    for key in sorted(masks.keys() - images.keys()):
+        paths = tuple(masks[key].values())
+        reason = f"{key}.png, the picture of this mask, is not in this copy"
+        yield Skip(key=f"{key}_mask", reason=reason, paths=paths)
+
+
+def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case | Skip]:
+    """A picture with its masks; where one of them is missing, without the place of any."""
+    case = _case(key, path, list(masks.values()))
+    lost = [number for number in range(max(masks, default=0) + 1) if number not in masks]
+    if key.startswith("normal") or not lost:
+        yield case
+        return
+    yield unmarked(case)
+    names = " and ".join(f"{path.stem}_mask{f'_{it}' if it else ''}.png" for it in lost[:_NAMED])
+    more = f" (and {len(lost) - _NAMED} more)" if len(lost) > _NAMED else ""
+    beside = f" beside {', '.join(it.name for it in masks.values())}" if masks else ""
+    are = "is" if len(lost) == 1 else "are"
+    reason = f"{names}{more} {are} not in this copy{beside}, so no place of a lesion is told"
+    yield Skip(key=f"{key}_mask", reason=reason, code="mask-missing")
+
+
+def _odd(path: Path) -> str:
+    """What is odd about the name of a file."""
+    nearly = _NEARLY.fullmatch(path.stem.strip())
+    if path.name != path.name.strip() or path.stem != path.stem.strip():
+        what = "its name begins or ends with a blank"
+    elif nearly is None:
+        what = "its name is none of the dataset"
+    elif nearly["rest"] and _NAME.fullmatch(path.stem.removesuffix(nearly["rest"])):
+        what = f"{nearly['rest']!r} behind the number is neither _mask nor _mask_1"
+    else:
+        what = "its name is not a class in small letters, a blank and a number in brackets"
+    return f"{what}; expected such as 'benign (3).png' or 'benign (3)_mask_1.png'"
 
 
 def frames(case: Case, volume: Any) -> list[int]:

@@ -33,7 +33,7 @@ from medrcube.sources.nodules import (
     rating,
     read_reading,
 )
-from medrcube.sources.patients import files_by_patient
+from medrcube.sources.patients import files_by_patient, no_slices
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 
@@ -66,6 +66,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     yield from lost
     seen: set[str] = set()
     for patient, files in files_by_patient(root, PATIENT):
+        yield from no_slices(patient, files)
         try:
             series = series_in(files)
             found = list(_patient(patient, series, readings))
@@ -144,7 +145,7 @@ def _nodules(scan: _Scan) -> Iterator[Case | Skip]:
         elif len(nodule) < NEEDED:
             reason = f"marked by {len(nodule)} of {READERS} readers, so it stays uncertain"
         elif uid not in slices:
-            reason = "the slice on which it is largest is not in this copy"
+            reason = "the slice on which it is largest is not in this copy, or cannot be read"
         else:
             others = [other for other in nodules if other is not nodule]
             yield _case(scan, key, nodule, others, (uid, slices[uid]))

@@ -16,7 +16,7 @@ from medrcube.sources.dicom_headers import (
     segments_of,
     series_in,
 )
-from medrcube.sources.patients import files_by_patient
+from medrcube.sources.patients import files_by_patient, no_slices
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, read_csv
@@ -40,6 +40,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     clinical, skips = _clinical(root)
     yield from skips
     for patient, files in files_by_patient(root, _PATIENT):
+        yield from no_slices(patient, files)
         try:
             yield from list(_patient(patient, files, clinical.get(patient)))
         except RowError as error:

@@ -49,12 +49,44 @@ def test_a_file_named_for_another_folder_is_set_aside(changed, scan_tree):
     assert "filed under 'malignant'" in found.skips["malignant/benign (1)"]
 
 
-def test_a_name_without_the_blank_before_the_bracket_is_reported(changed, survey):
-    def respell(root):
-        shutil.move(root / "normal/normal (2).png", root / "normal/normal(2).png")
+@pytest.mark.parametrize(
+    ("own", "odd", "told"),
+    [
+        ("normal (2).png", "normal(2).png", "not a class in small letters, a blank and a number"),
+        ("normal (2).png", "normal (2) .png", "begins or ends with a blank"),
+        ("normal (2).png", "normal (2).png ", "begins or ends with a blank"),
+        ("normal (2).png", "Normal (2).png", "not a class in small letters"),
+        ("normal (2).png", "picture 2.png", "is none of the dataset"),
+        ("normal (2)_mask.png", "normal (2)_mask_x.png", "'_mask_x' behind the number"),
+    ],
+)
+def test_odd_name_is_told_with_what_is_odd_about_it(changed, survey, own, odd, told):
+    root = changed(SOURCE, LAYOUT, lambda it: shutil.move(it / "normal" / own, it / "normal" / odd))
+    (problem,) = [it for it in survey(SOURCE, root).problems if it.case == f"normal/{odd}"]
+    assert told in problem.message
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, respell))
-    assert ("normal/normal(2).png", "unclaimed") in {(p.case, p.code) for p in found.problems}
+
+@pytest.mark.parametrize(
+    ("key", "moves", "missing"),
+    [
+        ("benign (1)", {"_mask": "_mask_1"}, "benign (1)_mask.png"),
+        ("benign (4)", {"_mask": ""}, "benign (4)_mask.png"),
+        ("benign (4)", {"_mask_1": "_mask_9"}, "_mask_1.png and benign (4)_mask_2.png"),
+        ("benign (4)", {"_mask_1": ""}, "1 of 2 marked regions"),
+    ],
+)
+def test_picture_that_lacks_one_of_its_masks_has_no_picture_with_a_box(
+    changed, build_tree, key, moves, missing
+):
+    def edit(root):
+        for old, new in moves.items():
+            path = root / "benign" / f"{key}{old}.png"
+            path.rename(path.with_name(f"{key}{new}.png")) if new else path.unlink()
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert {it.artefact for it in built.samples if it.case == key} == {"clean"}
+    assert missing in " ".join(built.quarantine["message"])
+    assert any(it.artefact == "boxes" for it in built.samples)
 
 
 def test_numbers_sort_as_numbers(scan_fixture):

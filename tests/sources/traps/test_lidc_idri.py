@@ -325,3 +325,17 @@ def test_dates_and_ages_of_the_headers_are_no_facts(scan_fixture):
 
 def test_sets_that_took_the_scans_over_are_named():
     assert {overlap.source for overlap in CARD.overlaps} >= {"LUNA16", "COVIDx-CT"}
+
+
+@pytest.mark.parametrize("layout", ["classic", "series"])
+def test_slices_that_are_no_dicom_are_named_with_what_they_are(changed, survey, layout):
+    def spoil(root):
+        empty, text = sorted(root.rglob("*.dcm"))[2:4]
+        empty.write_bytes(b"")
+        text.write_text("<html>no such file</html>")
+
+    problems = survey(SOURCE, changed(SOURCE, layout, spoil)).problems
+    told = " ".join(it.message for it in problems if it.case.endswith("unreadable"))
+    assert "3.dcm: is empty (0 bytes)" in told
+    assert "4.dcm: holds no DICOM" in told
+    assert "unclaimed" not in {it.code for it in problems}

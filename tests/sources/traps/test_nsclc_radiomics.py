@@ -330,3 +330,11 @@ def test_no_identifier_is_kept_as_a_fact(scan_fixture):
 
 def test_lung_cancer_of_stanford_is_said_to_be_another():
     assert "msd-lung" in CARD.overlaps[0].note
+
+
+def test_slice_that_is_empty_is_named_as_such(changed, survey):
+    layout = CARD.layouts[0].name
+    empty = lambda root: min(root.rglob("*.dcm")).write_bytes(b"")  # noqa: E731
+    problems = survey(SOURCE, changed(SOURCE, layout, empty)).problems
+    assert "is empty (0 bytes)" in " ".join(it.message for it in problems)
+    assert "unclaimed" not in {it.code for it in problems}
