@@ -7,7 +7,6 @@ and releases rely on is checked (``fitness``), and what fails is refused with a 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 from django.utils.crypto import salted_hmac
+from pyarrow import default_memory_pool
 from pyarrow.parquet import ParquetFile, read_table
 
 from medrcube.build.questions.items import Item, items_from_frame
@@ -79,12 +79,14 @@ class WorkspaceItems:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._known = Counter(_ids(workspace))
+        ids = pd.Series(list(_ids(workspace)), dtype="str")
+        self._count = len(ids)
+        self._repeated = set(ids[ids.duplicated()])
         self._pictures = _pictures(workspace)
         self._files = _raw_files(workspace)
 
     def __len__(self) -> int:
-        return self._known.total()
+        return self._count
 
     def checked(self) -> Iterator[Incoming | Refused]:
         """Every item, or why it is not fit; those that are not come first in a part."""
@@ -112,7 +114,7 @@ class WorkspaceItems:
             before += len(part)
 
     def _fault(self, item: Item) -> str:
-        if self._known[item.id] > 1:
+        if item.id in self._repeated:
             return "stands twice in the table"
         return fault(item, self._pictures)
 
@@ -175,7 +177,10 @@ def _pictures(workspace: Workspace) -> SampleTable:
     repeated = [name for name, kind in COLUMNS.items() if kind == "str" and name != "id"]
     with _readable(path, workspace):
         table = read_table(path, read_dictionary=repeated, use_threads=False)
-    return SampleTable(table.to_pandas())
+    pictures = SampleTable(table.to_pandas())
+    del table
+    default_memory_pool().release_unused()
+    return pictures
 
 
 @contextmanager
