@@ -6,6 +6,7 @@ which the build shows a plane.
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.errors import ReadError, RefusedError
+from medrcube.sources.contents import MOST_BYTES
 
 # Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
 # superior, anterior to posterior, right to left.
@@ -130,13 +132,16 @@ def load_labels(path: Path) -> Labels:
     """Read a label volume or a mask.
 
     Raises:
-        ReadError: code ``unreadable`` when the file is damaged or no single volume.
+        ReadError: code ``unreadable`` when the file is damaged or no single volume, ``too-large``
+            when its header promises more than ``MOST_BYTES``.
     """
     import nibabel  # noqa: PLC0415
 
     library: Any = nibabel
     try:
-        image = library.as_closest_canonical(library.load(path))
+        stored = library.load(path)
+        _check_size(path, stored)
+        image = library.as_closest_canonical(stored)
         values = np.asarray(image.dataobj)
     except (OSError, EOFError, ValueError, zlib.error, library.filebasedimages.ImageFileError) as e:
         raise ReadError(
@@ -148,6 +153,17 @@ def load_labels(path: Path) -> Labels:
             f"{path.name}: the mask has {values.ndim} dimensions; expected 3", code="unreadable"
         )
     return Labels(values=values, affine=np.asarray(image.affine, np.float64))
+
+
+def _check_size(path: Path, stored: Any) -> None:
+    """Refuse a volume before its voxels are read; blank masks pack as well as bombs."""
+    size = math.prod(map(int, stored.shape)) * int(stored.get_data_dtype().itemsize)
+    if not 0 <= size <= MOST_BYTES:
+        raise ReadError(
+            f"{path.name}: promises {size} bytes of voxels; expected at most {MOST_BYTES}: its "
+            "header is damaged, or it is made to exhaust the memory",
+            code="too-large",
+        )
 
 
 def slice_at(volume: Any, place: NDArray[np.float64]) -> int:

@@ -1,3 +1,6 @@
+import gzip
+import tracemalloc
+
 import nibabel
 import numpy as np
 import pytest
@@ -91,6 +94,19 @@ def test_a_cut_file_is_named(write):
     with pytest.raises(ReadError, match=r"mask\.nii\.gz: cannot be read") as raised:
         load_labels(path)
     assert raised.value.code == "unreadable"
+
+
+def test_labels_that_would_exhaust_the_memory_are_refused_before_any_is_read(write):
+    path = write()
+    header = nibabel.load(path).header
+    header.set_data_shape((32000, 32000, 32000))
+    path.write_bytes(gzip.compress(header.binaryblock + bytes(4 + (1 << 20))))
+    tracemalloc.start()
+    with pytest.raises(ReadError, match="promises 32768000000000 bytes") as raised:
+        load_labels(path)
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
+    assert raised.value.code == "too-large"
 
 
 def test_a_volume_without_directions_is_refused(tmp_path):
