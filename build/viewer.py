@@ -23,7 +23,6 @@ from medrcube.build.questions.items import Item
 from medrcube.build.samples import Sample
 from medrcube.build.stages import Stages
 from medrcube.build.viewer_case import (
-    DIGEST,
     FORMAT,
     Copied,
     CopyOrder,
@@ -31,13 +30,13 @@ from medrcube.build.viewer_case import (
     fault_of,
     plane_path,
 )
+from medrcube.build.viewer_table import TABLE, copies_in
 from medrcube.counting import counted
 from medrcube.files import PRIVATE, private_folder, sweep, write_text
 from medrcube.workspace import Workspace
 
-__all__ = ["TABLE", "ViewerReport", "copies_in", "keep_copies"]
+__all__ = ["ViewerReport", "keep_copies"]
 
-TABLE = "copies.jsonl"
 _SAMPLE = re.compile(r'"sample": "(\w+)"')
 
 
@@ -99,7 +98,7 @@ def keep_copies(
     wanted = {it.id: it for it in samples if it.id in asked and _single(it)}
     known = {
         name: row
-        for name, row in copies_in(folder).items()
+        for name, row in copies_in(folder).rows.items()
         if name in wanted and _holds(folder, row, wanted[name])
     }
     lacking = {name: sample for name, sample in wanted.items() if name not in known}
@@ -121,23 +120,6 @@ def keep_copies(
         bytes=sum(sizes.values()),
         failed=tuple(sorted(failed)),
     )
-
-
-def copies_in(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Rows of the table of copies by the id of their picture; a row that is damaged is left out."""
-    rows: dict[str, Mapping[str, Any]] = {}
-    try:
-        lines = (folder / TABLE).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return {}
-    for line in lines:
-        try:
-            row = json.loads(line)
-            if all(DIGEST.fullmatch(name) for name in row["slices"]):
-                rows[str(row["sample"])] = row
-        except (ValueError, TypeError, KeyError):
-            continue
-    return rows
 
 
 def _single(sample: Sample) -> bool:

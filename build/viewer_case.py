@@ -27,7 +27,7 @@ from medrcube.taxonomy import Modality
 
 __all__ = ["DIGEST", "FORMAT", "Copied", "CopyOrder", "copy_case", "fault_of", "plane_path"]
 
-FORMAT = 1
+FORMAT = 2
 """Grows when the same picture would get another copy; all are then made again."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 _CURVES = frozenset({"sigmoid", "table", "constant"})
@@ -76,7 +76,12 @@ def copy_case(order: CopyOrder) -> Copied:
     try:
         volume = open_volume(order.job, order.job.case.images[0])
         for sample, recipe in zip(order.samples, order.recipes, strict=True):
-            row = {"sample": sample.id, "recipe": sample.recipe, "format": FORMAT}
+            row = {
+                "sample": sample.id,
+                "recipe": sample.recipe,
+                "picture": sample.pixel_sha256,
+                "format": FORMAT,
+            }
             if volume.colour or volume.slices.dtype.itemsize == 1:
                 rows.append({**row, "slices": []})  # the picture itself shows all there is
                 continue

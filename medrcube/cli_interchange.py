@@ -222,6 +222,11 @@ def _show_import(report: ImportReport, reporter: Reporter) -> None:
             reporter.result(f"{word} {name}: {reason}")
         if len(rows) > _SHOWN:
             reporter.result(f"{word} {len(rows) - _SHOWN:,} more; --json names all")
+    if report.copies_damaged:
+        reporter.result(
+            f"{counted(report.copies_damaged, 'row')} of viewer/copies.jsonl damaged, so these "
+            "pictures have no original pixels for reviewers; build and import again"
+        )
     if report.vanished:
         reporter.result(
             f"{counted(len(report.vanished), 'item')} of the queue no longer in the workspace, "

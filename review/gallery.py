@@ -18,7 +18,7 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.fitness import printable
 from medrcube.review.intake import Incoming
 
-__all__ = ["Gallery", "Pictured", "Stored"]
+__all__ = ["Gallery", "Pictured", "Stored", "same_pixels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Gallery:
             data = _bytes_of(self._root, sample)
             asset = assets.store(data)
             with Image.open(io.BytesIO(data), formats=assets.KINDS) as image:
-                if not _same_pixels(image, sample.pixel_sha256):
+                if not same_pixels(image, sample.pixel_sha256):
                     raise ReviewError(
                         f"picture {sample.image}: is not the one that was built; build again"
                     )
@@ -97,7 +97,7 @@ def _bytes_of(root: Path, sample: Sample) -> bytes:
     return data
 
 
-def _same_pixels(data: Image.Image, wanted: str) -> bool:
+def same_pixels(data: Image.Image, wanted: str) -> bool:
     """Whether a picture is the one that the table of samples names (``pixel_sha256``)."""
     pixels = np.asarray(data)
     digest = sha256(f"{pixels.shape}{pixels.dtype.str}".encode())

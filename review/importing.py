@@ -58,6 +58,7 @@ class ImportReport:
             (item, state).
         vanished: in the queue, but no more in the workspace; left as they are.
         gold: gold items that were drawn, by the share of the policy.
+        copies_damaged: rows of the table of viewer copies that cannot be used.
     """
 
     items: int = 0
@@ -71,6 +72,7 @@ class ImportReport:
     settled: list[tuple[str, str]] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     gold: int = 0
+    copies_damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +130,9 @@ def import_workspace(
                     _change(row, known[row.item.id], gallery, context, report)
             advance(len(part))
     _recase(rows, glances)
-    take_in_originals(workspace, {name: it.fingerprint for name, it in glances.items()})
+    report.copies_damaged = take_in_originals(
+        workspace, {name: it.fingerprint for name, it in glances.items()}
+    )
     report.gold = top_up(ACTOR).defective
     again = known.keys() & glances.keys()
     report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)

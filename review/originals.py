@@ -8,7 +8,6 @@ the picture, and leave the queue by no other way.
 from __future__ import annotations
 
 import io
-import math
 import os
 from collections.abc import Mapping
 from hashlib import sha256
@@ -17,49 +16,70 @@ from typing import Any
 
 import numpy as np
 from django.conf import settings
+from django.db.models import Case, When
+from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 from PIL import Image
 
-from medrcube.build.viewer import copies_in
 from medrcube.build.viewer_case import plane_path
+from medrcube.build.viewer_table import copies_in, facts_of
 from medrcube.review import assets
 from medrcube.review.errors import ReviewError
+from medrcube.review.gallery import same_pixels
 from medrcube.review.models import Asset, ItemVersion
 from medrcube.taxonomy import Task
 from medrcube.workspace import Workspace
 
 __all__ = ["discloses", "drawn_layer", "read_plane", "take_in_originals"]
 
-_LONGEST_NAME = 40
 _DIGIT = 5 / 240
 """Width of a digit on a numbered box, as a share of the longer side (``pixels.tags``)."""
 
 
-def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> None:
+def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
     """Keep beside each picture of the queue what its viewer copy means, as the last build says.
 
     Two cases may have the same picture and other slices beside it; then the slice alone is kept.
+    Gold items and wordings that the workspace has no more keep theirs as long as their picture is
+    the one that was built: that some have none would tell them apart.
 
     Args:
         workspace: a built workspace.
         prints: fingerprint of each item that it has.
+
+    Returns:
+        Rows of the table of copies that are damaged, so that their pictures have none.
     """
-    copies = copies_in(workspace.viewer)
+    table = copies_in(workspace.viewer)
+    copies = {name: facts_of(row) for name, row in table.rows.items() if row["slices"]}
     wanted: dict[Any, Mapping[str, Any]] = {}
+    older: dict[Any, tuple[Any, str]] = {}
     rows = ItemVersion.objects.values_list(
-        "item_id", "picture_id", "provenance__fingerprint", "provenance__sample"
+        Coalesce("item__copied_from", "item"),
+        "picture_id",
+        Case(When(asks_mark=True, then=Coalesce("overlay_id", "picture_id")), default="picture_id"),
+        "provenance__fingerprint",
+        "provenance__sample",
     )
-    for item, picture, fingerprint, sample in rows.iterator() if copies else ():
-        facts = _checked(copies.get(sample, {})) if prints.get(item) == fingerprint else None
-        if facts is not None:
-            known = wanted.setdefault(picture, facts)
-            if known["slices"] != facts["slices"]:
-                wanted[picture] = _alone(known)
+    for item, picture, asked, fingerprint, sample in rows.iterator() if copies else ():
+        facts = copies.get(sample)
+        if facts is None:
+            continue
+        if prints.get(item) != fingerprint:
+            older[picture] = (asked, sample)
+            continue
+        known = wanted.setdefault(picture, facts)
+        if known["slices"] != facts["slices"]:
+            wanted[picture] = _alone(known)
+    for picture, (asked, sample) in older.items():
+        if picture not in wanted and _is_built(asked, table.rows[sample]):
+            wanted[picture] = copies[sample]
     for asset in Asset.objects.exclude(original={}):
         if asset.pk not in wanted:
             Asset.objects.filter(pk=asset.pk).update(original={})
     for picture, known in wanted.items():
         Asset.objects.filter(pk=picture).exclude(original=known).update(original=known)
+    return table.damaged
 
 
 def discloses(task: str) -> bool:
@@ -123,38 +143,15 @@ def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return np.asarray((columns - before <= reach) & (after - columns <= reach))
 
 
+def _is_built(asset: Any, row: Mapping[str, Any]) -> bool:
+    """Whether a stored picture has the pixels of the one that a copy was made for."""
+    try:
+        data = assets.load(Asset.objects.get(pk=asset))
+    except ReviewError:
+        return False
+    with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+        return same_pixels(image, str(row.get("picture")))
+
+
 def _alone(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**facts, "slices": [facts["slices"][facts["own"]]], "own": 0}
-
-
-def _checked(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a page shows of a copy; ``None`` where there is none, or the row is damaged."""
-    try:
-        facts: dict[str, Any] = {
-            "slices": [str(name) for name in row["slices"]],
-            "own": int(row["own"]),
-            "slope": _number(row["slope"]),
-            "intercept": _number(row["intercept"]),
-            "exact": bool(row["exact"]),
-            "unit": "HU" if row["unit"] == "HU" else "",
-            "inverted": bool(row["inverted"]),
-            "projection": bool(row["projection"]),
-            "window": [_number(end) for end in row["window"]],
-            "place": [_number(part) for part in row["place"]],
-            "columns": int(row["columns"]),
-            "spacing": row["spacing"] and [_number(size) for size in row["spacing"]],
-            "presets": [
-                [str(name)[:_LONGEST_NAME], _number(low), _number(high)]
-                for name, low, high in row["presets"]
-            ],
-        }
-    except (KeyError, TypeError, ValueError):
-        return None
-    return facts if 0 <= facts["own"] < len(facts["slices"]) else None
-
-
-def _number(value: object) -> float:
-    number = float(str(value))
-    if not math.isfinite(number):
-        raise ValueError(value)
-    return number

@@ -12,7 +12,7 @@ from PIL import Image
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release import release
-from medrcube.build.viewer import copies_in
+from medrcube.build.viewer_table import copies_in
 from medrcube.build.viewer_case import plane_path
 from medrcube.sources.phantoms import CANARY
 from medrcube.sources.registry import find_sources
@@ -66,17 +66,17 @@ def digests(root):
 def test_pictures_of_items_have_copies(built):
     workspace, report = built
     assert report.viewer.failed == ()
-    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer)) > 0
+    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer).rows) > 0
 
 
 def test_a_copy_is_the_stored_slice_and_its_neighbours(built):
     workspace, _ = built
-    row = max(copies_in(workspace.viewer).values(), key=lambda it: len(it["slices"]))
+    row = max(copies_in(workspace.viewer).rows.values(), key=lambda it: len(it["slices"]))
     planes = [np.asarray(Image.open(plane_path(workspace.viewer, it))) for it in row["slices"]]
     assert len(planes) > 1
     assert planes[0].dtype == np.uint16
     assert row["unit"] == "HU"
-    axes = {tuple(it["spacing"]) for it in copies_in(workspace.viewer).values()}
+    axes = {tuple(it["spacing"]) for it in copies_in(workspace.viewer).rows.values()}
     assert axes == {(2.0, 2.0), (3.0, 2.0)}  # axial slices, and those across them
 
 
@@ -119,7 +119,7 @@ def test_copies_that_are_missing_are_made_without_rendering(again):
     shutil.rmtree(again.root / "viewer")
     workspace, report = again()
     assert report.rendered == 0
-    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer)) > 0
+    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer).rows) > 0
 
 
 def test_one_slice_that_is_missing_is_made_again(again):
