@@ -12,8 +12,8 @@ from PIL import Image
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release import release
-from medrcube.build.viewer_table import copies_in
 from medrcube.build.viewer_case import plane_path
+from medrcube.build.viewer_table import copies_in
 from medrcube.sources.phantoms import CANARY
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
