@@ -58,10 +58,12 @@ def readers(directory: Directory = Path(), json_output: Json = False) -> None:
     from medrcube.console import Reporter
 
     open_queue(directory)
+    from django.utils import timezone
+
     from medrcube.review.reader_figures import FEW, figures
 
     reporter = Reporter(json_output=json_output)
-    told = figures()
+    at, told = timezone.now(), figures()
     reporter.table(
         ("reader", "reviews", "median s", "fast", "defects caught", "agreement", "AC1", "blind"),
         [
@@ -82,4 +84,4 @@ def readers(directory: Directory = Path(), json_output: Json = False) -> None:
         ],
     )
     reporter.result(f"fast: reviews under {told.fast_seconds} s; few: fewer than {FEW}")
-    reporter.data({**asdict(told), "at": told.at.isoformat(), "few": FEW})
+    reporter.data({**asdict(told), "at": at.isoformat(), "few": FEW})

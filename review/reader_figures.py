@@ -1,7 +1,7 @@
 """How carefully each reader works: time, known defects, agreement and blind answers side by side.
 
-Figures only: nobody is paused by them. Those of a hundred thousand reviews are counted by the
-database in groups, and kept for a minute.
+Figures only: nobody is paused by them. The database counts in groups: a hundred thousand reviews
+take seconds.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
-from django.core.cache import cache
 from django.db.models import Q
-from django.utils import timezone
 
 from medrcube.review import gold
 from medrcube.review.agreement import Estimate, Ratings, ac1, raw, share
@@ -25,12 +22,10 @@ from medrcube.review.models import Claim, Item, ItemVersion, Role, User
 from medrcube.review.policy import current_policy
 from medrcube.review.sql import rows
 
-__all__ = ["FEW", "Figures", "ReaderFigures", "figures", "kept_figures"]
+__all__ = ["FEW", "Figures", "ReaderFigures", "figures"]
 
 FEW = 20
 """Below this many observations a share is marked as one of few."""
-_FRESH = 60
-_KEPT = "reader-figures"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,20 +64,10 @@ class ReaderFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """All readers, by pseudonym, as they stood at a moment."""
+    """All readers, by pseudonym."""
 
-    at: datetime
     fast_seconds: int
     readers: Sequence[ReaderFigures]
-
-
-def kept_figures() -> Figures:
-    """The figures, at most a minute old."""
-    found: Figures | None = cache.get(_KEPT)
-    if found is None:
-        found = figures()
-        cache.set(_KEPT, found, _FRESH)
-    return found
 
 
 def figures() -> Figures:
@@ -119,7 +104,7 @@ def figures() -> Figures:
                 blind=share("blind_accuracy", hits, answers),
             )
         )
-    return Figures(at=timezone.now(), fast_seconds=limit, readers=found)
+    return Figures(fast_seconds=limit, readers=found)
 
 
 _SECONDS = """

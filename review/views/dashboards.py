@@ -31,6 +31,7 @@ from medrcube.review.policy import current_policy
 from medrcube.review.states import State
 from medrcube.review.views.failures import failure
 from medrcube.review.views.paging import text_of
+from medrcube.review.views.readers import READERS
 from medrcube.review.views.record import reason_words
 
 _NAMES = {
@@ -129,6 +130,7 @@ def _switch(request: HttpRequest) -> HttpResponse:
     except ReviewError as error:
         return _progress(request, str(error))
     PROGRESS.forget()
+    READERS.forget()
     done = {
         "pause": "gets nothing new",
         "resume": "gets items again",

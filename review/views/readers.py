@@ -10,8 +10,9 @@ from django.views.decorators.http import require_safe
 
 from medrcube.review.access import allow
 from medrcube.review.agreement import Estimate
+from medrcube.review.kept import Keeper
 from medrcube.review.models import Role
-from medrcube.review.reader_figures import FEW, ReaderFigures, kept_figures
+from medrcube.review.reader_figures import FEW, ReaderFigures, figures
 
 _NAMES = {
     "wrong-key": "wrong key",
@@ -19,6 +20,7 @@ _NAMES = {
     "wrong-box": "wrong box",
     "other": "other",
 }
+READERS = Keeper(figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +38,11 @@ class Cell:
 @require_safe
 def readers_page(request: HttpRequest) -> HttpResponse:
     """Time, known defects, agreement and blind answers of every reader side by side."""
-    found = kept_figures()
+    counted = READERS.figures()
+    found = counted.figures
     context = {
-        "figures": found,
+        "counted": counted,
+        "fast_seconds": found.fast_seconds,
         "rows": [(reader, _cells(reader), _kinds(reader)) for reader in found.readers],
         "any_gold": any(reader.all_caught.items for reader in found.readers),
         "few": FEW,

@@ -1,6 +1,7 @@
 """Every page as the roles that see it: accessible in both colour schemes, narrow, harmless."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from django.contrib.staticfiles import finders
 from django.urls import reverse
 from stage.looks import NARROW, SMALL, assert_accessible
 from stage.routes import every_route
-from stage.world import ANONYMOUS
+from stage.world import ANONYMOUS, add_item
 
+from medrcube.review import incidents
 from medrcube.review.charts import Bar, Interval, bars, intervals
 from medrcube.review.models import Claim
 from medrcube.review.questionnaire import Reason
@@ -211,3 +213,14 @@ def test_no_text_of_a_chart_is_cut_off(new_page):
     drawn = f"{bars('a', 'A', rows)}{intervals('b', 'B', found)}"
     page.set_content(f"<style>{font}{style}</style>{drawn}")
     assert page.evaluate(CUT_OFF) == []
+
+
+def test_reports_and_items_in_quarantine_stand_apart(world, site, enter):
+    for name in ("first report", "second report"):
+        incidents.report(add_item(name).item_id, world.user("manager"))
+    page = enter(world, "manager")
+    page.goto(f"{site.address}/quarantine/")
+    boxes = [card.bounding_box() for card in page.locator(".card").all()]
+    assert len(boxes) > 3
+    for above, below in pairwise(boxes):
+        assert below["y"] - above["y"] - above["height"] >= 8

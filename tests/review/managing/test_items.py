@@ -479,3 +479,8 @@ def test_an_edit_keeps_the_wording_of_the_earlier_version(signed_in, disputed):
     client.post(f"/items/{item.pk}/edit/", wording(texts=("Swelling", *TEXTS[1:])))
     versions = item.versions.order_by("number")
     assert [version.options[0]["text"] for version in versions] == ["Oedema", "Swelling"]
+
+
+def test_no_answer_is_ascribed_to_who_only_looks_at_an_item(signed_in, add_shown, words):
+    client, _ = signed_in("manager")
+    assert "You answered" not in words(client.get(f"/items/{add_shown().pk}/"))

@@ -6,7 +6,7 @@ from django.utils import timezone
 from medrcube.review import kept
 from medrcube.review.audit import Entry, record
 from medrcube.review.kept import Keeper
-from medrcube.review.views import dashboards
+from medrcube.review.views import dashboards, readers
 
 
 @pytest.fixture
@@ -114,14 +114,28 @@ def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
     assert settled(keeper, 2).events_since == 0
 
 
+@pytest.mark.parametrize(
+    ("address", "keeper"),
+    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/readers/", readers.READERS)],
+)
 def test_the_page_of_a_large_queue_says_when_it_was_counted(
-    signed_in, add_items, happen, large, words
+    signed_in, add_items, happen, large, words, address, keeper
 ):
-    dashboards.PROGRESS.forget()
+    keeper.forget()
     client, _ = signed_in("manager")
     add_items(2)
     happen()
-    assert "events since then" not in words(client.get("/dashboard/"))
+    assert "events since then" not in words(client.get(address))
     happen()
     happen()
-    assert "events since then are being counted" in words(client.get("/dashboard/"))
+    assert "events since then are being counted" in words(client.get(address))
+
+
+def test_who_is_paused_is_shown_as_paused_at_once(signed_in, person, happen, large, words):
+    readers.READERS.forget()
+    client, _ = signed_in("manager")
+    other = person(pseudonym="reader-x")
+    happen()
+    assert "paused" not in words(client.get("/dashboard/readers/")).split("AC1")[1]
+    client.post("/dashboard/", {"form": "pause", "reader": other.pk, "note": "asked for it"})
+    assert "paused" in words(client.get("/dashboard/readers/")).split("reader-x")[1]
