@@ -145,6 +145,11 @@ def export_tasks(
     reporter = Reporter(json_output=json_output)
     made = write(out, prefix=prefix, limit=limit)
     reporter.result(f"{counted(made.tasks, 'task')}, {counted(made.pictures, 'picture')}: {out}")
+    if made.told:
+        items = counted(made.told, "item")
+        reporter.note(
+            f"{items} left out: one task's question tells another's key; export again later"
+        )
     reporter.data({**asdict(made), "out": str(out)})
 
 

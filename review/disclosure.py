@@ -1,16 +1,16 @@
 """Which items of a case answer each other, and which readers are blind to an item no more.
 
-Step two shows a key, its concept and the evidence for it. What is known of a case from one of its
-items may answer another one, so the pairs are found beforehand, at import and with every new
-version. A reader who has been shown one side is then kept from the other (``models.Exposure``);
-a claim only has to look that up.
+Step two shows a key, its concept, the evidence for it and the remarks of outsiders. What is known
+of a case from one of its items may answer another one, so the pairs are found beforehand: at
+import, with every new version and with every remark. A reader who has been shown one side is then
+kept from the other (``models.Exposure``); a claim only has to look that up.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
@@ -19,7 +19,7 @@ from django.db.models import F
 
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import TermError
-from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion
+from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion, Remark
 from medrcube.review.sql import at as stored
 from medrcube.review.sql import run
 
@@ -43,7 +43,7 @@ class Asked:
         true: concept of the key; empty for none.
         concepts: of key, options and mark.
         group: exclusive group of the options, or empty.
-        known: provenance, as text.
+        known: provenance and remarks of outsiders, as text.
     """
 
     item: str
@@ -92,7 +92,7 @@ def tells(by: Asked, told: Asked) -> Pair | None:
 
     At sight, where its question holds the key of the other ("this axial MRI slice"). With its key,
     where the two share a concept, right or wrong, or an exclusive group; where one concept implies
-    the other, or its key excludes an option; where key and provenance hold the other's key.
+    the other, or its key excludes an option; where key, provenance and remarks hold the other's.
     """
     answer = _telling(told)
     if _holds(by.question, answer, told.texts[told.key]):
@@ -149,9 +149,15 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
     rows = ItemVersion.objects.filter(
         item__case_key__in=cases, number=F("item__version")
     ).values_list("item__case_key", "item_id", "question", "options", "key", "provenance")
+    remarks: dict[str, list[str]] = {}
+    told = Remark.objects.filter(item__case_key__in=cases).order_by("pk")
+    for item, text in told.values_list("item_id", "text"):
+        remarks.setdefault(item, []).append(text)
     members: dict[str, list[Asked]] = {}
-    for case, *asked in rows:
-        members.setdefault(case, []).append(asked_of(*asked))
+    for case, *columns in rows:
+        asked = asked_of(*columns)
+        known = "\n".join([asked.known, *remarks.get(asked.item, ())])
+        members.setdefault(case, []).append(replace(asked, known=known))
     pairs = [pair for case in members.values() for pair in pairs_of(case)]
     Disclosure.objects.filter(by__case_key__in=cases).delete()
     Disclosure.objects.bulk_create(

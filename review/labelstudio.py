@@ -12,7 +12,7 @@ Formats: labelstud.io/guide/tasks (tasks), /guide/export (raw JSON), /tags/choic
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from medrcube.files import private_folder, write_bytes, write_text
 from medrcube.review import assets
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.review.models import Asset, ItemVersion, Role, User
+from medrcube.review.models import Asset, Disclosure, ItemVersion, Role, User
 from medrcube.review.outside import review_once
 from medrcube.review.questionnaire import CHECKLIST, Decision, NeedsImage, Reason
 from medrcube.review.states import State
@@ -45,10 +45,15 @@ _MOST_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """How many tasks were written, and with how many pictures."""
+    """How many tasks were written, and with how many pictures.
+
+    Attributes:
+        told: items left out, because the question of another task holds their key, or theirs its.
+    """
 
     tasks: int
     pictures: int
+    told: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +76,8 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
     """Write ``tasks.json``, ``config.xml`` and the pictures of all items that wait for reviews.
 
     Gold items stay here: in Label Studio everybody sees all tasks, so that a copy beside its
-    original would show.
+    original would show; and so do items whose key the question of another task tells, or the other
+    way round: the first in the order of the queue is written.
 
     Args:
         out: folder to write; a new one is its owner's alone.
@@ -84,11 +90,12 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
     rows = ItemVersion.objects.filter(
         number=F("item__version"), item__state=State.QUEUED, item__gold_defect=""
     ).select_related("item", "picture", "overlay")
-    ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")[:limit]
+    ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")
+    chosen, told = _apart(ordered.values_list("pk", "item_id"), limit)
     if not out.exists():
         private_folder(out)
     tasks, pictures = [], set()
-    for version in ordered:
+    for version in (version for version in ordered.iterator() if version.pk in chosen):
         shown = (version.asks_mark and version.overlay) or version.picture
         if shown.pk not in pictures:
             write_bytes(out / PICTURES / f"{shown.pk}.png", _png(shown))
@@ -97,7 +104,7 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
         tasks.append({"data": _task(version, where)})
     write_text(out / CONFIG, labelling_config())
     write_text(out / TASKS, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
-    return Exported(tasks=len(tasks), pictures=len(pictures))
+    return Exported(tasks=len(tasks), pictures=len(pictures), told=told)
 
 
 def labelling_config() -> str:
@@ -156,6 +163,26 @@ def import_annotations(path: Path, readers: Mapping[str, str]) -> Taken:
         else:
             reviews += 1
     return Taken(reviews=reviews, refused=tuple(refused))
+
+
+def _apart(ordered: Iterable[tuple[int, str]], limit: int | None) -> tuple[set[int], int]:
+    """Versions of which none tells another at sight, and how many were passed for that."""
+    tells: dict[str, set[str]] = {}
+    for by, told in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
+        tells.setdefault(by, set()).add(told)
+        tells.setdefault(told, set()).add(by)
+    chosen: set[int] = set()
+    barred: set[str] = set()
+    passed = 0
+    for version, item in ordered:
+        if len(chosen) == limit:
+            break
+        if item in barred:
+            passed += 1
+        else:
+            chosen.add(version)
+            barred |= tells.get(item, set())
+    return chosen, passed
 
 
 def _task(version: ItemVersion, where: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Remarks of outsiders: taken in from a file, shown to whoever has answered the item blind.
 
 A stranger wrote them. They are plain text of a limited length; what looks like markup or like an
-address of a person is refused, and every row that is refused is named.
+address of a person is refused, and every row that is refused is named. What a remark tells of other
+items of its case counts as shown to whoever has seen it (``disclosure``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from django.utils import timezone
 
 from medrcube.evaluate.foreign.replies import json_rows
 from medrcube.evaluate.foreign.table_rows import table_rows
+from medrcube.review import disclosure
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Item, Remark
@@ -114,6 +116,7 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
                     Remark(item=item, text=text, origin=origin, sha256=digest, imported_at=now)
                 )
         Remark.objects.bulk_create(new, batch_size=_AT_ONCE)
+        disclosure.refresh({remark.item_id for remark in new}, now)
         record(now, *(_entry(remark) for remark in new))
     return Remarks(
         added=len(new),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.apps.registry import Apps
@@ -11,12 +12,10 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.utils import timezone
 
-from medrcube.review.audit import START, SYSTEM, link
-
 
 def _prepare(apps: Apps, _schema: BaseDatabaseSchemaEditor) -> None:
     chain, _ = apps.get_model("review", "Chain").objects.get_or_create(
-        pk=1, defaults={"sha256": START}
+        pk=1, defaults={"sha256": "0" * 64}
     )
     claims = apps.get_model("review", "Claim").objects.filter(released_at=None, submitted_at=None)
     holders: set[int] = set()
@@ -36,15 +35,20 @@ def _free(apps: Apps, claim: Any, chain: Any) -> None:
     values = {
         "number": chain.number + 1,
         "at": at,
-        "actor": SYSTEM,
+        "actor": "system",
         "kind": "claim.expired",
         "object": f"item:{claim.version.item_id}",
         "body": json.dumps(body, separators=(",", ":")),
         "previous_sha256": chain.sha256,
     }
-    chain.number, chain.sha256 = values["number"], link(*values.values())
+    chain.number, chain.sha256 = values["number"], _link(*values.values())
     apps.get_model("review", "Event").objects.create(**values, sha256=chain.sha256)
     chain.save()
+
+
+def _link(*parts: object) -> str:
+    """Hash of one event of the trail."""
+    return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
 class Migration(migrations.Migration):

@@ -1,5 +1,6 @@
 """Nobody is asked blind what they have been shown; at any time, on both databases."""
 
+import json
 import random
 from collections import Counter
 from datetime import timedelta
@@ -18,6 +19,7 @@ from medrcube.review.exporting import export_decisions
 from medrcube.review.models import Claim, Exposure, Item, ItemVersion
 from medrcube.review.policy import Policy, current_policy
 from medrcube.review.queue import answer_blind, claim_next, give_back, renew
+from medrcube.review.remarks import import_remarks
 from medrcube.review.settle import outcome
 
 NOW = timezone.now()
@@ -156,6 +158,25 @@ def test_the_question_alone_tells_who_gave_it_back(any_database, case, person):
     Item.objects.filter(pk=modality.pk).update(state="queued")
     Item.objects.filter(pk=finding.pk).update(state="needs_revision")
     assert claim_next(reader) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("It lies in the upper field.", True), ("The picture is dim.", False)]
+)
+def test_a_remark_that_tells_another_item_counts_as_shown(
+    any_database, case, person, review, tmp_path, text, told
+):
+    seen, other = case("one", FINDING, FREE)
+    Item.objects.filter(pk=seen.pk).update(priority=9)
+    reader = person()
+    assert review(reader).version.item_id == seen.pk
+    path = tmp_path / "remarks.jsonl"
+    path.write_text(json.dumps({"id": seen.pk, "text": text}))
+    assert import_remarks(path, origin="site form").added == 1
+    next_one = claim_next(reader)
+    assert (next_one is None) is told
+    Item.objects.filter(pk=seen.pk).update(state="accepted")
+    assert claim_next(person()).version.item_id == other.pk, "who has not seen it is asked"
 
 
 def test_items_of_other_cases_tell_nothing(any_database, case, person, review):

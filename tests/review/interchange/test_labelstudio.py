@@ -12,7 +12,7 @@ from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.gold import make_gold
 from medrcube.review.importing import import_workspace
 from medrcube.review.labelstudio import export_tasks, import_annotations, labelling_config
-from medrcube.review.models import BlindAnswer, Claim, Item, ItemVersion, Review, User
+from medrcube.review.models import BlindAnswer, Claim, Disclosure, Item, ItemVersion, Review, User
 from medrcube.review.questionnaire import CHECKLIST
 
 WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
@@ -308,3 +308,26 @@ def test_annotations_become_reviews_on_postgresql(postgresql, bench, tmp_path):
     taken = import_annotations(path, {"1": reader.pseudonym})
     assert (taken.reviews, len(taken.refused)) == (1, 1)
     assert not verify().fault
+
+
+@pytest.fixture
+def siblings(three):
+    """Of three items of one case, the question of the first holds the key of the second."""
+    Disclosure.objects.create(by_id="a", told_id="b", at_sight=True)
+    Disclosure.objects.create(by_id="a", told_id="c", at_sight=False)
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_of_tasks_that_tell_each_other_the_first_is_written(siblings, tmp_path, first):
+    Item.objects.filter(pk=first).update(priority=9)
+    made = export_tasks(tmp_path / "out")
+    written = json.loads((tmp_path / "out/tasks.json").read_text())
+    assert {task["data"]["item"] for task in written} == {first, "c"}
+    assert (made.tasks, made.told, made.pictures) == (2, 1, 2)
+
+
+def test_a_limit_counts_what_is_written(siblings, tmp_path):
+    Item.objects.filter(pk="a").update(priority=9)
+    Item.objects.filter(pk="b").update(priority=8)
+    made = export_tasks(tmp_path / "out", limit=2)
+    assert (made.tasks, made.told) == (2, 1)
