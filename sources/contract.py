@@ -47,6 +47,7 @@ from medrcube.sources.opened import files_opened
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unread
 from medrcube.sources.settled import doubts_of, one_a_key, opened
+from medrcube.sources.telling import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,10 @@ class Source:
                 dataset: tables hold such names.
         """
         copy = RawTree(root) if isinstance(root, Path) else root
+        for found in self._scan(copy, layout):
+            yield told(found, copy.names)
+
+    def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
         tree, whole = self._whole(copy, self.card.layout(layout))
         doubts = doubts_of(whole)
         for found in whole:
@@ -81,8 +86,8 @@ class Source:
             inside = tuple(it for it in files if tree.name_of(it))
             if isinstance(found, Skip):
                 own = not strange or found.code == BAD_ROW
-                told = found if own else replace(found, reason=strange, code=BAD_ROW)
-                yield replace(told, paths=inside)
+                named = found if own else replace(found, reason=strange, code=BAD_ROW)
+                yield replace(named, paths=inside)
                 continue
             _check_case(self.card, found)
             if strange:
