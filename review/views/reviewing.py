@@ -25,7 +25,14 @@ from medrcube.review.outstanding import left_for
 from medrcube.review.policy import current_policy
 from medrcube.review.proposals import check_wording, flaws_of, flaws_to_json, wording_of
 from medrcube.review.states import State
-from medrcube.review.views import forms, sheet
+from medrcube.review.step_forms import (
+    BlindForm,
+    Drafted,
+    GiveBackForm,
+    ProposalForm,
+    RulingForm,
+)
+from medrcube.review.views import sheet
 
 _LOST = (
     "this item is not yours any more: the time ran out, it was given back, or it was changed; "
@@ -78,14 +85,15 @@ def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     user = reader(request)
     claim = _claim(token, user)
     try:
-        typed = forms.draft(request.POST, blind=True)
-        queue.answer_blind(token, user, forms.blind_answer(request.POST), typed=typed)
-    except InvalidAnswerError as error:
-        return _again(request, claim, user, str(error))
-    except ConflictError as error:
+        sent = BlindForm(request.POST, len(claim.version.options)).read()
+        typed = BlindForm.drafted(request.POST)
+        queue.answer_blind(token, user, sent["answer"], typed=typed)
+    except (InvalidAnswerError, ConflictError) as error:
         if _is_live(claim) and _is_answered(claim):
             text = "You have answered this already; your first answer counts."
             return _step(request, _claim(token, user), user, text, 409)
+        if isinstance(error, InvalidAnswerError):
+            return _again(request, claim, user, str(error))
         return _gone(request, claim, str(error), request.POST)
     return redirect("review", token=token)
 
@@ -101,16 +109,14 @@ def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
             return _step(request, claim, user, "The first step is missing: answer it first.", 422)
         return _gone(request, claim, _LOST, request.POST)
     try:
-        typed = forms.draft(request.POST, blind=False)
-        queue.submit(
-            token, user, forms.ruling(request.POST, wording_of(claim.version)), typed=typed
-        )
+        sent = RulingForm(request.POST, wording_of(claim.version)).read()
+        queue.submit(token, user, sent["ruling"], typed=RulingForm.drafted(request.POST))
     except InvalidAnswerError as error:
         return _again(request, claim, user, str(error))
     except (ConflictError, IllegalStepError) as error:
         return _gone(request, claim, str(error), request.POST)
     messages.success(request, "Your review is stored.")
-    return next_item(request, user) if request.POST.get("then") == "next" else redirect("queue")
+    return next_item(request, user) if sent["then"] == "next" else redirect("queue")
 
 
 @allow(Role.REVIEWER)
@@ -120,7 +126,7 @@ def wording(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     claim = _claim(token, reader(request))
     if not _is_answered(claim):
         return JsonResponse({"error": "answer the question first"}, status=409)
-    proposed = forms.wording(request.POST, wording_of(claim.version))
+    proposed = ProposalForm(request.POST, wording_of(claim.version)).read()["proposal"]
     if proposed is None:
         return JsonResponse({"changed": False, "flaws": []})
     try:
@@ -150,7 +156,7 @@ def give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Return the item without a review."""
     user = reader(request)
     claim = _claim(token, user)
-    skipped = "not_my_field" in request.POST
+    skipped = GiveBackForm(request.POST).read()["not_my_field"]
     try:
         queue.give_back(token, user, not_my_field=skipped)
     except StaleClaimError as error:
@@ -211,7 +217,7 @@ def _again(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpRe
 
 
 def _gone(
-    request: HttpRequest, claim: Claim, error: str, values: QueryDict | forms.Values
+    request: HttpRequest, claim: Claim, error: str, values: QueryDict | Drafted
 ) -> HttpResponse:
     """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
     kept = dict(values.lists()) if isinstance(values, QueryDict) else values
@@ -220,11 +226,11 @@ def _gone(
 
 
 def _keep(request: HttpRequest, claim: Claim, user: User) -> Claim:
-    body = forms.draft(request.POST, blind=not _is_answered(claim))
-    return queue.renew(claim.token, user, body)
+    form = RulingForm if _is_answered(claim) else BlindForm
+    return queue.renew(claim.token, user, form.drafted(request.POST))
 
 
-def _kept(claim: Claim, user: User) -> forms.Values:
+def _kept(claim: Claim, user: User) -> Drafted:
     found = Draft.objects.filter(version_id=claim.version_id, user=user).first()
     return found.body if found else {}
 

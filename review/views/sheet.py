@@ -20,10 +20,10 @@ from medrcube.review.outlook import outlook
 from medrcube.review.proposals import Wording, wording_of
 from medrcube.review.questionnaire import CHECKLIST, DANGERS, Decision, OptionVerdict, Reason
 from medrcube.review.remarks import remarks_of
+from medrcube.review.step_forms import CANNOT_TELL, Drafted
 from medrcube.review.views import evidence
 from medrcube.review.views.differences import Proposed, proposed, reworded
 from medrcube.review.views.evidence import Fact
-from medrcube.review.views.forms import CANNOT_TELL, Values
 from medrcube.review.voiding import undo_until
 
 _YES_NO = (("yes", "Yes"), ("no", "No"))
@@ -186,7 +186,7 @@ def frame(claim: Claim, user: User) -> dict[str, object]:
     }
 
 
-def blind_sheet(claim: Claim, values: Values) -> dict[str, object]:
+def blind_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
     """Step one."""
     version = claim.version
     texts = [str(option["text"]) for option in version.options]
@@ -230,7 +230,7 @@ def blind_sheet(claim: Claim, values: Values) -> dict[str, object]:
     }
 
 
-def open_sheet(claim: Claim, values: Values) -> dict[str, object]:
+def open_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
     """Step two: the key, what is known, and the questions about the item."""
     version, mine = claim.version, claim.blind.option
     wrong = [place for place in range(len(version.options)) if place != version.key]
@@ -316,7 +316,7 @@ def sent(review: Review) -> dict[str, list[str]]:
     return values
 
 
-def typed(values: Values) -> str:
+def typed(values: Drafted) -> str:
     """What was written by hand, to be shown where the form itself cannot be."""
     names = ["comment", *sorted(name for name in values if name.startswith("wording."))]
     return "\n".join(
@@ -326,7 +326,7 @@ def typed(values: Values) -> str:
     )
 
 
-def _wording(values: Values, now: Wording) -> WordingSheet:
+def _wording(values: Drafted, now: Wording) -> WordingSheet:
     def kept(name: str, usual: str) -> str:
         return next(iter(values.get(f"wording.{name}", ())), usual)
 
@@ -345,7 +345,7 @@ def _wording(values: Values, now: Wording) -> WordingSheet:
 
 
 def _group(
-    values: Values,
+    values: Drafted,
     name: str,
     legend: str,
     choices: Iterable[tuple[str, str]],
@@ -362,7 +362,7 @@ def _group(
     )
 
 
-def _reasons(values: Values, wrong: Sequence[int]) -> Iterator[ReasonRow]:
+def _reasons(values: Drafted, wrong: Sequence[int]) -> Iterator[ReasonRow]:
     for code, letter in REASON_KEYS.items():
         reason = Reason(code)
         places = wrong if reason in _ABOUT_AN_OPTION else ()
@@ -378,7 +378,7 @@ def _reasons(values: Values, wrong: Sequence[int]) -> Iterator[ReasonRow]:
         )
 
 
-def _is(values: Values, name: str, value: str) -> bool:
+def _is(values: Drafted, name: str, value: str) -> bool:
     return value in values.get(name, ())
 
 

@@ -178,7 +178,8 @@ def test_an_option_that_is_not_offered_is_refused(taken, option):
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"), [("1234", 1234), ("", 0), ("-3", 0), ("9" * 30, 86_400_000)]
+    ("sent", "kept"),
+    [("1234", 1234), ("", 0), ("-3", 0), ("9" * 30, 86_400_000), ("9" * 5000, 86_400_000)],
 )
 def test_the_browser_s_stopwatch_never_costs_an_answer(taken, sent, kept):
     client, _, claim = taken()
@@ -186,9 +187,10 @@ def test_the_browser_s_stopwatch_never_costs_an_answer(taken, sent, kept):
     assert BlindAnswer.objects.get().milliseconds == kept
 
 
-def test_the_first_answer_counts(answered):
+@pytest.mark.parametrize("again", [{**BLIND, "option": "3"}, {"option": "3"}, {}])
+def test_the_first_answer_counts(answered, again):
     client, _, claim = answered()
-    reply = client.post(url(claim, "blind/"), {**BLIND, "option": "3"})
+    reply = client.post(url(claim, "blind/"), again)
     assert reply.status_code == 409
     assert "your first answer counts" in body(reply)
     assert BlindAnswer.objects.get().option == 0
