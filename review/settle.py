@@ -8,7 +8,7 @@ from datetime import datetime
 from medrcube.review import review_sql
 from medrcube.review.audit import SYSTEM, Entry
 from medrcube.review.errors import ConflictError
-from medrcube.review.models import Item, ItemVersion, Review
+from medrcube.review.models import Item
 from medrcube.review.policy import Policy
 from medrcube.review.questionnaire import DANGERS, Decision, Reason
 from medrcube.review.states import State, Step, after
@@ -90,16 +90,6 @@ def take(now: datetime, item: Item, step: Step, actor: str, **body: object) -> E
         kind=f"item.{step.value}",
         object=f"item:{item.pk}",
         body={"from": old.value, "to": new.value, "version": item.version, **body},
-    )
-
-
-def valid_reviews(version: ItemVersion) -> list[Review]:
-    """Reviews of a version whose claim still stands, oldest first."""
-    found = Review.objects.filter(claim__version=version, claim__released_at=None)
-    return list(
-        found.select_related("claim__blind", "claim__user")
-        .prefetch_related("reasons")
-        .order_by("submitted_at", "pk")
     )
 
 

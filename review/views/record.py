@@ -14,7 +14,7 @@ from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict
 from medrcube.review.remarks import remarks_of
 from medrcube.review.views import evidence
 from medrcube.review.views.differences import Proposed, letter, proposed
-from medrcube.review.views.sheet import OptionSheet, Pane
+from medrcube.review.views.sheet_parts import OptionSheet, Pane
 
 _SHORT = ("PHI", "ROI")
 _SURE = {1: "guessing", 2: "fairly sure", 3: "sure"}

@@ -7,15 +7,14 @@ rest of the version is not even read from the database.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from medrcube.review import originals
 from medrcube.review.guidelines import guideline_of
-from medrcube.review.keymap import ACTIONS, REASON_KEYS, key_rows
-from medrcube.review.models import Asset, Claim, Review, User
+from medrcube.review.keymap import REASON_KEYS, key_rows
+from medrcube.review.models import Claim, Review, User
 from medrcube.review.outlook import outlook
 from medrcube.review.proposals import Wording, wording_of
 from medrcube.review.questionnaire import CHECKLIST, DANGERS, Decision, OptionVerdict, Reason
@@ -23,7 +22,16 @@ from medrcube.review.remarks import remarks_of
 from medrcube.review.step_forms import CANNOT_TELL, Drafted
 from medrcube.review.views import evidence
 from medrcube.review.views.differences import Proposed, proposed, reworded
-from medrcube.review.views.evidence import Fact
+from medrcube.review.views.sheet_parts import (
+    KEYS,
+    Choice,
+    Group,
+    OptionSheet,
+    Pane,
+    ReasonRow,
+    WordingRow,
+    WordingSheet,
+)
 from medrcube.review.voiding import undo_until
 
 _YES_NO = (("yes", "Yes"), ("no", "No"))
@@ -68,106 +76,7 @@ _REASONS = {
     Reason.UNSAFE: "Harmful to learn",
     Reason.OTHER: "Other (comment)",
 }
-_KEYS = {action.name: action.key for action in ACTIONS}
 _ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_"))
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A radio button or checkbox: its field, value and words, and whether it is chosen."""
-
-    name: str
-    value: str
-    text: str
-    chosen: bool
-    action: str = ""
-    hint: str = ""
-
-    @property
-    def key(self) -> str:
-        """The key that chooses it; empty without one."""
-        return _KEYS.get(self.action, "")
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Choices of one field with a question above them."""
-
-    name: str
-    legend: str
-    choices: Sequence[Choice]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pane:
-    """The picture: its own layer, and the layer with the mark if it may be seen.
-
-    Attributes:
-        picture: the picture.
-        overlay: the same with its mark, or ``None``.
-        marked: whether the mark is shown at first.
-        deep: whether the original pixels may be looked at.
-    """
-
-    picture: Asset
-    overlay: Asset | None
-    marked: bool
-    deep: bool = True
-
-    @property
-    def original(self) -> dict[str, object]:
-        """What the viewer needs of the original pixels; empty where it gets none."""
-        facts = self.picture.original if self.deep else {}
-        return (
-            {name: fact for name, fact in facts.items() if name != "slices"}
-            | {"count": len(facts["slices"])}
-            if facts
-            else {}
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionSheet:
-    """An option after the reveal."""
-
-    letter: str
-    text: str
-    is_key: bool
-    is_mine: bool
-    facts: Sequence[Fact]
-    conditions: Sequence[str]
-    verdicts: Group | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasonRow:
-    """A reason, its letter, the options that it may be about, and whether it acts at once."""
-
-    letter: str
-    whole: Choice
-    options: Sequence[Choice]
-    grave: bool
-
-
-@dataclass(frozen=True, slots=True)
-class WordingRow:
-    """The field for the new text of an option; ``was`` is what it says now."""
-
-    letter: str
-    name: str
-    text: str
-    was: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordingSheet:
-    """The fields for another wording; ``was`` and ``old_key`` are what the item says now."""
-
-    question: str
-    was: str
-    rows: Sequence[WordingRow]
-    key: int
-    old_key: int
 
 
 def frame(claim: Claim, user: User) -> dict[str, object]:
@@ -178,7 +87,7 @@ def frame(claim: Claim, user: User) -> dict[str, object]:
         "claim": claim,
         "question": claim.version.question,
         "draft_name": kept.hexdigest(),
-        "keys": _KEYS,
+        "keys": KEYS,
         "key_rows": key_rows(),
         "user": user,
         "outlook": outlook(user),
