@@ -1,5 +1,7 @@
 """Makes docs/images/review.png and docs/images/review-dashboard.png: python tests/review/shots.py
 
+With ``viewer`` behind it, docs/images/review-original.png: a CT with its original pixels.
+
 A workspace is built from the generators of two sources, imported as people do it, and reviewed by
 readers whom a seeded lot plays; so nothing in the pictures was ever a patient.
 """
@@ -39,19 +41,23 @@ FAULTS = ("AMBIGUOUS_STEM", "DISTRACTOR_CORRECT", "KEY_WRONG", "IMAGE_QUALITY", 
 SECONDS = (18, 25, 32, 36, 41, 48, 55, 62, 70, 85, 110, 150, 210, 320)
 
 
-def main():
+def main(wanted):
     """Build, import, review, look."""
+    deep = wanted == ["viewer"]
     with tempfile.TemporaryDirectory() as folder:
-        workspace = built(Path(folder))
+        workspace = built(Path(folder), ("msd-lung",) if deep else SOURCES)
         configure(place_of(workspace.root))
         migrate()
-        looked_at(reviewed(workspace))
+        if deep:
+            looked_deeper(taken(workspace))
+        else:
+            looked_at(reviewed(workspace))
 
 
-def built(folder):
+def built(folder, sources):
     """A workspace of generated data."""
     medrcube = str(Path(sys.executable).with_name("medrcube"))
-    roots = {name: folder / "raw" / name for name in SOURCES}
+    roots = {name: folder / "raw" / name for name in sources}
     for name, root in roots.items():
         subprocess.run([medrcube, "sources", "fixture", name, str(root)], check=True)
     given = [part for name, root in roots.items() for part in ("--source", f"{name}={root}")]
@@ -88,6 +94,23 @@ def reviewed(workspace):
     while (claim := claim_next(people[0])).version_id != shown.pk:
         give_back(claim.token, people[0], not_my_field=True)
     return claim
+
+
+def taken(workspace):
+    """Import it and let a reader take an item whose picture has slices beside it."""
+    from medrcube.review.importing import import_workspace  # noqa: PLC0415
+    from medrcube.review.models import Item, ItemVersion, User  # noqa: PLC0415
+    from medrcube.review.queue import claim_next  # noqa: PLC0415
+
+    import_workspace(workspace, Reporter(quiet=True))
+    reader = User.objects.create_user(READER, PASSWORD)
+    axial = ItemVersion.objects.filter(item__gold_defect="", provenance__case__endswith="axial")
+    deepest = max(
+        axial.order_by("item"),
+        key=lambda version: len(version.picture.original.get("slices", [])),
+    )
+    Item.objects.filter(pk=deepest.item_id).update(priority=999)
+    return claim_next(reader)
 
 
 def judge(user, now, lot):
@@ -137,6 +160,27 @@ def looked_at(claim):
         keep("review.png", review_page(page, site, claim))
         page = signed_in(browser, site, "manager@example.org")
         keep("review-dashboard.png", *dashboards(page, site))
+        browser.close()
+
+
+def looked_deeper(claim):
+    """The original pixels of a CT in another window, one slice further."""
+    from stage.servers import serving  # noqa: PLC0415  (needs Django to be ready)
+
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)))
+    with serving() as site, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = signed_in(browser, site, READER)
+        page.goto(f"{site}/review/{claim.token}/")
+        page.wait_for_load_state("networkidle")
+        page.keyboard.press("v")
+        page.locator("canvas[data-painted]").wait_for()
+        page.keyboard.press(".")
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(500)
+        keep("review-original.png", page.screenshot())
         browser.close()
 
 
@@ -203,4 +247,4 @@ def keep(name, *parts):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

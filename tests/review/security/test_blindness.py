@@ -21,6 +21,7 @@ from stage.routes import every_route
 from stage.world import TEXTS, add_item, review
 
 from medrcube.build.viewer_case import plane_path
+from medrcube.review import second_factor
 from medrcube.review.assets import store
 from medrcube.review.models import Claim, Comment, Item, ItemVersion, Role, User
 from medrcube.review.queue import Answer, answer_blind, claim_next
@@ -45,6 +46,7 @@ SECRETS = {
 """What must be in no reply before the answer; each stands in one column of the world."""
 OTHERS = {"comment", "remark", "note", "defect", "stratum", "pseudonym", "email"}
 """Those that a reader does not see after it either."""
+SIGNING_IN = ("sign-in", "sign-in-code", "single-sign-on", "single-sign-on-back")
 SAID = {"option": "1", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 RULING = {"decision": "reject", "reason": "KEY_WRONG", "comment": "mine", "then": "stop"}
 
@@ -68,7 +70,7 @@ class Walk:
         """Everything that can be asked for until the answer is stored."""
         self.ask("take", "POST", "/review/")
         self._token = str(Claim.objects.get(user__email="me@example.org").token)
-        for route in ("home", "queue", "me", "keys", "health", "sign-in"):
+        for route in ("home", "queue", "me", "keys", "health", "second-factor", *SIGNING_IN):
             self.ask(route, "GET", reverse(route), route=route)
         self.ask("nothing left", "GET", "/review/?empty")
         self._step("step one", "GET", "review")
@@ -166,6 +168,8 @@ def walked(project, monkeypatch):
         path.write_bytes(data)
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
+    sealed = second_factor._sealed  # the page shows it, and draws it by lot
+    monkeypatch.setattr(second_factor, "_sealed", lambda secret: sealed(bytes(len(secret))))
 
     def make(variant, *parts):
         cache.clear()  # the share of a reader is counted once a minute

@@ -7,6 +7,7 @@ from medrcube.review.audit import Entry, record
 from medrcube.review.models import (
     Adjudication,
     Asset,
+    Assignment,
     Claim,
     Draft,
     Item,
@@ -15,6 +16,7 @@ from medrcube.review.models import (
     Remark,
     Review,
     ReviewReason,
+    Specialty,
 )
 
 ATTACK = (
@@ -29,6 +31,11 @@ PLANTED = {
     "Asset.original": "",
     "Adjudication.outcome": "whole",
     "Adjudication.rationale": "whole",
+    "Assignment.anatomy": "whole",
+    "Assignment.modality": "whole",
+    "Assignment.source": "whole",
+    "Assignment.specialty": "whole",
+    "Assignment.task": "whole",
     "Comment.text": "whole",
     "Draft.body": "whole",
     "Event.actor": "whole",
@@ -56,6 +63,7 @@ PLANTED = {
     "Review.comment": "whole",
     "Review.verdicts": "part",
     "ReviewReason.code": "part",
+    "Specialty.name": "whole",
     "User.email": "whole",
     "User.pseudonym": "whole",
     "User.specialties": "whole",
@@ -65,6 +73,7 @@ CLOSED = {
     "Project.name": "no page shows it",
     "Project.policy": "numbers only: anything else is refused when it is read",
     "Project.questionnaire": "no page shows it",
+    "Assignment.mode": "a word of ours",
     "Asset.sha256": "a digest; what is none leads to no file (test_paths)",
     "AgreementSnapshot.metric": "written for the record, shown by no page",
     "AgreementSnapshot.stratum": "written for the record, shown by no page",
@@ -85,6 +94,8 @@ CLOSED = {
     "Review.checklist": "names and answers of ours; others are passed over",
     "Review.decision": "a word of the questionnaire, without which no page is made",
     "SignInAttempt.who": "a keyed hash",
+    "Specialty.anatomies": "values of the taxonomy; others are refused, and no page shows them",
+    "Specialty.modalities": "values of the taxonomy; others are refused, and no page shows them",
     "User.password": "a hash, shown by no page",
     "SecondFactor.secret": "encrypted",
     "RecoveryCode.digest": "a digest, shown by no page",
@@ -145,6 +156,10 @@ def plant_the_rest(world):
         rationale="none",
         decided_at=now,
     )
+    Specialty.objects.create(name=hostile("Specialty.name"))
+    conditions = ("source", "task", "anatomy", "modality", "specialty")
+    texts = {name: hostile(f"Assignment.{name}") for name in conditions}
+    Assignment.objects.create(mode="first", made_at=now, **texts)
     Item.objects.filter(pk=world.items["gold"]).update(gold_defect=hostile("Item.gold_defect"))
     Remark.objects.create(
         item_id=world.items["edited"],

@@ -19,7 +19,7 @@ class Markup(HTMLParser):
     def __init__(self, page):
         super().__init__(convert_charrefs=True)
         self.faults, self.links, self.forms, self._texts = [], [], [], []
-        self._inside, self._area = [], None
+        self._inside, self._area, self._is_data = [], None, False
         self.feed(page)
         self.close()
         self.said = "\n".join(self._texts)
@@ -35,7 +35,14 @@ class Markup(HTMLParser):
         home = {"script": "/static/review/", "link": "/static/review/", "img": "/pictures/"}.get(
             tag
         )
-        if home and not (known.get("src") or known.get("href") or "").startswith(home):
+        loads = tag != "img" or "src" in known
+        self._is_data = known.get("type") == "application/json" and "src" not in known
+        if (
+            home
+            and loads
+            and not self._is_data
+            and not (known.get("src") or known.get("href") or "").startswith(home)
+        ):
             self._fault(tag, "is not ours")
         if tag == "a":
             self.links.append(known["href"])
@@ -65,7 +72,7 @@ class Markup(HTMLParser):
             pass
 
     def handle_data(self, data):
-        if self._inside and self._inside[-1] == "script" and data.strip():
+        if self._inside[-1:] == ["script"] and data.strip() and not self._is_data:
             self._fault("script", "has text of its own")
         self._texts.append(data)
 
