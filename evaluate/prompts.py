@@ -15,6 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import Item
 from medrcube.evaluate.models.contract import Json
+from medrcube.evaluate.prompt_letters import fold, misplaced_option
 
 __all__ = [
     "DEFAULT_PROMPT",
@@ -68,7 +69,7 @@ class Prompt:
 
         Raises:
             WorkspaceError: the user's template names what there is not, fails, or leaves out a
-                part of the question.
+                part of the question, or shows an option without its own letter before it.
         """
         if not self.own:
             return render_prompt(item)
@@ -152,21 +153,25 @@ def _fields(item: Item) -> dict[str, object]:
 
 
 def _check_whole(name: str, text: str, item: Item) -> None:
-    """A prompt without an option asks something else, and nobody would see it in a score."""
+    """A prompt without an option or its letter asks something else, which no score would show."""
     if len(text) > _LONGEST_PROMPT:
         raise WorkspaceError(f"--prompt {name}: {item.name} becomes {len(text):,} characters")
-    plain = _folded(text)
+    plain = fold(text)
     parts = {"the question": item.question, **{f"option {x}": text for x, text in item.options}}
-    if gone := [part for part, words in parts.items() if _folded(words) not in plain]:
+    if gone := [part for part, words in parts.items() if fold(words) not in plain]:
         raise WorkspaceError(
             f"--prompt {name}: leaves out {', '.join(gone)} of {item.name}; expected "
             "{{ question }} and every option, such as "
             "{% for letter, text in options %}{{ letter }}. {{ text }}{% endfor %}"
         )
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    if misplaced := misplaced_option(text, item.question, item.options):
+        letter, before = misplaced
+        shown = f"behind {' and '.join(before)}" if before else "without a letter before it"
+        raise WorkspaceError(
+            f"--prompt {name}: shows option {letter} of {item.name} {shown}; expected its own "
+            f"letter, and that alone, before its text on one line, such as  {letter}. TEXT  or  "
+            f"({letter}) TEXT"
+        )
 
 
 def _version(text: str) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli import app
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.prompt_letters import misplaced_option
 from medrcube.evaluate.prompts import FIELDS, default_prompt, prompt_of, read_prompt
 
 OPTIONS = "{% for letter, text in options %}{{ letter }}. {{ text }}\n{% endfor %}"
+
+RELETTERED = "({{ letters[loop.index0] }}) {{ o[1] }} {% endfor %}"
 
 
 @pytest.fixture
@@ -80,6 +84,57 @@ def test_a_template_that_leaves_out_a_part_of_the_question_is_refused(
 ):
     assert f"leaves out {missing} of" in str(evaluate(template).exception)
     assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (
+            "{% for o in options|sort(attribute=1) %}" + RELETTERED,
+            r"option A of ALPHA/\w+ behind D",
+        ),
+        (
+            "{% for o in options|reverse %}" + RELETTERED,
+            r"option A of ALPHA/\w+ behind D",
+        ),
+        ("{% for _, text in options %}{{ text }}\n{% endfor %}", "option A .* without a letter"),
+        ("{% for x, text in options %}{{ text }} ({{ x }})\n{% endfor %}", "without a letter"),
+        ("{% for x, text in options %}{{ x }}.\n{{ text }}\n{% endfor %}", "without a letter"),
+        (OPTIONS + "Or B. {{ options[0][1] }}?", "option A of .* behind B"),
+    ],
+    ids=["sorted", "reversed", "no-letters", "behind", "other-line", "twice"],
+)
+def test_a_template_that_pairs_an_option_with_another_letter_is_refused(
+    evaluate, server, tmp_path, options, shown
+):
+    told = str(evaluate(f"{{{{ question }}}}\n{options}").exception)
+    assert re.search(shown, told), told
+    assert not server.requests
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("only", ["--dry-run", "--estimate"])
+def test_what_is_foreseen_is_refused_for_a_letter_too(evaluate, only):
+    template = "{{ question }}{% for _, text in options %}\n{{ text }}{% endfor %}"
+    told = str(evaluate(template, only).exception)
+    assert "option A of ALPHA/q000 without a letter" in told
+
+
+@pytest.mark.parametrize(
+    "line", ["{0}. {1}", "({0}) {1}", "{0}) {1}", "{0}: {1}", "- **{0}** | {1}", '"{0}": "{1}",']
+)
+@pytest.mark.parametrize("between", ["\n", "   "])
+def test_every_usual_form_of_a_letter_before_its_option_is_taken(line, between):
+    options = [("A", "Mass"), ("B", "Mass effect"), ("C", "(none)"), ("D", "-1.5 mm")]
+    question = "Grade A: mass? A mass is said to be C: mass."
+    text = between.join([question, *(line.format(*option) for option in options)])
+    assert misplaced_option(text, question, options) is None
+
+
+def test_an_option_that_begins_with_another_is_not_taken_for_it():
+    options = [("A", "Mass"), ("B", "Mass effect")]
+    text = "Which?\nA. Mass effect\nB. Mass"
+    assert misplaced_option(text, "Which?", options) == ("A", ("B",))
 
 
 def test_a_run_goes_on_with_its_own_wording_alone(evaluate, server, tmp_path):

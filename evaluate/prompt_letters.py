@@ -1,0 +1,75 @@
+"""Which letter a worded question shows before each option."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+__all__ = ["fold", "misplaced_option"]
+
+_LETTER = re.compile(r"(?<!\w)([A-Z])([^\w\r\n]+)")
+_MARK = re.compile(r"[^\w\s]")
+_PAIR = tuple[str, str]
+
+
+def misplaced_option(
+    text: str, question: str, options: Sequence[tuple[str, str]]
+) -> tuple[str, tuple[str, ...]] | None:
+    """The first option that does not stand behind its own letter, and that alone.
+
+    A letter belongs to the option that follows it on the same line, with a mark and no word
+    between the two: ``A. text``, ``(A) text``, ``A) text``, ``A: text``. Where one option begins
+    with another, the longer of the two is the one that is shown.
+
+    Args:
+        text: the whole prompt.
+        question: the question, whose own words say nothing about the options.
+        options: letter and text of each option.
+
+    Returns:
+        The letter of the option, and the letters before it in the prompt, none of them or not all
+        its own; ``None`` where every option stands behind its letter.
+    """
+    pairs = set(_pairs(text, options))
+    chance = {
+        pair for part in (question, *dict(options).values()) for pair in _pairs(part, options)
+    }
+    for letter, _ in options:
+        shown = {before for before, option in pairs if option == letter}
+        strange = {before for before in shown - {letter} if (before, letter) not in chance}
+        if letter not in shown or strange:
+            return letter, tuple(sorted(strange or shown))
+    return None
+
+
+def fold(text: str) -> str:
+    """The text without differences of case and white space."""
+    return " ".join(text.casefold().split())
+
+
+def _pairs(text: str, options: Sequence[tuple[str, str]]) -> Iterator[_PAIR]:
+    """Each letter that stands before an option, with the letter of that option."""
+    letters = {letter for letter, _ in options}
+    wanted = [(letter, fold(option)) for letter, option in options]
+    window = 2 * max((len(option) for _, option in options), default=0) + 16
+    for match in _LETTER.finditer(text):
+        if match[1] not in letters:
+            continue
+        lengths: dict[str, int] = {}
+        for place in range(match.start(2) + 1, match.end(2) + 1):
+            if text[place : place + 1].isspace() or not _MARK.search(text, match.start(2), place):
+                continue
+            rest = fold(text[place : place + window])
+            for letter, option in wanted:
+                if _begins(rest, option):
+                    lengths[letter] = len(option)
+        longest = max(lengths.values(), default=0)
+        told = {letter for letter, length in lengths.items() if length == longest}
+        if told:
+            yield match[1], match[1] if match[1] in told else min(told)
+
+
+def _begins(text: str, option: str) -> bool:
+    """Whether the option stands at the beginning, and ends where a word ends."""
+    after = text[len(option) : len(option) + 1]
+    return text.startswith(option) and not (option[-1:].isalnum() and after.isalnum())
