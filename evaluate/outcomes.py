@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -32,6 +32,13 @@ class Outcome(StrEnum):
 
 LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
 """How a question ends to which there is no reply."""
+
+
+NOT_SHOWN = frozenset({Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
+"""Of these, how a question ends of which the published evaluator's files know nothing.
+
+Its loader drops an item whose picture is absent.
+"""
 
 
 def lost(group: Mapping[str, Any]) -> int:
@@ -73,3 +80,14 @@ class Result:
     def choice(self) -> str | None:
         """Text of the chosen option, which does not depend on the order that was shown."""
         return None if self.answer is None else dict(self.item.options)[self.answer]
+
+
+def too_many_lost(results: Sequence[Result]) -> bool:
+    """Whether more questions of a whole run have no reply than a number of it bears."""
+    return sum(result.outcome in LOST for result in results) > FAILURE_GATE * len(results)
+
+
+def accuracy_bounds(correct: int, results: Sequence[Result]) -> list[float] | None:
+    """Between what an accuracy lies, whatever the replies that are lost would have been."""
+    n, missing = len(results), sum(result.outcome in LOST for result in results)
+    return [correct / n, (correct + missing) / n] if n else None

@@ -23,7 +23,7 @@ from medrcube.evaluate.answers.upstream_rule import upstream_scores
 from medrcube.evaluate.benchmark import LETTERS
 from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.judge import Judge, read_judgements
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, Outcome, Result
 from medrcube.evaluate.running.attempts import read_attempts
 from medrcube.evaluate.running.run_folder import (
     ITEMS,
@@ -82,36 +82,38 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     replies, tried = _replies(asked, read_attempts(attempts_path(run)))
     by_rules = _judge_all(asked, replies, None if asked_elsewhere(manifest) else tried)
     results = by_rules if judge is None else judge.rescored(by_rules)
-    main, strict = main_results(results), main_results(by_rules)
-    summary = {
-        **metrics(main),
-        "strict": _brief(strict),
-        "lenient": None if judge is None else _brief(main),
-        "judge": _judge_unused(run) if judge is None else judge.account(by_rules),
-        "upstream": upstream_scores(strict),
-        "conditions": other_conditions(results),
-        "contrasts": contrasts(results),
-        "epochs": epochs(results),
-        "credibility": credibility(main),
-        "replies": replies_account(replies.values()),
-        "withdrawn": withdrawn_items(run),
-    }
-    # Upstream's loader drops an item whose picture is absent, so its files know nothing of it.
-    unseen = (Outcome.MISSING_IMAGE, Outcome.NOT_ASKED)
-    shown = [result for result in main if result.outcome not in unseen]
+    account = _judge_unused(run) if judge is None else judge.account(by_rules)
+    summary = _summary(run, results, by_rules, replies.values(), account)
     outcomes = _lines(map(_outcome_row, results))
     summary["outcomes_sha256"] = hashlib.sha256(outcomes).hexdigest()
-    _write_together(
-        run,
-        {
-            METRICS: _json(summary),
-            OUTCOMES: outcomes,
-            RESULTS: _lines(map(_row, main)),
-            UPSTREAM_RESULTS: _json([_upstream_row(result) for result in shown]),
-            UPSTREAM_METRICS: _json(upstream_metrics(shown)),
-        },
-    )
+    derived = {name: _form(name, rows) for name, rows in _derived(results).items()}
+    _write_together(run, {METRICS: _json(summary), OUTCOMES: outcomes, **derived})
     return summary
+
+
+def scored_again(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
+    """What stands in each file of scores but the outcomes, made anew; nothing is written.
+
+    Args:
+        run: folder of the run.
+        results: what its outcomes say, as ``read_results`` reads them; they are not judged again.
+
+    Returns:
+        By the name of the file, what it holds as JSON: rows of ``results.jsonl`` and
+        ``results.json``, the objects of ``metrics.json`` and ``metrics_summary.json``.
+
+    Raises:
+        WorkspaceError: the folder is no run, or has no scores.
+    """
+    found = read_metrics(run)
+    replies, _ = _replies(read_asked(run), read_attempts(attempts_path(run)))
+    made = {
+        **_summary(run, results, read_by_rules(run), replies.values(), found["judge"]),
+        "outcomes_sha256": found["outcomes_sha256"],
+    }
+    # As JSON has it: keys are texts, tuples are lists.
+    again: Mapping[str, Any] = json.loads(json.dumps({METRICS: made, **_derived(results)}))
+    return again
 
 
 def read_by_rules(run: Path) -> list[Result]:
@@ -120,8 +122,9 @@ def read_by_rules(run: Path) -> list[Result]:
     Raises:
         WorkspaceError: the folder is no run.
     """
-    read_manifest(run)
-    return judge_run(read_asked(run), read_attempts(attempts_path(run)))
+    manifest, asked = read_manifest(run), read_asked(run)
+    replies, tried = _replies(asked, read_attempts(attempts_path(run)))
+    return _judge_all(asked, replies, None if asked_elsewhere(manifest) else tried)
 
 
 def read_results(run: Path) -> list[Result]:
@@ -267,6 +270,44 @@ def _read(asked: Asked, letter: str | None, rule: str, reply: str, otherwise: Ou
     return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=reply)
 
 
+def _summary(
+    run: Path,
+    results: Sequence[Result],
+    by_rules: Sequence[Result],
+    replies: Iterable[Mapping[str, Any]],
+    account: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What stands in ``metrics.json``, but for the digest of the outcomes."""
+    main, strict = main_results(results), main_results(by_rules)
+    return {
+        **metrics(main),
+        "strict": _brief(strict),
+        "lenient": _brief(main) if account["used"] else None,
+        "judge": account,
+        "upstream": upstream_scores(strict),
+        "conditions": other_conditions(results),
+        "contrasts": contrasts(results),
+        "epochs": epochs(results),
+        "credibility": credibility(main),
+        "replies": replies_account(replies),
+        "withdrawn": withdrawn_items(run),
+    }
+
+
+def _derived(results: Sequence[Result]) -> dict[str, Any]:
+    """What stands in the files of one result an item."""
+    main = main_results(results)
+    return {
+        RESULTS: [_row(result) for result in main],
+        UPSTREAM_RESULTS: [_upstream_row(r) for r in main if r.outcome not in NOT_SHOWN],
+        UPSTREAM_METRICS: upstream_metrics(main),
+    }
+
+
+def _form(name: str, value: Any) -> bytes:
+    return _lines(value) if name == RESULTS else _json(value)
+
+
 def _brief(results: Sequence[Result]) -> dict[str, Any]:
     group = run_metrics(results)
     return {name: group[name] for name in ("n", "correct", "accuracy", "accuracy_answered")}
@@ -334,7 +375,7 @@ def _upstream_row(result: Result) -> dict[str, Any]:
         "original_task": item.original_task,
         "restricted": item.restricted,
         "model_response": result.reply or "",
-        "correct": result.outcome is Outcome.CORRECT,
+        "correct": None if result.outcome in LOST else result.outcome is Outcome.CORRECT,
     }
 
 

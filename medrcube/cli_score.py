@@ -46,8 +46,8 @@ def score(
     run leaves out the items that the errata of that release withdraw.
 
     Exit status: 0 scored; 2 wrong use, or nothing could be scored; 3 incomplete: questions of
-    the run were not asked yet, more than 5 % have no reply or one that was cut, or a part of the
-    file could not be used.
+    the run were not asked yet, more than 5 % have no reply or one that was cut, its lists lack
+    questions that its manifest says it asks, or a part of the file could not be used.
     """
     from medrcube.console import Reporter
 
@@ -67,6 +67,7 @@ def score(
     from medrcube.evaluate.models.registry import ModelSettings, open_model
     from medrcube.evaluate.running.run_folder import METRICS
     from medrcube.evaluate.running.standing import standing_of
+    from medrcube.evaluate.running.whole_lists import gaps
     from medrcube.evaluate.scoring import read_by_rules, read_results
     from medrcube.evaluate.scoring import score as score_run
     from medrcube.evaluate.withdrawn import take_errata
@@ -85,15 +86,19 @@ def score(
     reporter.result(f"wrote {run / METRICS}")
     if standing.incomplete:
         reporter.result(f"INCOMPLETE {standing.incomplete}")
+    lacking = gaps(run)
+    for gap in lacking:
+        reporter.result(f"ERROR {gap}")
     reporter.data(
         {
             "metrics": str(run / METRICS),
             **found,
             "ends": standing.ends,
             "incomplete": standing.incomplete,
+            "gaps": lacking,
         }
     )
-    raise typer.Exit(3 if standing.incomplete else 0)
+    raise typer.Exit(3 if standing.incomplete or lacking else 0)
 
 
 def report(

@@ -19,7 +19,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from medrcube.evaluate.benchmark import Item
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import (
+    LOST,
+    NOT_SHOWN,
+    Outcome,
+    Result,
+    accuracy_bounds,
+    too_many_lost,
+)
 from medrcube.evaluate.statistics.formulas import ratio
 from medrcube.evaluate.statistics.slices import grouped
 
@@ -29,9 +36,6 @@ NO_REPLY = "Error: Request Failed"
 KINDS = ("other-letter", "letter-of-no-option", "abstained-here", "abstained-there")
 """How the two readings of a reply can differ: each finds another letter; upstream's letter is no
 option of the item; only upstream finds one; only ours does."""
-
-_NOT_SHOWN = frozenset({Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
-"""Outcomes of items that the published evaluator knows nothing of."""
 
 _LONE = re.compile(r"(?<!\w)[A-D](?!\w)")
 
@@ -66,17 +70,22 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
     Returns:
         ``global`` and ``by_task``: ``n``; ``correct`` and ``accuracy`` by the published rule;
         ``ours``, the accuracy by our rule over the same items; ``difference``, published minus
-        ours. ``disagreements``: ``items`` whose two readings differ, by ``kinds``;
+        ours. Of an incomplete run the three accuracies are ``None``, and ``bounds`` and
+        ``ours_bounds`` say between what they lie over all items of the group, whatever the lost
+        ones are. ``disagreements``: ``items`` whose two readings differ, by ``kinds``;
         ``only_published`` and ``only_ours``, items that one rule alone calls correct;
         ``failed_counted_wrong``, questions without a reply in the denominator.
     """
-    loaded = [result for result in results if result.outcome not in _NOT_SHOWN]
+    loaded = [result for result in results if result.outcome not in NOT_SHOWN]
     kinds = Counter(kind for result in loaded if (kind := _disagreement(result)) is not None)
     published, ours = [_published(result) for result in loaded], [_ours(r) for r in loaded]
+    group = _bounded_group if too_many_lost(results) else _group
     return {
-        "global": _group(loaded),
+        "global": group(results),
         "by_task": {
-            task: _group(group) for (task,), group in grouped("task", loaded, _item).items()
+            task: group(members)
+            for (task,), members in grouped("task", results, _item).items()
+            if any(result.outcome not in NOT_SHOWN for result in members)
         },
         "disagreements": {
             "items": kinds.total(),
@@ -89,14 +98,26 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _group(results: Sequence[Result]) -> dict[str, Any]:
-    n = len(results)
-    correct, ours = sum(map(_published, results)), sum(map(_ours, results))
+    loaded = [result for result in results if result.outcome not in NOT_SHOWN]
+    n = len(loaded)
+    correct, ours = sum(map(_published, loaded)), sum(map(_ours, loaded))
     return {
         "n": n,
         "correct": correct,
         "accuracy": ratio(correct, n),
         "ours": ratio(ours, n),
         "difference": ratio(correct - ours, n),
+    }
+
+
+def _bounded_group(results: Sequence[Result]) -> dict[str, Any]:
+    """A group of an incomplete run: what was lost is no wrong answer, and no fair sample."""
+    kept = [result for result in results if result.outcome not in LOST]
+    return {
+        **_group(results),
+        **dict.fromkeys(("accuracy", "ours", "difference")),
+        "bounds": accuracy_bounds(sum(map(_published, kept)), results),
+        "ours_bounds": accuracy_bounds(sum(map(_ours, kept)), results),
     }
 
 

@@ -22,17 +22,23 @@ from medrcube.evaluate.outcomes import Outcome, Result, lost
 from medrcube.evaluate.prompts import prompt_version
 from medrcube.evaluate.reporting.certainty import without_reply
 from medrcube.evaluate.reporting.safe_text import one_line
-from medrcube.evaluate.running.run_folder import read_asked, read_manifest
+from medrcube.evaluate.running.run_folder import (
+    ITEMS,
+    METRICS,
+    read_asked,
+    read_lines,
+    read_manifest,
+)
 from medrcube.evaluate.running.summary import FAILURE_GATE
+from medrcube.evaluate.running.whole_lists import gaps, not_drawn
 from medrcube.evaluate.scoring import (
-    main_results,
     read_by_rules,
     read_metrics,
     read_results,
+    scored_again,
     withdrawn_items,
 )
 from medrcube.evaluate.site.sealing import DIGESTS, EXPECTED, broken_seals, odd_files
-from medrcube.evaluate.statistics.metrics import metrics
 from medrcube.evaluate.withdrawn import require_current
 
 _LONGEST = 200
@@ -40,6 +46,8 @@ _LONGEST = 200
 
 _TOLD = 5
 """So many items are named for one kind of problem."""
+
+_MISSING = object()
 
 _BAD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
@@ -77,11 +85,13 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
     try:
         manifest = read_manifest(run)
         problems += _manifest(manifest)
+        problems += gaps(run)
+        problems += _drawn(run, manifest, benchmark)
         problems += _items(run, benchmark)
         problems += _errata(run, benchmark)
         scored, by_rules = read_results(run), read_by_rules(run)
         found = read_metrics(run)
-        problems += _scores(scored, by_rules, found)
+        problems += _scores(run, scored, by_rules, found)
         problems += _incomplete(found)
         notes = [] if problems else list(_notes(run, manifest, found, benchmark))
         summary = "" if problems else _summary(manifest, found)
@@ -147,6 +157,21 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
     yield from _several(pictures, "were asked with another picture than the release has")
 
 
+def _drawn(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
+    """A limit or a number of items that does not explain which items of the release were asked."""
+    if manifest["dataset"]["digest"] != benchmark.digest:
+        return
+    told, whole = manifest["dataset"]["items"], len(benchmark.items)
+    if told != whole:
+        yield f"manifest.json: dataset.items is {told!r:.80}; its release has {whole:,}"
+    names = [f"{row['dataset']}/{row['id']}" for row in read_lines(run / ITEMS)]
+    if other := not_drawn(manifest, names, benchmark.items):
+        yield (
+            f"items.jsonl: {counted(other, 'item')} of it {'is' if other == 1 else 'are'} not what "
+            f"limit {manifest['limit']} draws from the release"
+        )
+
+
 def _errata(run: Path, benchmark: Benchmark) -> Iterator[str]:
     """Items that count here though they were withdrawn, or the other way round."""
     asked = {one.item.name for one in read_asked(run)}.union(withdrawn := withdrawn_items(run))
@@ -165,7 +190,7 @@ def _several(names: Sequence[str], what: str) -> Iterator[str]:
 
 
 def _scores(
-    scored: Sequence[Result], by_rules: Sequence[Result], found: Mapping[str, Any]
+    run: Path, scored: Sequence[Result], by_rules: Sequence[Result], found: Mapping[str, Any]
 ) -> Iterator[str]:
     """Scores that do not follow from the replies."""
     judged = bool(found["judge"]["used"])
@@ -179,14 +204,45 @@ def _scores(
             f"outcomes.jsonl: {len(wrong):,} outcomes do not follow from the replies, such as of "
             f"{wrong[0]}; run  medrcube score  with this version"
         )
-    # As JSON has it: keys are texts, tuples are lists.
-    again = json.loads(json.dumps(metrics(main_results(scored))))
-    differing = sorted(name for name in again if again[name] != found.get(name))
-    if differing:
+    yield from _further_files(run, scored, found)
+
+
+def _further_files(run: Path, scored: Sequence[Result], found: Mapping[str, Any]) -> Iterator[str]:
+    """Files of scores that hold something else than scoring the replies gives."""
+    again = scored_again(run, scored)
+    for name, expected in again.items():
+        here = found if name == METRICS else _read(run / name)
+        if here == expected:
+            continue
+        if isinstance(expected, list):
+            told = _differing_row(here, expected)
+        else:
+            other = here if isinstance(here, dict) else {}
+            names = sorted({*expected, *other})
+            told = ", ".join(
+                n for n in names if other.get(n, _MISSING) != expected.get(n, _MISSING)
+            )
         yield (
-            f"metrics.json: {', '.join(differing)} do not follow from the outcomes; "
-            "run  medrcube score  with this version"
+            f"{name}: {told} do not follow from the outcomes; run  medrcube score  with this "
+            "version"
         )
+
+
+def _read(path: Path) -> Any:
+    """What a file of scores holds; ``None`` where it cannot be read."""
+    try:
+        if path.suffix == ".jsonl":
+            return read_lines(path)
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _differing_row(here: Any, expected: Sequence[Mapping[str, Any]]) -> str:
+    if not isinstance(here, list) or len(here) != len(expected):
+        return f"the rows (expected {len(expected):,})"
+    wrong = [there["id"] for row, there in zip(here, expected, strict=True) if row != there]
+    return f"{counted(len(wrong), 'row')}, such as of {wrong[0]},"
 
 
 def _incomplete(found: Mapping[str, Any]) -> Iterator[str]:

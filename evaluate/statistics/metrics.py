@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from medrcube.evaluate.benchmark import Item
-from medrcube.evaluate.outcomes import LOST, Outcome, Result, is_incomplete
+from medrcube.evaluate.outcomes import (
+    LOST,
+    NOT_SHOWN,
+    Outcome,
+    Result,
+    accuracy_bounds,
+    is_incomplete,
+    too_many_lost,
+)
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered import (
     design_effect,
@@ -143,7 +151,16 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """The published evaluator's ``metrics_summary.json``: its keys and its spelling of a task."""
+    """The published evaluator's ``metrics_summary.json``: its keys and its spelling of a task.
+
+    Where more than ``FAILURE_GATE`` of all items have no reply, ``acc`` is ``None`` and a further
+    key ``bounds`` says between what it lies over all items of the group.
+
+    Args:
+        results: one result an item; those that the published evaluator does not load are no part
+            of ``n``.
+    """
+    group_of = _upstream_bounded if too_many_lost(results) else _upstream_group
     axes: dict[str, Callable[[Result], str]] = {
         "task": lambda result: result.item.task.release_name,
         "modality": lambda result: result.item.modality.value,
@@ -156,10 +173,14 @@ def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
         for result in results:
             key = "|".join(f"{name}={axes[name](result)}" for name in names)
             groups.setdefault(key, []).append(result)
-        return {key: _upstream_group(group) for key, group in groups.items()}
+        return {
+            key: group_of(group)
+            for key, group in groups.items()
+            if any(result.outcome not in NOT_SHOWN for result in group)
+        }
 
     return {
-        "global": _upstream_group(results),
+        "global": group_of(results),
         "slice_results": {f"by_{name}": by(name) for name in axes},
         "voxel_results": {"by_task_modality_parts": by("task", "modality", "parts")},
     }
@@ -184,8 +205,14 @@ def replies_account(replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
+    n = sum(result.outcome not in NOT_SHOWN for result in results)
     correct = sum(result.outcome is Outcome.CORRECT for result in results)
-    return {"n": len(results), "correct": correct, "acc": ratio(correct, len(results)) or 0.0}
+    return {"n": n, "correct": correct, "acc": ratio(correct, n) or 0.0}
+
+
+def _upstream_bounded(results: Sequence[Result]) -> dict[str, Any]:
+    found = _upstream_group(results)
+    return {**found, "acc": None, "bounds": accuracy_bounds(found["correct"], results)}
 
 
 def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:

@@ -242,9 +242,16 @@ def test_upstreams_files_have_upstreams_form(run):
     assert list(summary["slice_results"]) == ["by_task", "by_modality", "by_parts", "by_dataset"]
     assert summary["voxel_results"]["by_task_modality_parts"] == {
         "task=Disease Diagnosis|modality=X-ray|parts=Chest": {
-            "n": 6, "correct": 2, "acc": pytest.approx(1 / 3),
+            "n": 6, "correct": 2, "acc": None, "bounds": [0.25, 0.5],
         }
     }  # fmt: skip
+
+
+def test_upstreams_files_of_a_whole_run_have_upstreams_keys_alone(load, row, tmp_path):
+    benchmark = load(*(row(number) for number in range(4)))
+    run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
+    summary = json.loads((tmp_path / "run/metrics_summary.json").read_text())
+    assert summary["global"] == {"n": 4, "correct": 1, "acc": 0.25}
 
 
 def test_upstreams_files_spell_a_task_as_the_release_does(load, row, tmp_path):

@@ -80,14 +80,30 @@ def asked():
     return make
 
 
-def test_both_accuracies_stand_beside_each_other(results):
+def test_both_accuracies_stand_beside_each_other(results, load, row, asked):
+    reply = {"text": "Nothing to see", "finish_reason": "stop"}
+    more = [judge(asked(item), reply) for item in load(*(row(n) for n in range(7, 20))).items]
+    found = upstream_scores([*results, *more])
+    assert found["global"] == {
+        "n": 20,
+        "correct": 2,
+        "accuracy": pytest.approx(2 / 20),
+        "ours": pytest.approx(4 / 20),
+        "difference": pytest.approx(-2 / 20),
+    }
+    assert found["by_task"]["Disease Diagnosis"] == found["global"]
+
+
+def test_of_an_incomplete_run_both_accuracies_are_bounds(results):
     found = upstream_scores(results)
     assert found["global"] == {
         "n": 7,
         "correct": 2,
-        "accuracy": pytest.approx(2 / 7),
-        "ours": pytest.approx(4 / 7),
-        "difference": pytest.approx(-2 / 7),
+        "accuracy": None,
+        "ours": None,
+        "difference": None,
+        "bounds": [pytest.approx(2 / 7), pytest.approx(3 / 7)],
+        "ours_bounds": [pytest.approx(4 / 7), pytest.approx(5 / 7)],
     }
     assert found["by_task"]["Disease Diagnosis"] == found["global"]
 

@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli import app
+from medrcube.evaluate.running.whole_lists import gaps
+from medrcube.evaluate.scoring import score
 from medrcube.evaluate.site.sealing import write_seal
 from medrcube.evaluate.site.submission import check_run
 
@@ -70,6 +72,107 @@ def test_a_forged_accuracy_is_found(made, run):
     (run / "metrics.json").write_text(json.dumps(found))
     (problem,) = check_run(run, made.release).problems
     assert "global do not follow from the outcomes" in problem
+
+
+def without_wrong_answers(run):
+    """Take every question that was answered wrong out of every list, and score the rest."""
+    rows = lines(run / "outcomes.jsonl")
+    gone = {row["item"] for row in rows if row["outcome"] != "correct"}
+    assert gone
+    for name in ("items.jsonl", "asked.jsonl", "attempts.jsonl"):
+        kept = [
+            row
+            for row in lines(run / name)
+            if (row["item"] if "item" in row else f"{row['dataset']}/{row['id']}") not in gone
+        ]
+        put(run / name, kept)
+    score(run)
+    return gone
+
+
+def test_wrong_answers_that_were_taken_out_are_missed(made, run):
+    gone = without_wrong_answers(run)
+    told = check_run(run, made.release).problems
+    expected = f"items.jsonl: holds {48 - len(gone)} items, and the run asks 48"
+    assert [expected in problem for problem in told] == [True]
+    scored = CliRunner().invoke(app, ["score", str(run)])
+    assert scored.exit_code == 3
+    assert expected in scored.output
+
+
+def test_a_limit_that_was_put_in_does_not_explain_the_gap(made, run):
+    gone = without_wrong_answers(run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({**manifest, "limit": 48 - len(gone)}))
+    (problem,) = check_run(run, made.release).problems
+    assert f"not what limit {48 - len(gone)} draws from the release" in problem
+
+
+def test_fewer_items_of_the_release_do_not_explain_the_gap(made, run):
+    gone = without_wrong_answers(run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["dataset"]["items"] = 48 - len(gone)
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    (problem,) = check_run(run, made.release).problems
+    assert problem.endswith("its release has 48")
+
+
+def test_a_question_that_is_only_taken_off_the_list_of_the_asked_is_missed(made, run):
+    put(run / "asked.jsonl", lines(run / "asked.jsonl")[1:])
+    score(run)
+    (problem,) = check_run(run, made.release).problems
+    assert problem.startswith("asked.jsonl: lacks 1 question")
+
+
+@pytest.mark.parametrize("number", [3, 5])
+def test_samples_and_runs_without_most_replies_lack_no_question(mixed, number):
+    assert gaps(mixed.runs[number]) == []
+
+
+def edit(path, change):
+    found = json.loads(path.read_text(encoding="utf-8"))
+    change(found)
+    path.write_text(json.dumps(found), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("metrics_summary.json", lambda f: f["global"].update(correct=48, acc=1.0), "global do"),
+        ("metrics_summary.json", lambda f: f.update(more=1), "more do"),
+        ("results.json", lambda f: f[3].update(correct=not f[3]["correct"]), "1 row, such as of"),
+        ("results.json", lambda f: f.pop(), "the rows (expected 48)"),
+        ("metrics.json", lambda f: f["upstream"]["global"].update(accuracy=1.0), "upstream do"),
+        ("metrics.json", lambda f: f["strict"].update(accuracy=1.0), "strict do"),
+        ("metrics.json", lambda f: f.update(contrasts={"image_gain": 1}), "contrasts do"),
+    ],
+)
+def test_every_file_of_scores_follows_from_the_replies(made, run, name, change, told):
+    edit(run / name, change)
+    (problem,) = check_run(run, made.release).problems
+    assert problem.startswith(f"{name}: {told}")
+
+
+def test_rows_of_results_follow_from_the_replies(made, run):
+    rows = lines(run / "results.jsonl")
+    put(run / "results.jsonl", [{**rows[0], "outcome": "refused"}, *rows[1:]])
+    (problem,) = check_run(run, made.release).problems
+    assert problem.startswith(f"results.jsonl: 1 row, such as of {rows[0]['id']}")
+
+
+def test_missing_replies_are_no_wrong_answers_in_the_published_files(mixed):
+    silent = mixed.folder / "silent"
+    rows = json.loads((silent / "results.json").read_text())
+    assert {row["correct"] for row in rows if not row["model_response"]} == {None}
+    found = json.loads((silent / "metrics_summary.json").read_text())
+    right = sum(bool(row["correct"]) for row in rows)
+    assert found["global"] == {
+        "n": 48,
+        "correct": right,
+        "acc": None,
+        "bounds": [right / 48, pytest.approx((right + 43) / 48)],
+    }
+    assert {g["acc"] for g in found["slice_results"]["by_task"].values()} == {None}
 
 
 def test_items_of_another_release_are_named(made, run, tmp_path, row, write_release):
