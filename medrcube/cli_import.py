@@ -21,7 +21,11 @@ def import_run(
     release: Annotated[Path, typer.Option(help="The release that was asked there.")],
     out: Annotated[Path, typer.Option(help="Folder of the new run.")],
     model: Annotated[
-        str | None, typer.Option(help="Name of the model, where the file tells none or another.")
+        str | None,
+        typer.Option(
+            help="Name of the model, where the file tells none or another; of several models in "
+            "the file, the one to take."
+        ),
     ] = None,
     edition: Annotated[
         Path | None,
@@ -31,7 +35,11 @@ def import_run(
         ),
     ] = None,
 ) -> None:
-    """Score, compare and report replies that another harness got, as if they were asked here."""
+    """Score, compare and report replies that another harness got, as if they were asked here.
+
+    Exit status: 0 brought in; 2 wrong use, or a file that is not of this release; 3 incomplete:
+    more than 5 % of the questions have no reply or one that was cut.
+    """
     from medrcube.console import Reporter
     from medrcube.evaluate.benchmark import load_benchmark
     from medrcube.evaluate.foreign.importing import SHOWN
@@ -53,3 +61,6 @@ def import_run(
         f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy "
         f"{between}{accuracy_told(total, 2)} %"
     )
+    if found.standing.incomplete:
+        reporter.result(f"INCOMPLETE {found.standing.incomplete}")
+        raise typer.Exit(3)

@@ -43,7 +43,10 @@ Out = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option(help="Name of the model, instead of the file's.", rich_help_panel=_PANEL),
+    typer.Option(
+        help="Name of the model, instead of the file's; of several in the file, the one to take.",
+        rich_help_panel=_PANEL,
+    ),
 ]
 
 
@@ -76,7 +79,6 @@ def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) 
     """Say what was scored and what was not; whether the numbers are of a part only."""
     from medrcube.evaluate.outcomes import Outcome
     from medrcube.evaluate.reporting.certainty import accuracy_told
-    from medrcube.evaluate.running.summary import FAILURE_GATE
 
     matched, total = imported.matched, imported.metrics["global"]
     if withdrawn := imported.metrics["withdrawn"]:
@@ -109,10 +111,16 @@ def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) 
         reporter.result(f"accuracy of the items with a reply {answered:.1f} %")
     if out is not None:
         reporter.result(f"wrote {out}; show it with  medrcube report {out} --out report.html")
-    incomplete = len(matched.missing) > FAILURE_GATE * items or matched.ignored > 0
-    if incomplete:
-        reporter.result("INCOMPLETE not all of the file or of the release is in these numbers")
-    return incomplete
+    if why := _incomplete(imported):
+        reporter.result(f"INCOMPLETE {why}")
+    return why is not None
+
+
+def _incomplete(imported: Imported) -> str | None:
+    """Why the numbers are of a part only; ``None`` where they are not."""
+    if imported.matched.ignored:
+        return "not all of the file is in these numbers"
+    return imported.standing.incomplete
 
 
 def _data(imported: Imported, items: int, out: Path | None) -> dict[str, Any]:
@@ -126,6 +134,8 @@ def _data(imported: Imported, items: int, out: Path | None) -> dict[str, Any]:
         "items": items,
         "replies": imported.replies,
         **matched,
+        "ends": imported.standing.ends,
+        "incomplete": _incomplete(imported),
         "metrics": dict(imported.metrics),
     }
 

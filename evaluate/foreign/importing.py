@@ -27,7 +27,8 @@ from medrcube.evaluate.running.run_folder import (
     write_lines,
     write_manifest,
 )
-from medrcube.evaluate.scoring import score
+from medrcube.evaluate.running.standing import Standing, standing_of
+from medrcube.evaluate.scoring import read_results, score
 from medrcube.evaluate.selection import Choice
 
 __all__ = ["SHOWN", "Imported", "import_run", "score_replies", "write_run"]
@@ -46,6 +47,7 @@ class Imported:
         replies: replies that were taken over.
         matched: what of the file belongs to which item, and what to none.
         metrics: what stands in ``metrics.json``.
+        standing: how the questions of the run stand, as ``score`` tells of any run.
     """
 
     tool: str
@@ -53,6 +55,7 @@ class Imported:
     replies: int
     matched: Matched
     metrics: Mapping[str, Any]
+    standing: Standing
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ def import_run(
             a turned or reworded item with other options than the release or the edition, or
             ``out`` holds something.
     """
-    found = read_foreign(path)
+    found = read_foreign(path, model)
     matched = match_replies(found, benchmark.items, benchmark.errata)
     if strange := (*matched.unknown, *matched.ambiguous):
         raise WorkspaceError(
@@ -107,7 +110,7 @@ def score_replies(
         WorkspaceError: the file cannot be read, has no reply to any item of the release, or
             ``out`` holds something.
     """
-    found = read_replies(path)
+    found = read_replies(path, model)
     matched = match_replies(found, benchmark.items, benchmark.errata)
     if not matched.replies:
         named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:SHOWN])
@@ -174,12 +177,14 @@ def write_run(
     models = [found.model] if found.model else []
     ended = {"ended": now(), "prompt": worded, "models": models}
     write_manifest(out, {**manifest, **ended, **(about or {})})
+    metrics = score(out)
     return Imported(
         tool=found.tool,
         model=name,
         replies=len(matched.replies),
         matched=replace(matched, missing=tuple(n for n in matched.missing if n in forms)),
-        metrics=score(out),
+        metrics=metrics,
+        standing=standing_of(read_results(out)),
     )
 
 

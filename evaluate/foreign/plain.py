@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, json_lines
+from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, json_lines, model_of
 from medrcube.evaluate.foreign.table_rows import table_rows
 
 __all__ = ["IDS", "TEXTS", "TOOL", "looks_plain", "read_plain"]
@@ -24,7 +24,10 @@ IDS = ("item", "id", "item_id", "question_id")
 TEXTS = ("text", "reply", "response", "prediction", "model_response", "output")
 """Names of the column of the reply; a row has exactly one of them."""
 
-_REASONS = ("stop", "length", "content_filter")
+_REASONS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
+    "content_filter": "content_filter",
+}
 
 
 class _BadRowError(ValueError):
@@ -39,7 +42,6 @@ def read_plain(path: Path) -> ForeignRun:
     """
     replies: list[ForeignReply] = []
     bad: list[str] = []
-    model = ""
     for where, row in _rows(path):
         if isinstance(row, str):
             bad.append(f"{where}: {row}")
@@ -48,9 +50,7 @@ def read_plain(path: Path) -> ForeignRun:
             replies.append(_reply(row))
         except _BadRowError as error:
             bad.append(f"{where}: {error}")
-        named = row.get("model")
-        model = model or (named if isinstance(named, str) else "")
-    return ForeignRun(tool=TOOL, model=model or path.stem, replies=tuple(replies), bad=tuple(bad))
+    return ForeignRun(tool=TOOL, model=path.stem, replies=tuple(replies), bad=tuple(bad))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
@@ -71,12 +71,13 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
     text = row[texts[0]]
     if not isinstance(text, str | int | float | None):
         raise _BadRowError(f"{texts[0]} is no text")
-    reason = row.get("finish_reason") or "stop"
+    reason = str(row.get("finish_reason") or "stop").casefold()
     return ForeignReply(
         item=_item(row),
         text=None if text is None else str(text),
         epoch=_epoch(row.get("epoch")),
-        finish_reason=reason if reason in _REASONS else "stop",
+        finish_reason=_REASONS.get(reason, "stop"),
+        model=model_of(row),
     )
 
 

@@ -8,6 +8,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.foreign.harness_samples import read_samples
 from medrcube.evaluate.foreign.inspect import read_inspect
 from medrcube.evaluate.foreign.matching import Question
+from medrcube.evaluate.foreign.one_run import one_run
 from medrcube.evaluate.foreign.plain import looks_plain, read_plain
 from medrcube.evaluate.foreign.replies import ForeignRun
 from medrcube.evaluate.foreign.table_rows import table_rows
@@ -20,14 +21,19 @@ _LOOKED_AT = 4096
 _PLAIN = (".csv", ".json", ".tsv", ".xlsx")
 
 
-def read_replies(path: Path) -> ForeignRun:
+def read_replies(path: Path, model: str | None = None) -> ForeignRun:
     """The replies of any result file that is known: of a harness, or of plain rows.
 
     Nothing is refused for one row: rows that cannot be read, items named twice and items that a
     release does not have are for whoever matches them with a release.
 
+    Args:
+        path: the file.
+        model: the model whose rows are read, where the rows tell several.
+
     Raises:
-        WorkspaceError: the file cannot be read, is of no known form, or holds no reply.
+        WorkspaceError: the file cannot be read, is of no known form, holds no reply, or has
+            several models of which none is chosen.
     """
     if (path.suffix == ".jsonl" and looks_plain(path)) or (
         path.suffix in _PLAIN and not _is_of_harness(path)
@@ -38,7 +44,7 @@ def read_replies(path: Path) -> ForeignRun:
     if not found.replies:
         first = f"; {found.bad[0]}" if found.bad else ""
         raise WorkspaceError(f"{path}: holds no reply{first}")
-    return found
+    return one_run(found, path, model)
 
 
 def _is_of_harness(path: Path) -> bool:
@@ -49,18 +55,25 @@ def _is_of_harness(path: Path) -> bool:
     return ITEM in first and "prediction" in first
 
 
-def read_foreign(path: Path) -> ForeignRun:
+def read_foreign(path: Path, model: str | None = None) -> ForeignRun:
     """The replies of a result file of Inspect, VLMEvalKit, lmms-eval or lm-evaluation-harness.
 
+    Args:
+        path: the file.
+        model: the model whose rows are read, where the rows tell several.
+
     Raises:
-        WorkspaceError: it cannot be read, is of none of them, holds no reply, or names an item
-            twice.
+        WorkspaceError: it cannot be read, is of none of them, holds no reply, names an item
+            twice, or has several models of which none is chosen.
     """
     found = _read(path)
     if found.bad:
         raise WorkspaceError(f"{path} {found.bad[0]}")
     if not found.replies:
         raise WorkspaceError(f"{path}: holds no reply")
+    found = one_run(found, path, model)
+    if found.bad:
+        raise WorkspaceError(f"{path}: {found.bad[0]}")
     seen = set[Question]()
     for reply in found.replies:
         question = reply.item, reply.epoch, reply.turn

@@ -25,6 +25,7 @@ class ForeignReply:
         usage: token counts, where the harness keeps them.
         turn: by how many places the options were rotated.
         options: texts of the options in the order that was shown; empty where that is not told.
+        model: name of the model that gave it, where the file tells that for each reply.
     """
 
     item: str
@@ -34,6 +35,7 @@ class ForeignReply:
     options: tuple[str, ...] = ()
     finish_reason: str = "stop"
     usage: Mapping[str, int] = field(default_factory=dict)
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,12 @@ def json_object(data: bytes | str, where: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise WorkspaceError(f"{where}: expected an object")
     return found
+
+
+def model_of(row: Mapping[str, Any]) -> str:
+    """Name of the model in a row of replies; empty where it tells none."""
+    value = row.get("model")
+    return "" if value is None else str(value).strip()
 
 
 def first_text(value: Any, where: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
+from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, model_of
 from medrcube.evaluate.foreign.table_rows import table_rows
 
 TOOL = "vlmevalkit"
@@ -36,6 +36,7 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
                 "set that  medrcube export --to vlmevalkit  wrote"
             )
         said = "" if text is None else str(text)
-        replies.append(ForeignReply(item=item, text=None if FAILED in said else said))
+        text = None if FAILED in said else said
+        replies.append(ForeignReply(item=item, text=text, model=model_of(row)))
     # Its files are named MODEL_DATASET, and so is their folder: both may hold the sign between.
     return ForeignRun(tool=TOOL, model=path.parent.name, replies=tuple(replies))

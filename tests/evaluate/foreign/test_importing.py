@@ -191,7 +191,8 @@ def test_items_without_a_reply_are_named_and_count_as_failed(benchmark, tmp_path
     release, out = str(benchmark.root), str(tmp_path / "run")
     told = [str(tmp_path / "r.tsv"), "--release", release, "--out", out, "--model", "m"]
     ran = CliRunner().invoke(app, ["import-run", *told])
-    assert ran.exit_code == 0, ran.output
+    assert ran.exit_code == 3, ran.output
+    assert "INCOMPLETE too many questions have no reply" in ran.output
     assert "2 items without a reply there, counted as failed: ALPHA/q004, ALPHA/q005" in ran.output
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from medrcube.cli import app
+from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.foreign.importing import score_replies
 from medrcube.evaluate.foreign.matching import match_replies
@@ -219,3 +220,57 @@ def test_wrong_use_says_what_to_give(words):
     ran = invoke(*words)
     assert ran.exit_code != 0
     assert "--replies FILE" in str(ran.exception)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv"])
+def test_replies_of_several_models_are_never_one_run(benchmark, tmp_path, suffix):
+    found = [*rows(model="good"), *rows(("D",) * 6, model="poor")]
+    path = tmp_path / f"r.{suffix}"
+    if suffix == "tsv":
+        found = [{"item": f"ALPHA/{r['id']}", "prediction": r["text"], **r} for r in found]
+        keys = [key for key in found[0] if key != "text"]
+        lines = [keys, *([row[key] for key in keys] for row in found)]
+        path.write_text("".join("\t".join(line) + "\n" for line in lines))
+    else:
+        {"jsonl": write_jsonl, "csv": write_csv}[suffix](path, found)
+    for model in (None, "other"):
+        with pytest.raises(WorkspaceError, match="has replies of 2 models: good, poor"):
+            score_replies(path, benchmark, tmp_path / "run", model=model)
+    made = score_replies(path, benchmark, tmp_path / "run", model="good")
+    assert (made.replies, made.metrics["global"]["accuracy"]) == (6, 1)
+    assert made.model.endswith("/good")
+
+
+def test_a_reply_without_a_model_in_a_file_of_several_is_counted(benchmark, tmp_path):
+    found = [*rows(model="good"), {"id": "q000", "text": "B", "model": "poor"}, *rows()[:1]]
+    write_jsonl(tmp_path / "r.jsonl", found)
+    made = score_replies(tmp_path / "r.jsonl", benchmark, tmp_path / "run", model="good")
+    assert made.matched.bad == ("1 reply without a model, in a file of several models",)
+
+
+@pytest.mark.parametrize("first", [0, 1, 7])
+def test_the_lowest_epoch_of_a_file_is_the_first(benchmark, tmp_path, first):
+    found = [{**one, "epoch": first + n} for n in (0, 1) for one in rows()]
+    made = scored(tmp_path, benchmark, found)
+    assert (made.replies, made.metrics["global"]["accuracy"]) == (12, 1)
+    assert outcomes(tmp_path / "run") == ["correct"] * 12
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
+def test_replies_that_were_cut_end_a_file_as_they_end_a_run(benchmark, tmp_path, reason):
+    cut = [{**one, "text": "Let me look at", "finish_reason": reason} for one in rows()]
+    write_jsonl(tmp_path / "r.jsonl", cut)
+    run = tmp_path / "run"
+    ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--out", run)
+    again = invoke(run)
+    assert (ran.exit_code, again.exit_code) == (3, 3), ran.output
+    told = "INCOMPLETE too many questions have no reply, or one that was cut"
+    assert told in ran.output
+    assert told in again.output
+
+
+def test_epochs_that_lack_replies_are_incomplete_though_each_item_has_one(benchmark, tmp_path):
+    write_jsonl(tmp_path / "r.jsonl", [*rows(epoch=1), *rows(RIGHT[:2], epoch=2)])
+    ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--json")
+    told = json.loads(ran.output)
+    assert (ran.exit_code, told["ends"]["failed"]) == (3, 4)
