@@ -41,7 +41,9 @@ _LINES = "Support Devices"  # thin, so that a box around them says little
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label tables, in their order."""
     home, splits = _LAYOUTS[layout]
-    if layout == "small" and not any(it.parent.name == home for it in root.part("tables")):
+    if layout == "small" and not any(
+        root.name_of(it).startswith(f"{home}/") for it in root.part("tables")
+    ):
         home = "."  # a copy without the folder of the archive
     # Patients of the training part are spread over batches that no table names.
     batches = _batches(root) if layout == "batches" else {}
