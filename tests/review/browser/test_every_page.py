@@ -225,3 +225,11 @@ def test_reports_and_items_in_quarantine_stand_apart(world, site, enter):
     assert len(boxes) > 3
     for above, below in pairwise(boxes):
         assert below["y"] - above["y"] - above["height"] >= 8
+
+
+def test_every_bar_of_a_chart_is_drawn(world, site, enter):
+    page = enter(world, "manager")
+    page.goto(f"{site.address}/dashboard/")
+    bars = page.locator("svg rect").all()
+    assert bars
+    assert all(bar.evaluate("it => getComputedStyle(it).display != 'none'") for bar in bars)
