@@ -13,11 +13,11 @@ from typing import Any
 from medrcube.counting import counted
 from medrcube.evaluate.outcomes import lost
 from medrcube.evaluate.reporting import safe_text
+from medrcube.evaluate.reporting.blocks import Block, otherwise, ranked_apart
 from medrcube.evaluate.reporting.certainty import accuracy_told
 from medrcube.evaluate.reporting.cube import axes
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics.formulas import SMALL
-from medrcube.evaluate.statistics.ranking import ranking
 from medrcube.evaluate.statistics.units import units_told
 from medrcube.files import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -51,13 +51,12 @@ def write_latex(runs: Sequence[Run], folder: Path) -> list[Path]:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    ordered = sorted(
-        runs, key=lambda run: (run.incomplete, -(run.total["accuracy"] or 0), run.label)
-    )
-    parts = {"leaderboard": _leaderboard(ordered)}
+    blocks = ranked_apart(runs)
+    ordered = [run for block in blocks for run in block.runs]
+    parts = {"leaderboard": _leaderboard(blocks)}
     for title, _, groups in axes(ordered):
         if title in _AXES:
-            parts[_AXES[title]] = "\n".join(_axis(ordered, title, groups))
+            parts[_AXES[title]] = "\n".join(_axis(blocks, title, groups))
     for number, run in enumerate(ordered, start=1):
         parts[f"cube-{number}"] = "\n".join(_cube(run, number))
     written = [folder / f"{name}.tex" for name in parts]
@@ -73,21 +72,24 @@ def escape(text: str) -> str:
     return safe_text.one_line(text, _LONGEST_NAME).translate(_SIGNS)
 
 
-def _leaderboard(runs: Sequence[Run]) -> str:
-    letters = _letters(runs)
+def _leaderboard(blocks: Sequence[Block]) -> str:
+    runs = [run for block in blocks for run in block.runs]
+    letters = {label: of for block in blocks for label, of in block.letters().items()}
     head = ["Model", "Items", "Units", "Accuracy", "95\\,\\% interval", "Chance"]
     rows = []
-    for run in runs:
-        total = run.total
-        cells = [
-            escape(run.label) + (r"\textsuperscript{*}" if run.incomplete else ""),
-            f"{total['n']:,}",
-            units_told(total["unit_kinds"]),
-            _accuracy(total),
-            _span(total["interval"]),
-            _percent(total["chance"]),
-        ]
-        rows.append([*cells, letters.get(run.label, _NONE)] if letters else cells)
+    for block in blocks:
+        rows += _title(block, len(head) + bool(letters))
+        for run in block.runs:
+            total = run.total
+            cells = [
+                escape(run.label) + (r"\textsuperscript{*}" if run.incomplete else ""),
+                f"{total['n']:,}",
+                units_told(total["unit_kinds"]),
+                _accuracy(total),
+                _span(total["interval"]),
+                _percent(total["chance"]),
+            ]
+            rows.append([*cells, letters.get(run.label, _NONE)] if letters else cells)
     told = [_told(runs)]
     if letters:
         head.append("Group")
@@ -100,16 +102,29 @@ def _leaderboard(runs: Sequence[Run]) -> str:
 
 
 def _axis(
-    runs: Sequence[Run], title: str, groups: Sequence[tuple[str, Sequence[tuple[Run, Row | None]]]]
+    blocks: Sequence[Block],
+    title: str,
+    groups: Sequence[tuple[str, Sequence[tuple[Run, Row | None]]]],
 ) -> Iterator[str]:
     """One float for every few groups: more do not fit a page."""
+    runs = [run for block in blocks for run in block.runs]
+    places = {run.label: place for place, run in enumerate(runs)}
     caption = f"Accuracy by {title.lower()}. {_told(runs)} {_SMALL}"
     for start in range(0, len(groups), _COLUMNS):
         shown = groups[start : start + _COLUMNS]
         rows = [
             row
-            for place, run in enumerate(runs)
-            for row in _pair(escape(run.label), [found[place][1] for _, found in shown])
+            for block in blocks
+            for row in (
+                *_title(block, 1 + len(shown)),
+                *(
+                    line
+                    for run in block.runs
+                    for line in _pair(
+                        escape(run.label), [found[places[run.label]][1] for _, found in shown]
+                    )
+                ),
+            )
         ]
         head = ["Model", *(_narrow(name) for name, _ in shown)]
         label = _AXES[title] if not start else f"{_AXES[title]}-{start // _COLUMNS + 1}"
@@ -133,6 +148,13 @@ def _cube(run: Run, number: int) -> Iterator[str]:
         label = f"cube-{number}-{modality.name.lower()}"
         head = ["Task", *map(str, regions)]
         yield _table("l" + "r" * len(regions), [head], rows, caption, label)
+
+
+def _title(block: Block, columns: int) -> list[list[str]]:
+    """A line above what stands below the ranking."""
+    if not block.title:
+        return []
+    return [[rf"\midrule\multicolumn{{{columns}}}{{l}}{{\textit{{{escape(block.title)}}}}}"]]
 
 
 def _pair(name: str, groups: Sequence[Row | None]) -> list[list[str]]:
@@ -184,19 +206,25 @@ def _told(runs: Sequence[Run]) -> str:
         told.append(
             f"Left out of a run: up to {counted(gone, 'item')} that its release has withdrawn."
         )
+    blocks = ranked_apart(runs)
+    if len(blocks) > 1:
+        first = f"first those asked {escape(blocks[0].asked)}, " if blocks[0].asked else ""
+        told.append(f"Only models asked the same items are ranked together: {first}then by block.")
+    how = {label: words for label, words in otherwise(runs).items() if words}
+    if how:
+        told.append(
+            "Asked otherwise than the others: "
+            + "; ".join(
+                f"{escape(label)} ({', '.join(map(escape, words))})" for label, words in how.items()
+            )
+            + "."
+        )
     if any(run.incomplete for run in runs):
         told.append(
             "* lacks more than 5\\,\\% of the replies: not the accuracy but the bounds between "
             "which it lies, no interval and no group."
         )
     return " ".join(told)
-
-
-def _letters(runs: Sequence[Run]) -> dict[str, str]:
-    ranked = [run for run in runs if not run.incomplete]
-    if len(ranked) < 2 or len({run.benchmark for run in ranked}) > 1:
-        return {}
-    return {one.label: one.letters for one in ranking({r.label: r.results for r in ranked})}
 
 
 def _narrow(name: str) -> str:

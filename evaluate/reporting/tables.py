@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medrcube.evaluate.reporting.blocks import otherwise, ranked_apart
 from medrcube.evaluate.reporting.leaderboard import Entry, leaderboard
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics import published
@@ -28,15 +29,17 @@ def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
 
     ``runs``, ``slices`` and ``voxels`` are accuracies; ``items`` the outcome of every question,
     without the text of the reply, which stands in ``outcomes.jsonl`` of the run;
-    ``leaderboard`` holds the runs and the published models; ``contrasts``, ``position`` and
+    ``leaderboard`` holds the runs and the published models, block by block as a site ranks them:
+    only rows with one ``ranked_with`` were asked the same; ``contrasts``, ``position`` and
     ``credibility`` are there where the runs are.
     """
+    stands = _stands(runs)
     found = {
-        "runs": [_run_row(run) for run in runs],
+        "runs": [{**_run_row(run), **stands[run.label]} for run in runs],
         "slices": [row for run in runs for row in _slice_rows(run)],
         "voxels": [{"run": run.label, **_flat(row)} for run in runs for row in _voxels(run)],
         "items": [row for run in runs for row in _item_rows(run)],
-        "leaderboard": _leaderboard_rows(runs),
+        "leaderboard": _leaderboard_rows(runs, stands),
         "contrasts": [row for run in runs for row in _contrast_rows(run, _PAIRED)],
         "position": [row for run in runs for row in _contrast_rows(run, ("position",))],
         "credibility": [row for run in runs for row in _credibility_rows(run)],
@@ -148,8 +151,25 @@ def _item_rows(run: Run) -> Iterator[Row]:
         }
 
 
-def _leaderboard_rows(runs: Sequence[Run]) -> list[Row]:
-    board = leaderboard(runs)
+def _stands(runs: Sequence[Run]) -> dict[str, Row]:
+    """By label, in the order of the blocks, what a run is ranked with and how it was asked."""
+    how = otherwise(runs)
+    return {
+        run.label: {
+            "ranked_with": f"Asked {block.asked}" if block.asked else block.title,
+            "asked_otherwise": "; ".join(how[run.label]),
+            "group": letters.get(run.label, ""),
+        }
+        for block in ranked_apart(runs)
+        for letters in [block.letters()]
+        for run in block.runs
+    }
+
+
+def _leaderboard_rows(runs: Sequence[Run], stands: Mapping[str, Row]) -> list[Row]:
+    places = {label: place for place, label in enumerate(stands)}
+    board = leaderboard(sorted(runs, key=lambda run: places[run.label]))
+    printed = {"ranked_with": _PUBLISHED_DATA, "asked_otherwise": "", "group": ""}
     lines = [("run", run.label, asked, cells) for run, asked, cells in board.runs]
     lines += [("published", name, _PUBLISHED_DATA, cells) for name, cells in board.models]
     return [
@@ -157,6 +177,7 @@ def _leaderboard_rows(runs: Sequence[Run]) -> list[Row]:
             "kind": kind,
             "model": name,
             "data": data,
+            **(stands[name] if kind == "run" else printed),
             **{
                 name: value
                 for column, cell in zip(published.COUNTS, cells, strict=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from medrcube.counting import counted
-from medrcube.evaluate.reporting.comparison import INCOMPLETE, asked_alike
+from medrcube.evaluate.reporting.blocks import otherwise, ranked_apart
 from medrcube.evaluate.reporting.cube import axes
 from medrcube.evaluate.reporting.runs import Run
-from medrcube.evaluate.statistics.ranking import ranking
 
 Row = Mapping[str, Any]
 
@@ -62,18 +60,12 @@ def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
     Only runs that were asked the same stand in one ranking: first those that were asked most, then
     each other selection or sample as a block, last the runs that lack too many replies.
     """
-    groups = asked_alike([run for run in runs if not run.incomplete])
-    groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
     how = otherwise(runs)
     entries = []
-    for place, (asked, members) in enumerate(groups):
-        letters = _letters(members)
-        block = f"Asked {asked}" if place else ""
-        entries += [
-            _entry(run, pages, block, letters, how[run.label]) for run in _best_first(members)
-        ]
-    incomplete = _best_first([run for run in runs if run.incomplete])
-    return entries + [_entry(run, pages, INCOMPLETE, {}, how[run.label]) for run in incomplete]
+    for block in ranked_apart(runs):
+        letters = block.letters()
+        entries += [_entry(run, pages, block.title, letters, how[run.label]) for run in block.runs]
+    return entries
 
 
 def blocks(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
@@ -90,16 +82,6 @@ def who(entries: Sequence[Entry]) -> str:
     people = sum(entry.run.readers is not None for entry in entries)
     models = counted(len(entries) - people, "model")
     return f"{models} and {counted(people, 'group')} of readers" if people else models
-
-
-def _letters(runs: Sequence[Run]) -> Mapping[str, str]:
-    if len(runs) == 1:
-        return {}
-    return {one.label: one.letters for one in ranking({r.label: r.results for r in runs})}
-
-
-def _best_first(runs: Sequence[Run]) -> list[Run]:
-    return sorted(runs, key=lambda run: (-(run.total["accuracy"] or 0), run.label))
 
 
 def _entry(
@@ -119,36 +101,6 @@ def _entry(
         remarks=[*how, *_remarks(run)],
         otherwise=how,
     )
-
-
-def otherwise(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
-    """By label, in which words a run was asked otherwise than the most; people are left out."""
-    asked = {run.label: _asked(run) for run in runs if run.readers is None}
-    usual = Counter(told for words in asked.values() for told in words.items())
-    half = len(asked) / 2
-    return {
-        run.label: [
-            told
-            for name, told in asked.get(run.label, {}).items()
-            if usual[name, told] < len(asked) and usual[name, told] <= half
-        ]
-        for run in runs
-    }
-
-
-def _asked(run: Run) -> dict[str, str]:
-    """The settings of a run that change its questions, in a few words each."""
-    manifest, model = run.manifest, run.manifest["model"]
-    prompt, shots, pixels = manifest["prompt"], manifest.get("shots"), manifest.get("pictures")
-    detail = model.get("image_detail")
-    return {
-        "prompt": f"prompt {prompt['name']} {prompt['version']}",
-        "system": "system prompt" if model.get("system") else "no system prompt",
-        "shots": f"{counted(shots['count'], 'example')}" if shots else "no examples",
-        "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "whole pictures",
-        "detail": f"detail {detail}" if detail else "detail not set",
-        "condition": run.condition.value,
-    }
 
 
 def slices(runs: Sequence[Run]) -> Slices:

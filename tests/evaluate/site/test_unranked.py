@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from medrcube.cli import app
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.reporting.comparison import comparison
+from medrcube.evaluate.reporting.latex import write_latex
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.reporting.tables import tables
 from medrcube.evaluate.site.board import blocks, board, who
@@ -171,3 +172,43 @@ def test_a_run_given_twice_is_named_and_taken_once(mixed, tmp_path, command):
     page = (out / "index.html" if command == "site" else out).read_text("utf-8")
     assert "(run 2)" not in page
     assert ("1 model on" if command == "site" else "<h1>test/cut") in page
+
+
+def test_tables_for_papers_rank_only_what_was_asked_the_same(mixed, tmp_path):
+    runs = load_runs(mixed.runs)
+    write_latex(runs, tmp_path)
+    text = (tmp_path / "leaderboard.tex").read_text("utf-8")
+    ranked, *below = text.partition("\\midrule")[2].split("\\midrule")
+    assert "test/able" in ranked
+    assert "test/sample" not in ranked
+    assert "test/silent" not in ranked
+    assert ["multicolumn{7}" in block for block in below] == [True, True]
+    assert "Asked a sample of 20 of 48 questions" in below[0]
+    assert below[0].index("test/sample") < below[0].index("test/other")
+    assert "Not ranked: more than 5" in below[1]
+    assert "Only models asked the same items are ranked together" in text
+    assert text.count("multicolumn") == 2
+    tasks = (tmp_path / "tasks.tex").read_text("utf-8")
+    assert tasks.count("Asked a sample of 20") >= 1
+
+
+def test_tables_as_csv_say_what_a_row_is_ranked_with(mixed):
+    rows = tables(load_runs(mixed.runs))["leaderboard"]
+    own = [(row["model"], row["ranked_with"]) for row in rows if row["kind"] == "run"]
+    assert [name for name, _ in own][-3:] == ["test/sample", "test/other", "test/silent"]
+    assert {block for _, block in own[:4]} == {"Asked all 48 questions"}
+    assert {block for _, block in own[4:6]} == {"Asked a sample of 20 of 48 questions"}
+    assert own[6][1].startswith("Not ranked")
+    assert {row["group"] for row in rows if row["kind"] == "published"} == {""}
+
+
+def test_a_run_that_was_asked_otherwise_is_named_in_the_caption(mixed, tmp_path):
+    able, poor, third, *_ = load_runs(mixed.runs)
+    prompt = {"name": "own", "version": "abc"}
+    other = replace(able, manifest={**able.manifest, "prompt": prompt})
+    write_latex([other, poor, third], tmp_path)
+    text = (tmp_path / "leaderboard.tex").read_text("utf-8")
+    assert f"Asked otherwise than the others: {able.label} (prompt own abc)." in text
+    rows = {row["run"]: row for row in tables([other, poor, third])["runs"]}
+    assert rows[able.label]["asked_otherwise"] == "prompt own abc"
+    assert rows[poor.label]["asked_otherwise"] == ""
