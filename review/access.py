@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Role, User
-from medrcube.review.second_factor import has_one
+from medrcube.review.second_factor import at_provider, has_one
 from medrcube.review.sent import check_sent
 from medrcube.review.views.failures import failure
 
@@ -63,8 +63,8 @@ def _due(request: HttpRequest) -> str:
     if user.temporary_password:
         return "me"
     needed = user.role in settings.SITE.second_factor
-    elsewhere = request.session.get("second_factor_at_provider", False)
-    return "second-factor" if needed and not elsewhere and not has_one(user) else ""
+    lacking = needed and not at_provider(request.session) and not has_one(user)
+    return "second-factor" if lacking else ""
 
 
 def _typed(request: HttpRequest) -> str:

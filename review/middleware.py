@@ -9,6 +9,8 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from medrcube.review.models import User
+from medrcube.review.second_factor import proven
 from medrcube.review.views.failures import csrf_failure
 
 _Handler = Callable[[HttpRequest], HttpResponse]
@@ -49,19 +51,23 @@ class OwnPagesMiddleware:
 
 
 class SessionEndMiddleware:
-    """Ends a session that was idle for half an hour, or that is older than half a day."""
+    """Ends a session that was idle for half an hour, or that is older than half a day.
+
+    So does one in which no code was given of the second factor that the account has by now.
+    """
 
     def __init__(self, get_response: _Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """End the session, or note that it is in use."""
-        if request.user.is_authenticated:
+        if isinstance(request.user, User):
             now = int(timezone.now().timestamp())
             began = request.session.setdefault("began", now)
             seen = request.session.get("seen", now)
             idle, age = now - seen, now - began
-            if idle > settings.SESSION_IDLE_SECONDS or age > settings.SESSION_LONGEST_SECONDS:
+            over = idle > settings.SESSION_IDLE_SECONDS or age > settings.SESSION_LONGEST_SECONDS
+            if over or not proven(request.session, request.user):
                 logout(request)
             elif now - seen >= 60 or "seen" not in request.session:
                 request.session["seen"] = now  # once a minute: every write is a transaction

@@ -3,6 +3,9 @@
 django-otp computes the codes (RFC 6238) and refuses one that was used. Its own tables are not used:
 they hold secrets and recovery codes in clear. Here a secret is encrypted (Fernet of the package
 cryptography) and of a recovery code only a keyed digest is stored.
+
+A secret that is not confirmed yet lies, encrypted, in the session that began it, so no other
+session of the account sees it. A session remembers which factor it proved, so every other one ends.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from datetime import datetime
 from urllib.parse import quote, urlencode
 
 from cryptography.fernet import Fernet, InvalidToken
-from django.db import transaction
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django_otp.oath import TOTP
@@ -24,14 +29,34 @@ from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import RecoveryCode, Role, SecondFactor, User
 from medrcube.review.people import random_password
 
-__all__ = ["SetUp", "begin", "check", "confirm", "has_one", "new_codes", "remove", "reset_reader"]
+__all__ = [
+    "AT_PROVIDER",
+    "SetUp",
+    "at_provider",
+    "begin",
+    "check",
+    "confirm",
+    "has_one",
+    "new_codes",
+    "proven",
+    "remember",
+    "remove",
+    "reset_reader",
+]
 
+AT_PROVIDER = "second_factor_at_provider"
+"""Key of the session: the provider of single sign-on asked for a second factor."""
+_BEGUN = "second_factor_begun"
+"""Key of the session: the encrypted secret that was shown in this session alone."""
+_PROVEN = "second_factor"
+"""Key of the session: number of the factor whose code was given in it."""
 _BYTES = 20
 """Of a secret, as RFC 4226 recommends."""
 _SKEW = 1
 """Steps of 30 seconds by which a clock may be wrong, either way."""
 _CODES = 10
 _WRONG = "this code is not right, or was used already; wait for the next one"
+_THERE = "this account has a second factor already; remove it first"
 _UNREADABLE = (
     "your second factor was set up under another key of this server and cannot be read; ask an "
     "administrator to reset it"
@@ -51,38 +76,72 @@ def has_one(user: User) -> bool:
     return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).exists()
 
 
-def begin(user: User) -> SetUp:
-    """A secret for an authenticator; the same one until it is confirmed.
+def at_provider(session: SessionBase) -> bool:
+    """Whether a provider that the site trusts with it asked for a second factor."""
+    single = settings.SITE.single_sign_on
+    return bool(single and single.asks_second_factor and session.get(AT_PROVIDER))
+
+
+def proven(session: SessionBase, user: User) -> bool:
+    """Whether a code of the factor that the account has now was given in this session.
+
+    So it is where the account has none, and where the provider asked for one.
+    """
+    if at_provider(session):
+        return True
+    factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
+    return factor is None or session.get(_PROVEN) == factor.pk
+
+
+def remember(session: SessionBase, user: User) -> None:
+    """Note that a code was given in this session, right after ``check``."""
+    session[_PROVEN] = SecondFactor.objects.get(user=user, confirmed_at__isnull=False).pk
+
+
+def begin(user: User, session: SessionBase) -> SetUp:
+    """A secret for an authenticator; the same one in this session until it is confirmed.
 
     Raises:
         InvalidAnswerError: the account has a second factor already.
     """
-    factor, _ = SecondFactor.objects.get_or_create(
-        user=user, defaults={"secret": _sealed(secrets.token_bytes(_BYTES))}
-    )
-    if factor.confirmed_at is not None:
-        raise InvalidAnswerError("this account has a second factor already; remove it first")
-    secret = base64.b32encode(_opened(factor)).decode()
+    if has_one(user):
+        raise InvalidAnswerError(_THERE)
+    if _BEGUN not in session:
+        session[_BEGUN] = _sealed(secrets.token_bytes(_BYTES))
+    secret = base64.b32encode(_opened(session[_BEGUN])).decode()
     query = urlencode({"secret": secret, "issuer": "medrcube"}, quote_via=quote)
     return SetUp(
         address=f"otpauth://totp/{quote(f'medrcube:{user.email}', safe=':')}?{query}", secret=secret
     )
 
 
-def confirm(user: User, code: str, now: datetime | None = None) -> list[str]:
+def confirm(user: User, session: SessionBase, code: str, now: datetime | None = None) -> list[str]:
     """The authenticator works: from now on its codes are asked for. Gives the recovery codes.
 
+    The session goes on under another key; all others of the account are no longer ``proven``.
+
     Raises:
-        InvalidAnswerError: the code is wrong, or nothing was begun.
+        InvalidAnswerError: the code is wrong, nothing was begun in this session, or another
+            session was faster.
     """
     now = now or timezone.now()
-    with transaction.atomic():
-        factor = SecondFactor.objects.filter(user=user, confirmed_at=None).first()
-        if factor is None or not _spend_code(factor, code, now):
-            raise InvalidAnswerError(_WRONG)
-        SecondFactor.objects.filter(pk=factor.pk).update(confirmed_at=now)
-        record(now, _entry(user, user, "set"))
-        return _fresh(factor)
+    secret = session.get(_BEGUN)
+    if secret is None:
+        raise InvalidAnswerError(_THERE if has_one(user) else _WRONG)
+    try:
+        with transaction.atomic():
+            SecondFactor.objects.filter(user=user, confirmed_at=None).delete()
+            factor = SecondFactor.objects.create(user=user, secret=secret, confirmed_at=now)
+            if not _spend_code(factor, code, now):
+                raise InvalidAnswerError(_WRONG)
+            record(now, _entry(user, user, "set"))
+            codes = _fresh(factor)
+    except IntegrityError:
+        raise InvalidAnswerError(_THERE) from None
+    del session[_BEGUN]
+    session.cycle_key()
+    session[_PROVEN] = factor.pk
+    return codes
 
 
 def check(user: User, typed: str, now: datetime | None = None) -> bool:
@@ -170,7 +229,7 @@ def _spend_code(factor: SecondFactor, typed: str, now: datetime) -> bool:
     digits = "".join(typed.split())
     if not (digits.isascii() and digits.isdigit() and len(digits) == 6):
         return False
-    codes = TOTP(_opened(factor))
+    codes = TOTP(_opened(factor.secret))
     codes.time = now.timestamp()
     if not codes.verify(int(digits), tolerance=_SKEW, min_t=factor.last_step + 1):
         return False
@@ -201,9 +260,9 @@ def _sealed(secret: bytes) -> str:
     return _key().encrypt(secret).decode()
 
 
-def _opened(factor: SecondFactor) -> bytes:
+def _opened(sealed: str) -> bytes:
     try:
-        return _key().decrypt(factor.secret.encode())
+        return _key().decrypt(sealed.encode())
     except InvalidToken:
         raise InvalidAnswerError(_UNREADABLE) from None
 

@@ -15,7 +15,8 @@ class SecondFactor(models.Model):
     Attributes:
         secret: encrypted; nobody reads it without the key of the server.
         last_step: time step of the last code that was taken; none is taken twice.
-        confirmed_at: when a first code showed that the authenticator works; ``None`` until then.
+        confirmed_at: when a first code showed that the authenticator works; ``None`` only in
+            rows of earlier versions, which count as none.
     """
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="second_factor")

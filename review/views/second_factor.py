@@ -40,7 +40,7 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     if not throttle.attempt(name, name):
         return _page(request, user, "too many attempts; wait a quarter of an hour", 429)
     try:
-        codes = _act(user, wanted, code)
+        codes = _act(request, user, wanted, code)
     except InvalidAnswerError as error:
         return _page(request, user, str(error))
     throttle.forget(name, name)
@@ -50,12 +50,12 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     return redirect("me")
 
 
-def _act(user: User, wanted: str | None, code: str) -> Sequence[str]:
+def _act(request: HttpRequest, user: User, wanted: str | None, code: str) -> Sequence[str]:
     """Do it; gives recovery codes where there are new ones."""
     if wanted == "codes":
         return second_factor.new_codes(user, code)
     if wanted != "remove":
-        return second_factor.confirm(user, code)
+        return second_factor.confirm(user, request.session, code)
     if user.role in settings.SITE.second_factor:
         raise InvalidAnswerError("your role needs a second factor at this site")
     second_factor.remove(user, user, code)
@@ -68,7 +68,7 @@ def _page(request: HttpRequest, user: User, error: str = "", status: int = 422) 
         context["left"] = RecoveryCode.objects.filter(factor__user=user).count()
         context["needed"] = user.role in settings.SITE.second_factor
     else:
-        set_up = second_factor.begin(user)
+        set_up = second_factor.begin(user, request.session)
         context["squares"], context["size"] = _drawn(set_up.address)
         context["secret"] = set_up.secret
     page = "review/second_factor.html"

@@ -106,15 +106,26 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return redirect(settings.LOGOUT_REDIRECT_URL)
 
 
-def _let_in(request: HttpRequest, user: User, *, at_provider: bool = False) -> HttpResponse:
-    """Begin a session under a new id; ``at_provider`` says that a second factor was asked there."""
+def _let_in(
+    request: HttpRequest, user: User, *, code_given: bool = False, at_provider: bool = False
+) -> HttpResponse:
+    """Begin a session under a new id.
+
+    Args:
+        request: whose session it will be.
+        user: who signs in.
+        code_given: a code of the second factor was right.
+        at_provider: the provider of single sign-on asked for a second factor.
+    """
     target = _target(request)
     for name in (_HALF, "next"):
         request.session.pop(name, None)
     login(request, user, backend=_BACKEND)
     now = int(timezone.now().timestamp())
     request.session["began"] = request.session["seen"] = now
-    request.session["second_factor_at_provider"] = at_provider
+    request.session[second_factor.AT_PROVIDER] = at_provider
+    if code_given:
+        second_factor.remember(request.session, user)
     return HttpResponse(status=204) if _by_script(request) else redirect(target)
 
 
@@ -152,7 +163,7 @@ def _check_code(request: HttpRequest, user: User, typed: str, form: _Form) -> Ht
     except InvalidAnswerError as error:
         return form(request, str(error).capitalize(), 422)
     throttle.forget(name, name)
-    return _let_in(request, user)
+    return _let_in(request, user, code_given=True)
 
 
 def _single() -> SingleSignOn:

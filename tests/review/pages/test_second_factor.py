@@ -14,6 +14,7 @@ from django.utils import timezone
 from medrcube.review import second_factor
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Event, RecoveryCode, SecondFactor, User
+from medrcube.review.sessions import SessionStore
 from medrcube.review_site import ReviewSite
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
@@ -29,10 +30,26 @@ def reviewer(person):
 @pytest.fixture
 def secured(reviewer):
     """An authenticator that was set up a while ago, and the recovery codes."""
-    codes = pyotp.TOTP(second_factor.begin(reviewer).secret)
-    recovery = second_factor.confirm(reviewer, codes.now())
+    codes, recovery = set_up(reviewer)
     SecondFactor.objects.update(last_step=0)
     return codes, recovery
+
+
+def set_up(user, session=None):
+    """The authenticator and the recovery codes, from this session."""
+    session = SessionStore() if session is None else session
+    authenticator = pyotp.TOTP(second_factor.begin(user, session).secret)
+    recovery = second_factor.confirm(user, session, authenticator.now())
+    session.save()
+    return authenticator, recovery
+
+
+def set_up_by(client):
+    """The authenticator and the recovery codes, by the page."""
+    page = client.get("/me/second-factor/").content.decode()
+    authenticator = pyotp.TOTP(re.search(r"<code>([A-Z2-7]{32})</code>", page)[1])
+    reply = client.post("/me/second-factor/", {"code": authenticator.now()})
+    return authenticator, re.findall(r"<code>([a-z0-9-]{19})</code>", reply.content.decode())
 
 
 def sign_in(client, **extra):
@@ -64,10 +81,11 @@ def test_it_is_set_up_with_a_picture_drawn_here_and_recovery_codes_shown_once(si
 
 
 def test_the_address_of_the_picture_is_what_authenticators_read(reviewer):
-    made = second_factor.begin(reviewer)
+    session = SessionStore()
+    made = second_factor.begin(reviewer, session)
     read = pyotp.parse_uri(made.address)
     assert (read.secret, read.issuer, read.name) == (made.secret, "medrcube", EMAIL)
-    assert second_factor.begin(reviewer) == made
+    assert second_factor.begin(reviewer, session) == made
 
 
 def test_a_wrong_code_turns_nothing_on(signed_in):
@@ -121,9 +139,10 @@ def test_a_code_is_taken_once_and_none_before_it_either(any_database, reviewer, 
 
 
 def test_the_code_of_the_set_up_is_spent(reviewer):
-    codes = pyotp.TOTP(second_factor.begin(reviewer).secret)
+    session = SessionStore()
+    codes = pyotp.TOTP(second_factor.begin(reviewer, session).secret)
     code = codes.now()
-    second_factor.confirm(reviewer, code)
+    second_factor.confirm(reviewer, session, code)
     assert not second_factor.check(reviewer, code)
 
 
@@ -185,8 +204,7 @@ def test_a_script_gives_the_code_with_the_password(secured):
 
 def test_the_person_makes_new_codes_or_removes_it_with_a_code(signed_in):
     client, user = signed_in()
-    authenticator = pyotp.TOTP(second_factor.begin(user).secret)
-    old = second_factor.confirm(user, authenticator.now())
+    _, old = set_up_by(client)
     assert client.post("/me/second-factor/", {"form": "codes", "code": "1"}).status_code == 422
     reply = client.post("/me/second-factor/", {"form": "codes", "code": old[0]})
     new = re.findall(r"<code>([a-z0-9-]{19})</code>", reply.content.decode())
@@ -198,11 +216,10 @@ def test_the_person_makes_new_codes_or_removes_it_with_a_code(signed_in):
 
 def test_a_role_that_needs_one_sees_nothing_else_until_it_is_on(signed_in, monkeypatch):
     monkeypatch.setattr(settings, "SITE", ReviewSite(second_factor=("manager",)))
-    client, user = signed_in("manager")
+    client, _ = signed_in("manager")
     assert client.get("/dashboard/")["Location"] == "/me/second-factor/"
     assert client.get("/me/").status_code == 200
-    authenticator = pyotp.TOTP(second_factor.begin(user).secret)
-    codes = second_factor.confirm(user, authenticator.now())
+    _, codes = set_up_by(client)
     assert client.get("/dashboard/").status_code == 200
     refused = client.post("/me/second-factor/", {"form": "remove", "code": codes[0]})
     assert "your role needs a second factor" in refused.content.decode().casefold()
@@ -221,7 +238,7 @@ def test_an_administrator_resets_it_and_a_manager_that_of_a_reviewer(
     event = Event.objects.last()
     assert (event.kind, event.body) == ("person.second_factor_reset", '{"note":"seen her"}')
     boss = person("administrator")
-    second_factor.confirm(boss, pyotp.TOTP(second_factor.begin(boss).secret).now())
+    set_up(boss)
     sent = {"form": "second-factor", "reader": boss.pk, "note": "x"}
     assert manager.post("/dashboard/", sent).status_code == 422
     admin, _ = signed_in("administrator")
@@ -239,3 +256,65 @@ def test_another_key_of_the_server_lets_nobody_in_by_a_code(reviewer, secured, m
     assert reply.status_code == 422
     assert not is_in(client)
     assert User.objects.get().last_login is None
+
+
+def test_a_session_opened_with_the_password_alone_ends_when_a_second_factor_is_set_up(
+    any_database, reviewer
+):
+    earlier, own = fresh(), fresh()
+    sign_in(earlier)
+    sign_in(own)
+    script = {"HTTP_X_REQUESTED_WITH": "fetch"}
+    set_up_by(own)
+    assert earlier.get("/review/", **script).status_code == 401
+    assert earlier.get("/me/")["Location"] == "/sign-in/?next=/me/"
+    assert "_auth_user_id" not in earlier.session
+    assert is_in(own)
+
+
+def test_a_session_that_gave_a_code_of_another_second_factor_ends(any_database, reviewer):
+    earlier, own = fresh(), fresh()
+    for client in (earlier, own):
+        sign_in(client)
+    set_up_by(earlier)
+    assert is_in(earlier)
+    second_factor.remove(reviewer, reviewer)
+    sign_in(own)
+    set_up_by(own)
+    assert not is_in(earlier)
+    assert is_in(own)
+
+
+def test_no_session_sees_or_confirms_the_secret_that_another_began(any_database, reviewer):
+    first, second = fresh(), fresh()
+    secrets = []
+    for client in (first, second):
+        sign_in(client)
+        page = client.get("/me/second-factor/").content.decode()
+        secrets.append(re.search(r"<code>([A-Z2-7]{32})</code>", page)[1])
+    assert secrets[0] != secrets[1]
+    crossed = second.post("/me/second-factor/", {"code": pyotp.TOTP(secrets[0]).now()})
+    assert crossed.status_code == 422
+    first.post("/me/second-factor/", {"code": pyotp.TOTP(secrets[0]).now()})
+    assert is_in(first)
+    second.post("/me/second-factor/", {"code": pyotp.TOTP(secrets[1]).now()})
+    assert not is_in(second)
+
+
+def test_of_two_sessions_that_set_one_up_at_once_the_first_wins(any_database, reviewer):
+    sessions = SessionStore(), SessionStore()
+    made = [pyotp.TOTP(second_factor.begin(reviewer, session).secret) for session in sessions]
+    second_factor.confirm(reviewer, sessions[0], made[0].now())
+    with pytest.raises(InvalidAnswerError, match="has a second factor already"):
+        second_factor.confirm(reviewer, sessions[1], made[1].now())
+    assert second_factor.proven(sessions[0], reviewer)
+    assert not second_factor.proven(sessions[1], reviewer)
+
+
+def test_the_session_changes_its_id_when_a_second_factor_is_set_up(signed_in):
+    client, _ = signed_in()
+    client.get("/me/second-factor/")
+    before = client.session.session_key
+    set_up_by(client)
+    assert client.session.session_key != before
+    assert is_in(client)

@@ -208,6 +208,22 @@ def test_a_second_factor_is_asked_here_unless_the_provider_asks_for_it(site, rev
     assert reply["Location"] == "/"
 
 
+def test_a_session_of_a_provider_counts_only_while_its_second_factor_does(
+    any_database, site, reviewer, come_back
+):
+    site(asks_second_factor=True)
+    trusted, _ = come_back()
+    site()
+    plain, _ = come_back()
+    factor = {"secret": "unread", "confirmed_at": "2026-01-01T00:00Z"}
+    SecondFactor.objects.create(user=reviewer, **factor)
+    site(asks_second_factor=True)
+    assert is_in(trusted)
+    assert not is_in(plain)
+    site()
+    assert not is_in(trusted)
+
+
 def test_a_role_that_needs_a_second_factor_may_have_it_at_the_provider(site, person, come_back):
     person("manager", email=EMAIL)
     site(second_factor=("manager",))
