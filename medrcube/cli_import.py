@@ -38,12 +38,13 @@ def import_run(
     """Score, compare and report replies that another harness got, as if they were asked here.
 
     Exit status: 0 brought in; 2 wrong use, or a file that is not of this release; 3 incomplete:
-    more than 5 % of the questions have no reply or one that was cut.
+    more than 5 % of the questions have no reply or one that was cut, or some were asked there in
+    another way.
     """
     from medrcube.console import Reporter
     from medrcube.evaluate.benchmark import load_benchmark
-    from medrcube.evaluate.foreign.importing import SHOWN
     from medrcube.evaluate.foreign.importing import import_run as bring_in
+    from medrcube.evaluate.foreign.shown import SHOWN
     from medrcube.evaluate.reporting.certainty import accuracy_told
 
     other = None if edition is None else load_benchmark(edition)
@@ -55,12 +56,18 @@ def import_run(
         reporter.result(
             f"{counted(count, 'item')} without a reply there, counted as failed: {named}"
         )
+    if differing := found.matched.differing:
+        reporter.result(
+            f"{counted(len(differing), 'item')} with another question or other options there, "
+            f"left out: {', '.join(differing[:SHOWN])}"
+        )
     total = found.metrics["global"]
     between = "between " if total["accuracy"] is None else ""
     reporter.result(
         f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy "
         f"{between}{accuracy_told(total, 2)} %"
     )
-    if found.standing.incomplete:
-        reporter.result(f"INCOMPLETE {found.standing.incomplete}")
+    left_out = "not all of the file is in these numbers" if differing else None
+    if why := left_out or found.standing.incomplete:
+        reporter.result(f"INCOMPLETE {why}")
         raise typer.Exit(3)

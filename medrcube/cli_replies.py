@@ -91,6 +91,7 @@ def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) 
     kinds: tuple[tuple[str, Sequence[str]], ...] = (
         ("without a reply, counted as failed", matched.missing),
         ("answered in different ways, so none of their replies was taken", matched.conflicting),
+        ("shown there with another question or other options, left out", matched.differing),
         ("answered more than once, always alike; one reply was taken", matched.repeated),
         ("unknown to this release, left out", matched.unknown),
         ("named by an id that several sources have, left out", matched.ambiguous),
@@ -141,7 +142,7 @@ def _data(imported: Imported, items: int, out: Path | None) -> dict[str, Any]:
 
 
 def _first(names: Sequence[str]) -> str:
-    from medrcube.evaluate.foreign.importing import SHOWN
+    from medrcube.evaluate.foreign.shown import SHOWN
 
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more

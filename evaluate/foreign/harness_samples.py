@@ -8,6 +8,7 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, first_text, json_lines
+from medrcube.evaluate.foreign.shown import question_and_options
 
 LMMS_EVAL, LM_EVAL = "lmms-eval", "lm-eval"
 
@@ -36,7 +37,11 @@ def read_samples(path: Path) -> ForeignRun:
                 "wrote"
             )
         text = first_text(_said(row), where)
-        replies.append(ForeignReply(item=item["item"], text=text))
+        doc = row.get("doc")
+        question, options = question_and_options(doc if isinstance(doc, dict) else {})
+        replies.append(
+            ForeignReply(item=item["item"], text=text, question=question, options=options)
+        )
     # lmms-eval and lm-eval name the folder after the model.
     return ForeignRun(
         tool=tool, model=path.resolve().parent.name, replies=tuple(replies), bad=tuple(bad)

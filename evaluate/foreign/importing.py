@@ -15,6 +15,7 @@ from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.foreign.matching import Matched, Question, match_replies
 from medrcube.evaluate.foreign.reading import read_foreign, read_replies
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
+from medrcube.evaluate.foreign.shown import SHOWN, difference, without_differing
 from medrcube.evaluate.models.contract import Json, Reply, Request
 from medrcube.evaluate.running.begin import write_plan
 from medrcube.evaluate.running.plan import plan_run
@@ -31,10 +32,7 @@ from medrcube.evaluate.running.standing import Standing, standing_of
 from medrcube.evaluate.scoring import read_results, score
 from medrcube.evaluate.selection import Choice
 
-__all__ = ["SHOWN", "Imported", "import_run", "score_replies", "write_run"]
-
-SHOWN = 5
-"""So many items are named in a message."""
+__all__ = ["Imported", "import_run", "score_replies", "write_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +80,8 @@ def import_run(
 
     Raises:
         WorkspaceError: the file cannot be read, names items that the release does not have, shows
-            a turned or reworded item with other options than the release or the edition, or
-            ``out`` holds something.
+            more than a few items with another question or other options than the release, or any
+            turned or reworded one than the release or the edition, or ``out`` holds something.
     """
     found = read_foreign(path, model)
     matched = match_replies(found, benchmark.items, benchmark.errata)
@@ -92,6 +90,7 @@ def import_run(
             f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
             f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
         )
+    matched = without_differing(matched, found, benchmark.items, path)
     return write_run(
         found, matched, benchmark, out, digest=_digest(path), model=model, edition=edition
     )
@@ -107,8 +106,9 @@ def score_replies(
     copy of the release or not, since they were given elsewhere.
 
     Raises:
-        WorkspaceError: the file cannot be read, has no reply to any item of the release, or
-            ``out`` holds something.
+        WorkspaceError: the file cannot be read, has no reply to any item of the release, shows
+            more than a few items with another question or other options, or ``out`` holds
+            something.
     """
     found = read_replies(path, model)
     matched = match_replies(found, benchmark.items, benchmark.errata)
@@ -118,6 +118,7 @@ def score_replies(
             f"{path}: has no reply that belongs to one item of {benchmark.root}"
             f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
         )
+    matched = without_differing(matched, found, benchmark.items, path)
     return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
 
 
@@ -198,10 +199,12 @@ def _same_options(
     expected = f"a log of this release{', and the edition that was asked' if reworded else ''}"
     for one in asked:
         reply = replies.get(_question(one))
-        options = tuple(text for _, text in one.item.options)
-        if reply is not None and reply.options != options:
+        if reply is None:
+            continue
+        other = difference(reply, one.item) if reply.options else "options"
+        if other is not None:
             raise WorkspaceError(
-                f"{one.item.name} was asked there with other options ({found.condition.value}, "
+                f"{one.item.name} was asked there with other {other} ({found.condition.value}, "
                 f"turn {one.presentation.turn}); expected {expected}"
             )
     forms = {_question(one) for one in asked}

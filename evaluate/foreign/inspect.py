@@ -15,6 +15,7 @@ from typing import IO, Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, json_object
+from medrcube.evaluate.foreign.shown import question_and_options
 from medrcube.evaluate.reporting.inspect_log import ARCHIVE, item_name
 
 TOOL = "inspect"
@@ -22,6 +23,8 @@ TOOL = "inspect"
 _FULL = Condition.FULL.value
 _KNOWN = tuple(condition.value for condition in Condition)
 _TURN = re.compile(r" turn \d+$")
+
+_ATTACHED = "attachment://"
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26s2H")
@@ -83,10 +86,20 @@ def _reply(sample: Mapping[str, Any]) -> ForeignReply:
         text=None if failed else _text(choices[0]["message"]["content"]),
         epoch=int(sample["epoch"]) - 1,
         turn=turn,
-        options=tuple(map(str, sample.get("choices") or ())),
+        question=_question(sample),
+        options=tuple(map(str, sample.get("choices") or ())) or question_and_options(metadata)[1],
         finish_reason="stop" if failed else _STOPS.get(str(choices[0].get("stop_reason")), "stop"),
         usage=_usage(usage),
     )
+
+
+def _question(sample: Mapping[str, Any]) -> str:
+    """The last turn of the user; empty where the log holds it elsewhere."""
+    told: Any = sample.get("input") or ""
+    if isinstance(told, list):
+        turns = [turn for turn in told if turn.get("role") == "user"]
+        told = _text(turns[-1]["content"]) if turns else ""
+    return "" if _ATTACHED in told else str(told)
 
 
 def _text(content: Any) -> str:

@@ -24,6 +24,7 @@ class Matched:
         ambiguous: ids without a source that items of several sources have.
         repeated: items that the file answers more than once, always alike; one reply is taken.
         conflicting: items with different replies; none is taken.
+        differing: items whose question or options the file shows otherwise; none is taken.
         withdrawn: items with a reply that the errata of the release withdraw.
         missing: items of the release that stand and have no reply that was taken.
         bad: rows that could not be read, each with its place and the reason.
@@ -37,11 +38,13 @@ class Matched:
     withdrawn: tuple[str, ...]
     missing: tuple[str, ...]
     bad: tuple[str, ...]
+    differing: tuple[str, ...] = ()
 
     @property
     def ignored(self) -> int:
         """Names and rows of the file from which nothing was taken."""
-        return sum(map(len, (self.unknown, self.ambiguous, self.conflicting, self.bad)))
+        left = (self.unknown, self.ambiguous, self.conflicting, self.differing, self.bad)
+        return sum(map(len, left))
 
 
 def match_replies(

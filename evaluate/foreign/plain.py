@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, json_lines, model_of
+from medrcube.evaluate.foreign.shown import question_and_options
 from medrcube.evaluate.foreign.table_rows import table_rows
 
 __all__ = ["IDS", "TEXTS", "TOOL", "looks_plain", "read_plain"]
@@ -71,6 +72,7 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
     text = row[texts[0]]
     if not isinstance(text, str | int | float | None):
         raise _BadRowError(f"{texts[0]} is no text")
+    question, options = question_and_options(row)
     reason = str(row.get("finish_reason") or "stop").casefold()
     return ForeignReply(
         item=_item(row),
@@ -78,6 +80,8 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
         epoch=_epoch(row.get("epoch")),
         finish_reason=_REASONS.get(reason, "stop"),
         model=model_of(row),
+        question=question,
+        options=options,
     )
 
 

@@ -25,6 +25,8 @@ class ForeignReply:
         usage: token counts, where the harness keeps them.
         turn: by how many places the options were rotated.
         options: texts of the options in the order that was shown; empty where that is not told.
+        question: the question that was shown, or a prompt that holds it; empty where that is not
+            told.
         model: name of the model that gave it, where the file tells that for each reply.
     """
 
@@ -35,6 +37,7 @@ class ForeignReply:
     options: tuple[str, ...] = ()
     finish_reason: str = "stop"
     usage: Mapping[str, int] = field(default_factory=dict)
+    question: str = ""
     model: str = ""
 
 

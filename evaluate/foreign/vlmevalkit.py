@@ -9,6 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, model_of
+from medrcube.evaluate.foreign.shown import question_and_options
 from medrcube.evaluate.foreign.table_rows import table_rows
 
 TOOL = "vlmevalkit"
@@ -37,6 +38,11 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
             )
         said = "" if text is None else str(text)
         text = None if FAILED in said else said
-        replies.append(ForeignReply(item=item, text=text, model=model_of(row)))
+        question, options = question_and_options(row)
+        replies.append(
+            ForeignReply(
+                item=item, text=text, model=model_of(row), question=question, options=options
+            )
+        )
     # Its files are named MODEL_DATASET, and so is their folder: both may hold the sign between.
     return ForeignRun(tool=TOOL, model=path.parent.name, replies=tuple(replies))

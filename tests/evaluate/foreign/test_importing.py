@@ -36,7 +36,7 @@ def benchmark(load, row):
 
 def rows(replies=SAID):
     return [
-        {"index": n, "item": f"ALPHA/q{n:03}", "question": "?", "prediction": said}
+        {"index": n, "item": f"ALPHA/q{n:03}", "question": "", "prediction": said}
         for n, said in enumerate(replies)
     ]
 
