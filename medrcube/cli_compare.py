@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from medrcube.cli_options import Json
+from medrcube.cli_runs import each_once
 from medrcube.counting import counted
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def compare(
     if len(runs) < 2:
         raise typer.BadParameter("one run; expected two or more to compare")
     reporter = Reporter(json_output=json_output)
+    runs = each_once(runs, reporter)
+    if len(runs) < 2:
+        raise typer.BadParameter(f"{runs[0]} and copies of it are one run; expected two or more")
     if len(runs) == 2:
         found = compare_two(runs[0], runs[1], by=by, common=common)
         _show_two(reporter, found, by)
@@ -47,7 +51,7 @@ def compare(
         found = compare_many(runs, by=by, common=common)
         _show_many(reporter, found)
     if found["settings"]:
-        marks = (chr(ord("A") + n) for n in range(len(runs)))
+        marks = "AB" if len(runs) == 2 else [run["label"] for run in found["runs"]]
         reporter.result("")
         reporter.table(("set differently", *marks), found["settings"])
     for line in (*found["notes"], *found["conclusions"]):
@@ -87,7 +91,8 @@ def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
 
     _condition(reporter, found)
     _left_out(reporter, found["items"], "only_some", "not in all runs")
-    marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(len(found["runs"]))]
+    shown = len(found["overall"]["runs"])
+    marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(shown)]
     reporter.table(
         ("", "run", "n", "%", "95 % interval", "group"),
         [
@@ -100,6 +105,11 @@ def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
                 run["letters"],
             )
             for mark, run in zip(marks, found["overall"]["runs"], strict=True)
+        ]
+        + [
+            ("", run["label"], run["items"], _bounds(run["bounds"]), "\u2013", "INCOMPLETE")
+            for run in found["runs"]
+            if run["incomplete"]
         ],
     )
     reporter.result("")
@@ -149,3 +159,9 @@ def _reach(interval: list[float] | None) -> str:
     from medrcube.evaluate.statistics.conclusions import points
 
     return "\u2013" if interval is None else f"{points(interval[0])} to {points(interval[1])}"
+
+
+def _bounds(bounds: list[float]) -> str:
+    from medrcube.evaluate.statistics.conclusions import points
+
+    return f"{points(bounds[0])} to {points(bounds[1])}"

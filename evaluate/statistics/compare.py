@@ -11,10 +11,16 @@ from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.asked_how import side_by_side
 from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.outcomes import (
+    LOST,
+    Outcome,
+    Result,
+    accuracy_bounds,
+    too_many_lost,
+)
 from medrcube.evaluate.running.run_folder import benchmark_of, read_manifest
-from medrcube.evaluate.scoring import read_results, withdrawn_items
-from medrcube.evaluate.statistics.conclusions import conclusions
+from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
+from medrcube.evaluate.statistics.conclusions import conclusions, points
 from medrcube.evaluate.statistics.paired import Pair, adjust, paired_metrics
 from medrcube.evaluate.statistics.slices import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
@@ -39,7 +45,10 @@ def compare(
             name, question, options, key and the bytes of the picture.
 
     Returns:
-        ``runs``, two with ``label``, ``folder``, ``model``, ``dataset`` and ``items``;
+        ``runs``, two with ``label``, ``folder``, ``model``, ``dataset``, ``items``,
+        ``incomplete``, why no accuracy of the run is told, or ``None``, and ``bounds``, between
+        which it lies; where a run is incomplete, no row has an accuracy, a difference, an interval
+        or a p;
         ``condition``; ``conditions_left``, of each run those that are not compared;
         ``same_dataset``; ``items`` with ``common`` ones that are compared,
         ``lost`` by either run, ``changed`` (same name, other content), ``only_one`` and
@@ -76,11 +85,18 @@ def compare(
     if not kept:
         raise WorkspaceError(f"{first} and {second} answer no item in common")
     axes: dict[Axis, None] = {"task": None, by: None}
+    described = [
+        run.described(label)
+        for run, label in zip((one, other), labels_of([one, other]), strict=True)
+    ]
+    parts = incomplete_told(described)
+    overall = _judged(_row(kept), "mcnemar_p")
+    families = {axis: _family(axis, kept) for axis in axes}
+    if parts:
+        overall = _withheld(overall)
+        families = {axis: list(map(_withheld, rows)) for axis, rows in families.items()}
     found = {
-        "runs": [
-            run.described(label)
-            for run, label in zip((one, other), labels_of([one, other]), strict=True)
-        ],
+        "runs": described,
         "condition": condition.value,
         "conditions_left": left_conditions([one, other], condition),
         "same_dataset": same,
@@ -91,12 +107,12 @@ def compare(
             "only_one": len(left.keys() ^ right.keys()),
             "withdrawn": len(one.withdrawn),
         },
-        "overall": _judged(_row(kept), "mcnemar_p"),
-        "families": {axis: _family(axis, kept) for axis in axes},
+        "overall": overall,
+        "families": families,
         "settings": [list(row) for row in side_by_side([one.manifest, other.manifest])],
         "notes": differences_of_runs([one, other]),
     }
-    return {**found, "conclusions": conclusions(found)}
+    return {**found, "conclusions": parts or conclusions(found)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +156,24 @@ class ComparedRun:
             "model": self.model,
             "dataset": self.dataset,
             "items": len(items),
+            "incomplete": self.incomplete,
+            "bounds": accuracy_bounds(self._correct(), self._main()),
         }
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why no accuracy of the run is told; ``None`` where enough questions have a reply."""
+        main = self._main()
+        if not too_many_lost(main):
+            return None
+        replied = sum(result.outcome not in LOST for result in main)
+        return f"{replied:,} of {counted(len(main), 'question')} have a reply"
+
+    def _main(self) -> list[Result]:
+        return main_results(self.results)
+
+    def _correct(self) -> int:
+        return sum(result.outcome is Outcome.CORRECT for result in self._main())
 
 
 def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
@@ -239,6 +272,29 @@ def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
         [Pair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
     )
     return {**found, "unit_kinds": unit_kinds(a for a, _ in pairs)}
+
+
+def incomplete_told(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence on each run, as ``described`` gives it, that lacks too many replies."""
+    return [
+        f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
+        f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval "
+        "or verdict"
+        for run in runs
+        if run["incomplete"]
+    ]
+
+
+_TOLD_OF_WHOLE_RUNS = ("first", "second", "difference", "interval", "mcnemar_p", "mcnemar_p_holm")
+
+
+def _withheld(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of an incomplete run: what has a reply is no fair sample of what was asked."""
+    return {
+        **row,
+        **{name: None for name in _TOLD_OF_WHOLE_RUNS if name in row},
+        "verdict": "unclear",
+    }
 
 
 def _family(axis: Axis, kept: Sequence[tuple[Result, Result]]) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from medrcube.evaluate.statistics.clustered import (
 )
 from medrcube.evaluate.statistics.compare import (
     differences_of_runs,
+    incomplete_told,
     labels_of,
     left_conditions,
     load_compared,
@@ -56,7 +57,7 @@ def compare_many(
     """Compare scored runs, item by item.
 
     The first epoch of the first condition that all runs asked is compared, on the items of which
-    every run has a reply, so that all numbers are of the same questions.
+    every complete run has a reply, so that all numbers are of the same questions.
 
     Args:
         folders: of the runs.
@@ -64,7 +65,8 @@ def compare_many(
         common: compare runs of different benchmarks on the items that are the same in all.
 
     Returns:
-        ``runs`` with ``label``, ``folder``, ``model``, ``dataset`` and ``items``; ``condition``;
+        ``runs`` with ``label``, ``folder``, ``model``, ``dataset``, ``items``, ``incomplete`` and
+        ``bounds``, see ``compare.compare``; incomplete ones are in no table; ``condition``;
         ``conditions_left``; ``same_dataset``; ``items`` with ``common``, ``lost``, ``changed``,
         ``only_some`` and ``withdrawn``;
         ``overall`` and, for each group of the axis, a row of ``groups``: see ``compare_table``;
@@ -74,7 +76,14 @@ def compare_many(
         WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
             ``common``) or different conditions, or they share no item.
     """
-    loaded = load_compared(folders)
+    everyone = load_compared(folders)
+    labels_of_all = labels_of(everyone)
+    described = [run.described(label) for run, label in zip(everyone, labels_of_all, strict=True)]
+    parts = incomplete_told(described)
+    whole = [place for place, run in enumerate(described) if not run["incomplete"]]
+    if len(whole) < 2:
+        raise WorkspaceError(f"{'; '.join(parts)}; expected two or more complete runs to compare")
+    loaded = [everyone[place] for place in whole]
     same = len({run.dataset for run in loaded}) == 1
     if not (same or common):
         raise WorkspaceError(
@@ -89,7 +98,7 @@ def compare_many(
     everything = set().union(*results)
     shared = [name for name in results[0] if all(name in found for found in results)]
     alike = [n for n in shared if all(same_item(results[0][n], other[n]) for other in results)]
-    labels = labels_of(loaded)
+    labels = [labels_of_all[place] for place in whole]
     table = answer_table(
         {
             label: [found[name] for name in alike]
@@ -98,9 +107,9 @@ def compare_many(
     )
     compared = compare_table(table, by)
     found = {
-        "runs": [run.described(label) for run, label in zip(loaded, labels, strict=True)],
+        "runs": described,
         "condition": condition.value,
-        "conditions_left": left_conditions(loaded, condition),
+        "conditions_left": left_conditions(everyone, condition),
         "same_dataset": same,
         "items": {
             "common": compared["overall"]["n"],
@@ -110,10 +119,10 @@ def compare_many(
             "withdrawn": len(loaded[0].withdrawn),
         },
         **compared,
-        "settings": [list(row) for row in side_by_side([run.manifest for run in loaded])],
-        "notes": differences_of_runs(loaded),
+        "settings": [list(row) for row in side_by_side([run.manifest for run in everyone])],
+        "notes": differences_of_runs(everyone),
     }
-    return {**found, "conclusions": many_conclusions(found)}
+    return {**found, "conclusions": [*parts, *many_conclusions(found)]}
 
 
 def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:

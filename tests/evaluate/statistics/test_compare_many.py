@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -154,3 +155,56 @@ def test_one_run_is_not_compared(scored_run, compare_command):
     done = compare_command(str(scored_run("a", range(4))))
     assert done.returncode == 2
     assert "expected two or more" in done.stderr
+
+
+def test_an_incomplete_run_is_in_no_group_and_takes_no_question_from_the_others(scored_run):
+    a, b = scored_run("a", range(40)), scored_run("b", range(20))
+    c = scored_run("c", range(40), lost=range(10))
+    found = compare_many([a, b, c])
+    assert [run["label"] for run in found["overall"]["runs"]] == ["a", "b"]
+    assert found["items"]["common"] == 40
+    told = [(run["incomplete"], run["bounds"]) for run in found["runs"]]
+    assert told[:2] == [(None, [1.0, 1.0]), (None, [0.5, 0.5])]
+    assert told[2] == ("30 of 40 questions have a reply", [0.75, 1.0])
+    assert found["conclusions"][0].startswith("INCOMPLETE c: 30 of 40 questions have a reply")
+
+
+def test_the_command_names_incomplete_runs(scored_run, compare_command):
+    folders = [str(scored_run(name, range(k))) for name, k in (("a", 40), ("b", 20))]
+    done = compare_command(*folders, str(scored_run("c", range(40), lost=range(10))))
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.strip().startswith("c ")]
+    assert "75.0 to 100.0" in line
+    assert "INCOMPLETE" in line
+
+
+def test_one_complete_run_is_not_compared(scored_run):
+    a = scored_run("a", range(40))
+    parts = [scored_run(name, range(40), lost=range(10)) for name in "bc"]
+    with pytest.raises(WorkspaceError, match=r"INCOMPLETE b: .*expected two or more complete"):
+        compare_many([a, *parts])
+
+
+def test_of_two_runs_no_number_is_told_where_one_is_incomplete(scored_run):
+    found = compare(scored_run("a", range(40)), scored_run("b", range(20), lost=range(30, 40)))
+    for row in (found["overall"], *found["families"]["task"]):
+        assert {row[name] for name in ("first", "second", "difference", "interval")} == {None}
+        assert row["mcnemar_p"] is None
+        assert row["verdict"] == "unclear"
+    assert [run["incomplete"] for run in found["runs"]] == [
+        None,
+        "30 of 40 questions have a reply",
+    ]
+    assert [line.partition(":")[0] for line in found["conclusions"]] == ["INCOMPLETE b"]
+
+
+def test_a_copy_of_a_run_is_named_and_taken_once(scored_run, compare_command, tmp_path):
+    a, b = scored_run("a", range(40)), scored_run("b", range(20))
+    copy = shutil.copytree(a, tmp_path / "copy")
+    done = compare_command(str(a), str(copy), str(b), "--json")
+    assert [run["label"] for run in json.loads(done.stdout)["runs"]] == ["a", "b"]
+    told = compare_command(str(a), str(copy), str(b))
+    assert f"{copy.name}: is a copy of" in "".join((told.stdout + told.stderr).split("\n"))
+    alone = compare_command(str(a), str(copy))
+    assert alone.returncode == 2
+    assert "copies of it are one run" in " ".join(alone.stderr.replace("\u2502", " ").split())
