@@ -45,8 +45,11 @@ def withdraw_from_run(run: Path, benchmark: Benchmark) -> None:
         (run / FILE).unlink()
 
 
-def take_errata(run: Path, release: Path) -> None:
+def take_errata(run: Path, release: Path) -> Collection[str]:
     """Give a run the errata of the release that it was asked.
+
+    Returns:
+        Items that the run left out before and that this copy of the release does not withdraw.
 
     Raises:
         ReleaseError: the release is broken.
@@ -61,7 +64,9 @@ def take_errata(run: Path, release: Path) -> None:
             f"{run}: was asked the release {digest[:12]}, and {release} is "
             f"{benchmark.digest[:12]}; give the release that it was asked"
         )
+    known = withdrawn_of(run).keys()
     withdraw_from_run(run, benchmark)
+    return known - benchmark.errata.keys()
 
 
 def require_current(run: str, here: Collection[str], wanted: Collection[str]) -> None:

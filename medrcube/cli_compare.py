@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from medrcube.cli_options import Json
-from medrcube.cli_runs import each_once
+from medrcube.cli_runs import each_once, look_at_errata
 from medrcube.counting import counted
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ def compare(
         bool,
         typer.Option("--common", help="Runs of different items, on those that all have alike."),
     ] = False,
+    release: Annotated[
+        Path | None, typer.Option(help="Release that they were asked, for its errata.")
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Compare runs item by item: what differs, and what cannot be said.
@@ -44,6 +47,7 @@ def compare(
     runs = each_once(runs, reporter)
     if len(runs) < 2:
         raise typer.BadParameter(f"{runs[0]} and copies of it are one run; expected two or more")
+    look_at_errata(runs, release, reporter)
     if len(runs) == 2:
         found = compare_two(runs[0], runs[1], by=by, common=common)
         _show_two(reporter, found, by)

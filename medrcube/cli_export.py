@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from medrcube.cli_runs import each_once
+from medrcube.cli_runs import each_once, look_at_errata
 from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 
@@ -50,6 +50,9 @@ def export(
         str | None,
         typer.Option(help="Of a run: full, blind, circular, image-swap or reworded."),
     ] = None,
+    release: Annotated[
+        Path | None, typer.Option(help="Of runs: release that they were asked, for its errata.")
+    ] = None,
 ) -> None:
     """Write a release as a benchmark of another harness, or runs as a log or as tables."""
     from medrcube.console import Reporter
@@ -60,7 +63,10 @@ def export(
     if runs and len(runs) < len(places):
         other = next(place for place in places if place not in runs)
         raise WorkspaceError(f"{other}: is no run; expected runs alone, or one release")
+    if release is not None and not runs:
+        raise WorkspaceError("--release is for runs; a release has its own errata")
     if runs:
+        look_at_errata(runs, release, reporter)
         _export_runs(runs, to, out, _condition(condition), reporter)
     elif len(places) > 1:
         raise WorkspaceError(f"{places[0]}: is no run, and one release is exported at a time")

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from medrcube.errors import WorkspaceError
+
 if TYPE_CHECKING:
     from medrcube.console import Reporter
 
-__all__ = ["each_once"]
+__all__ = ["each_once", "look_at_errata"]
 
 
 def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
@@ -27,3 +29,25 @@ def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
             if other.resolve() != run.resolve():
                 reporter.note(f"{other}: is a copy of {run}, and the run is taken once")
     return kept
+
+
+def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporter) -> None:
+    """Refuse runs that count what their release has withdrawn; say where none was named.
+
+    Raises:
+        WorkspaceError: a run leaves other items out than the errata of its release, or no run was
+            asked that release.
+    """
+    from medrcube.evaluate.benchmark import load_benchmark
+    from medrcube.evaluate.reporting.runs import load_runs, require_errata_of
+
+    if release is None:
+        reporter.note("errata of the release were not looked at; name it with  --release RELEASE")
+        return
+    benchmark, loaded = load_benchmark(release), load_runs(runs)
+    if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
+        raise WorkspaceError(
+            f"{release}: is the release {benchmark.digest[:12]}, which no run was asked; give the "
+            "release that they were asked"
+        )
+    require_errata_of(loaded, benchmark)

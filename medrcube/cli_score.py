@@ -9,7 +9,7 @@ import typer
 
 from medrcube.cli_options import Json
 from medrcube.cli_replies import Model, Out, Release, Replies, score_file
-from medrcube.cli_runs import each_once
+from medrcube.cli_runs import each_once, look_at_errata
 from medrcube.counting import counted
 from medrcube.errors import WorkspaceError
 
@@ -72,8 +72,11 @@ def score(
     from medrcube.evaluate.scoring import score as score_run
     from medrcube.evaluate.withdrawn import take_errata
 
-    if release is not None:
-        take_errata(run, release)
+    if release is not None and (back := sorted(take_errata(run, release))):
+        reporter.result(
+            f"{release} does not withdraw {counted(len(back), 'item')} that the run left out, "
+            f"such as {back[0]}, and they count again; is errata.csv of the release missing?"
+        )
     judged = None
     if judge is not None:
         opened = open_model(judge, ModelSettings(base_url=base_url, api_key_env=api_key_env))
@@ -123,6 +126,7 @@ def report(
 
     reporter = Reporter(json_output=json_output)
     runs = each_once(runs, reporter)
+    look_at_errata(runs, benchmark, reporter)
     tables = write_report(runs, out, benchmark, data)
     efforts = [effort(run) for run in runs]
     reporter.table(*effort_table(efforts))

@@ -191,3 +191,27 @@ def test_the_commands_write_and_list_it(release):
     assert "2 items withdrawn" in invoke("errata", "list", release)
     ran = CliRunner().invoke(app, ["errata", "add", str(release), "q9", "--why", "x"])
     assert "q9 is not in this release" in str(ran.exception)
+
+
+@pytest.mark.parametrize("command", ["compare", "csv", "latex", "report"])
+def test_commands_over_runs_look_at_the_errata_of_the_release(release, run, tmp_path, command):
+    runs = (run, make_run(release, tmp_path / "other", "longest"))
+    words = {
+        "compare": ("compare", *runs),
+        "report": ("report", *runs, "--out", tmp_path / "page.html"),
+    }.get(command, ("export", *runs, "--to", command, "--out", tmp_path / "out"))
+    withdraw(release)
+    assert "errata of the release were not looked at" in invoke(*words)
+    ran = CliRunner().invoke(app, [*map(str, words), "--release", str(release)])
+    assert "items differ from the errata" in str(ran.exception)
+    for one in runs:
+        invoke("score", one, "--release", release)
+    assert "not looked at" not in invoke(*words, "--release", release)
+
+
+def test_scoring_with_a_copy_that_lacks_its_errata_is_said(release, run):
+    withdraw(release)
+    invoke("score", run, "--release", release)
+    (release / FILE).unlink()
+    told = invoke("score", run, "--release", release)
+    assert f"does not withdraw 1 item that the run left out, such as {GONE}" in told
