@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +27,7 @@ SHOWN = 5
 """So many items are named in a message."""
 
 _LISTS = ("options", "choices")
+_LETTERED = re.compile(r"\(?([A-Z])[.):]\s*(\S.*)", re.DOTALL)
 _NO_VALUES = frozenset(("", "#n/a", "n/a", "na", "nan", "none", "null", "<na>"))
 """Texts that a table may lose, in lower case."""
 
@@ -33,8 +35,8 @@ _NO_VALUES = frozenset(("", "#n/a", "n/a", "na", "nan", "none", "null", "<na>"))
 def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """The question and the option texts in the order of a row; empty where it does not tell them.
 
-    Options are columns ``A`` to ``D`` or ``option_A`` to ``option_D``, or a list or object, or the
-    JSON of one, in ``options`` or ``choices``.
+    Options are columns ``A`` to ``D`` or ``option_A`` to ``option_D``, or a list or object, the
+    JSON of one, or lines, in ``options`` or ``choices``, with or without their letters.
     """
     question = row.get("question")
     texts: Sequence[Any] = ()
@@ -99,13 +101,18 @@ def _listed(value: Any) -> list[Any]:
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
+    if isinstance(value, str) and len(lines := value.split("\n")) > 1:
+        value = [line for line in lines if line.strip()]
     if isinstance(value, Mapping):
         value = [value[letter] for letter in sorted(value, key=str)]
     if not isinstance(value, list) or not all(
         isinstance(text, str | int | float) for text in value
     ):
         return []
-    return value
+    lettered = [_LETTERED.fullmatch(str(text).strip()) for text in value]
+    told = {match[1]: match[2] for match in lettered if match}
+    # Each text with its letter, as prompts write them.
+    return [told[letter] for letter in sorted(told)] if len(told) == len(value) else value
 
 
 def _is_blank(value: Any) -> bool:

@@ -162,6 +162,9 @@ def test_an_option_none_that_a_table_lost_is_no_difference(benchmark):
         {"options": ["x", "y"]},
         {"options": {"B": "y", "A": "x"}},
         {"choices": '["x", "y"]'},
+        {"options": ["A. x", "B. y"]},
+        {"options": "(B) y\n(A) x\n"},
+        {"options": "x\ny"},
     ],
 )
 def test_options_are_read_in_every_form(row):
