@@ -62,9 +62,15 @@ def parse(text: str) -> Callable[[Item], bool]:
     if len(text) > _LONGEST:
         raise WorkspaceError(f"--where: has {len(text):,} characters; expected at most {_LONGEST}")
     try:
-        value = _value(ast.parse(text.strip(), mode="eval").body)
+        parsed = ast.parse(text.strip(), mode="eval")
+        value = _value(parsed.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise WorkspaceError(f"--where {text!r}: is no expression: {error}") from None
+    if not any(isinstance(node, ast.Name) for node in ast.walk(parsed)):
+        raise WorkspaceError(
+            f"--where {text!r}: names no column, so it holds for all items or for none; expected "
+            f"a column without quotes, one of {', '.join(sorted(COLUMNS))}"
+        )
 
     def test(item: Item) -> bool:
         try:

@@ -244,7 +244,8 @@ def _span(interval: Sequence[float] | None) -> str:
 
 
 _SMALL = (
-    "Below each: 95\\,\\% interval, number of items; a dash: no interval, or nothing was asked; "
+    "Below each: 95\\,\\% interval, number of items; a dash: no interval, nothing was asked, "
+    "or no question has a reply; "
     f"in italics: fewer than {SMALL} items."
 )
 _DOCUMENT = r"""\documentclass{article}

@@ -333,8 +333,11 @@ def test_the_same_run_gives_the_same_bytes(seen, load, rows, tmp_path):
 
 
 def test_two_runs_of_one_model_and_folder_name_are_told_apart(seen, tmp_path):
-    shutil.copytree(tmp_path / "seer", tmp_path / "other/seer")
-    runs = load_runs([tmp_path / "seer", tmp_path / "other/seer"])
+    other = shutil.copytree(tmp_path / "seer", tmp_path / "other/seer")
+    manifest = json.loads((other / "manifest.json").read_text())
+    begun = {**manifest, "started": "2026-01-01T00:00:00+00:00"}
+    (other / "manifest.json").write_text(json.dumps(begun))
+    runs = load_runs([tmp_path / "seer", other])
     assert [run.label for run in runs] == [
         "test/seer (seer) (run 1)",
         "test/seer (seer) (run 2)",

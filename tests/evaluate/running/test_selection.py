@@ -270,3 +270,9 @@ def test_a_value_that_no_item_has_is_refused_with_those_that_there_are(mixed, te
     with pytest.raises(WorkspaceError, match="no item has anatomy chest; there are Chest"):
         choose(load_benchmark(mixed), Choice(where=text))
     assert choose(load_benchmark(mixed), Choice(where='anatomy == "Chest"')).wanted == len(items)
+
+
+@pytest.mark.parametrize("text", ["'colour' == 'x'", "1 < 2", "True"])
+def test_an_expression_that_names_no_column_is_refused(text):
+    with pytest.raises(WorkspaceError, match="names no column"):
+        expressions.parse(text)
