@@ -87,7 +87,7 @@ wheel-check: $(VENV)/.dev
 	$(PIP) wheel --no-deps --wheel-dir dist .
 	$(PYTHON) -m venv .wheel/venv
 	.wheel/venv/bin/python -m pip --disable-pip-version-check -qq install \
-		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate,ontologies,review,validate]" \
+		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate,ontologies,review,postgresql,validate]" \
 		django-stubs pandas-stubs
 	cd .wheel && venv/bin/medrcube --help > help.txt
 	cd .wheel && venv/bin/medrcube demo demo --only busi --only vindr-cxr --workers 1
