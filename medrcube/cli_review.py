@@ -68,6 +68,8 @@ def serve(
     origin = origin.rstrip("/")
     check_address(host, origin)
     workspace = open_workspace(directory.resolve())
+    if workspace.review.single_sign_on:
+        workspace.review.single_sign_on.secret()
     reporter = Reporter()
     ready(workspace.root, new=True, origin=origin)
     from medrcube.review.importing import make_project
@@ -293,14 +295,17 @@ def migrate(directory: Directory = Path()) -> None:
 
 @review_app.command()
 def check(directory: Directory = Path(), origin: Origin = "") -> None:
-    """Django's check of a deployment; with an origin it has nothing to remark."""
+    """Check a deployment as Django does, and the secret of single sign-on; silent if all is well."""
     from medrcube.review.addresses import check_address
 
     check_address("127.0.0.1", origin.rstrip("/"))
     ready(directory.resolve(), new=False, origin=origin.rstrip("/"))
+    from django.conf import settings
     from django.core.management import call_command
     from django.core.management.base import SystemCheckError
 
+    if settings.SITE.single_sign_on:
+        settings.SITE.single_sign_on.secret()
     try:
         call_command("check", deploy=bool(origin), fail_level="WARNING")
     except SystemCheckError as error:

@@ -305,6 +305,24 @@ def test_a_refused_address_leaves_nothing_behind(bench):
     assert [path.name for path in bench.iterdir()] == [CONFIG]
 
 
+@pytest.mark.parametrize("file", [False, True], ids=["missing", "open to others"])
+@pytest.mark.parametrize("command", ["check", "serve"])
+def test_a_secret_of_single_sign_on_that_cannot_be_used_is_refused(bench, command, file):
+    made = ("--admin-email", "a@example.org", "--port", 0)
+    if command == "check":
+        (bench / "review.sqlite3").touch()
+        made = ()
+    table = '[sources]\n[review.single_sign_on]\nissuer = "https://a.example"\nclient_id = "b"\n'
+    if file:
+        (bench / "secret").write_text("s")
+        (bench / "secret").chmod(0o644)
+        table += 'secret_file = "secret"\n'
+    (bench / CONFIG).write_text(table)
+    status, _, err = run("review", command, bench, *made)
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert ("others can read it" if file else "MEDRCUBE_REVIEW_OIDC_SECRET is empty") in err
+
+
 def test_without_an_administrator_or_a_terminal_nothing_is_served(bench):
     status, _, err = run("review", "serve", bench, "--port", 0)
     assert (status, "--admin-email" in err) == (2, True)
