@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import sys
+
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
@@ -15,7 +18,9 @@ _ADVICE = {
     422: "Go back, mend it, and send it again.",
     500: "It stands in the log of the server; nothing half-done was stored. If it stays, tell "
     "whoever runs this server when it happened.",
+    503: "Load it again in a minute. If it stays, tell whoever runs this server.",
 }
+_AWAY = "The database cannot be reached; answers already stored are safe."
 _TITLES = {
     400: "This request makes no sense",
     403: "This was not sent from a page of ours",
@@ -23,6 +28,7 @@ _TITLES = {
     409: "Somebody else was faster",
     422: "Something is missing or does not fit",
     500: "Something broke on our side",
+    503: "Not available for now",
 }
 
 
@@ -33,7 +39,7 @@ def failure(
 
     Args:
         request: ``None`` where it cannot be trusted to know who is signed in.
-        status: 400, 403, 404, 409, 422 or 500.
+        status: 400, 403, 404, 409, 422, 500 or 503.
         reason: what exactly went wrong, shown above the general words.
         typed: what the person had typed, so that it can be copied.
     """
@@ -66,5 +72,15 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """500: the database may be what broke, so nobody is looked up."""
-    return failure(None, 500)
+    """500, or 503 while the database is away; nobody is looked up in it."""
+    script = request if request.headers.get("X-Requested-With") == "fetch" else None
+    if isinstance(sys.exception(), OperationalError | InterfaceError) and _away():
+        reply = failure(script, 503, _AWAY)
+        reply["Retry-After"] = "60"
+        return reply
+    return failure(script, 500)
+
+
+def _away() -> bool:
+    """Whether no connection could be made, or the one that was there is lost."""
+    return connection.connection is None or not connection.is_usable()

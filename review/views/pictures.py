@@ -41,6 +41,8 @@ def plane(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
     user = reader(request)
     if user.role == Role.REVIEWER and not _may_look_deeper(user, shown):
         raise Http404
+    if number >= len(shown.original.get("slices", [])):
+        raise Http404
     return _sent(lambda it: originals.read_plane(it, number), shown)
 
 
@@ -60,8 +62,8 @@ def _visible(request: HttpRequest, asset: uuid.UUID) -> Asset:
 def _sent(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
     try:
         data = load(asset)
-    except ReviewError:
-        _log.exception("a picture cannot be shown")
+    except ReviewError as error:
+        _log.error("a picture cannot be shown: %s", error)
         raise Http404 from None
     reply = HttpResponse(data, content_type="image/png")
     reply["Content-Disposition"] = 'inline; filename="picture.png"'

@@ -1,14 +1,16 @@
 """Pages for what went wrong."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 
 from medrcube.review.views import home
 
+SAFE = "The database cannot be reached; answers already stored are safe."
 SCRIPTS = re.compile(r'<script (?:type="module" )?src="/static/review/[a-z]+\.js"></script>')
 
 
@@ -72,3 +74,30 @@ def test_no_page_names_another_host_or_carries_script(signed_in, path):
     assert len(re.findall(r"<script", text)) == len(SCRIPTS.findall(text))
     assert reply["Content-Security-Policy"].count("'unsafe") == 0
     assert settings.DEBUG is False
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_while_the_database_is_away_every_page_says_so(database, kind, use_place, tmp_path):
+    away = {
+        "sqlite": str(tmp_path / "none" / "review.sqlite3"),
+        "postgresql": f"postgresql://reader@/review?host={tmp_path}",
+    }
+    client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+    client.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+    with use_place(replace(database, database=away[kind])):
+        for page in ("/", "/sign-in/", "/review/", "/health/"):
+            reply = client.get(page)
+            assert (page, reply.status_code, reply["Retry-After"]) == (page, 503, "60")
+            assert SAFE in reply.content.decode()
+        script = client.get("/review/", HTTP_X_REQUESTED_WITH="fetch")
+        assert (script.status_code, script.content.decode()) == (503, SAFE)
+
+
+def test_a_fault_in_a_query_is_no_database_that_is_away(any_database):
+    client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+
+    def broken(*_):
+        raise OperationalError
+
+    with connection.execute_wrapper(broken):
+        assert client.get("/health/").status_code == 500

@@ -114,3 +114,15 @@ def test_digits_of_boxes_are_drawn_and_bright_tissue_is_not(database):
     assert dark.any()
     assert np.array_equal(drawn[:, :70], (marked != 60).any(axis=2)[:, :70])
     assert not drawn[50:80, 85:115].any()
+
+
+def test_a_slice_past_the_end_writes_no_fault_to_the_log(signed_in, add_shown, caplog):
+    version = add_shown(original={})
+    client, _ = signed_in("manager")
+    address = f"/pictures/{version.picture_id}/slices/"
+    number = len(version.picture.original["slices"])
+    assert client.get(f"{address}{number - 1}/").status_code == 200
+    assert client.get(f"{address}{number}/").status_code == 404
+    assert [(record.name, record.exc_info) for record in caplog.records] == [
+        ("django.request", None)
+    ]
