@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from traceback import walk_tb
@@ -25,6 +26,7 @@ from medrcube.cli_sources import sources_app
 from medrcube.cli_validate import validate
 from medrcube.counting import counted
 from medrcube.errors import MedrcubeError, MissingExtraError
+from medrcube.files import OTHERS_WRITE
 from medrcube.names import harmless
 
 if TYPE_CHECKING:
@@ -76,7 +78,11 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are shown without a traceback."""
+    """Run the command line; errors that a user can mend are shown without a traceback.
+
+    Nobody but the owner may write what a command makes, also where the umask would let them.
+    """
+    os.umask(os.umask(OTHERS_WRITE) | OTHERS_WRITE)
     try:
         app()
     except MedrcubeError as error:

@@ -295,7 +295,7 @@ def migrate(directory: Directory = Path()) -> None:
 
 @review_app.command()
 def check(directory: Directory = Path(), origin: Origin = "") -> None:
-    """Check a deployment as Django does, and the secret of single sign-on; silent if all is well."""
+    """Check a deployment, and the secret of single sign-on; silent where all is well."""
     from medrcube.review.addresses import check_address
 
     check_address("127.0.0.1", origin.rstrip("/"))

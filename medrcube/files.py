@@ -13,6 +13,8 @@ from medrcube.errors import WorkspaceError
 
 SHARED, PRIVATE = 0o644, 0o600
 """Modes of files: for whoever reaches the folder, and for their owner alone."""
+OTHERS_WRITE = 0o022
+"""What no file or folder of ours grants: writing for group and others, as a umask."""
 PARTIAL = ".partial"
 """Suffix of files in the making; one that stands after its process has ended is rubbish."""
 

@@ -18,6 +18,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+from medrcube.files import private_folder
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Asset
 
@@ -152,7 +153,8 @@ def _opaque(image: Image.Image, name: str) -> Image.Image:
 def _write(path: Path, data: bytes) -> None:
     if path.is_file() and not path.is_symlink():
         return
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(path.parent.parent)
+    private_folder(path.parent)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:

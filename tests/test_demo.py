@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -33,3 +35,13 @@ def test_the_demo_never_touches_a_folder_of_somebody_else(tmp_path):
 def test_an_unknown_source_is_named(tmp_path):
     with pytest.raises(MedrcubeError, match="did you mean 'busi'"):
         run_demo(tmp_path / "demo", QUIET, only=["bussi"])
+
+
+def test_nobody_but_the_owner_may_write_in_a_demo_whatever_the_umask(tmp_path):
+    made = tmp_path / "demo"
+    command = [sys.executable, "-m", "medrcube", "demo", made, "--only", "camus", "--workers", "1"]
+    done = subprocess.run(command, umask=0, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    paths = [made, *made.rglob("*")]
+    assert made / "release" in paths
+    assert [path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o022] == []

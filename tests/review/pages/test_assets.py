@@ -1,12 +1,14 @@
 """Taking pictures in, and giving out only what was taken in."""
 
 import io
+import os
 import shutil
 import struct
 import zlib
 
 import numpy as np
 import pytest
+from django.conf import settings
 from PIL import Image, PngImagePlugin
 
 from medrcube.review import assets
@@ -203,3 +205,15 @@ def test_a_missing_file_is_named(stored):
     assets.path_of(stored.sha256).unlink()
     with pytest.raises(ReviewError, match="import it again"):
         assets.load(stored)
+
+
+def test_nobody_but_the_owner_enters_the_pictures_whatever_the_umask(database):
+    before = os.umask(0)
+    try:
+        assets.store(saved(noise()))
+    finally:
+        os.umask(before)
+    pictures = settings.FOLDER / "assets"
+    paths = [pictures, *pictures.rglob("*")]
+    assert len(paths) > 2
+    assert [path for path in paths if path.stat().st_mode & 0o077] == []
