@@ -126,8 +126,7 @@ def test_diagnoses_of_lidc_that_cannot_be_read_are_named_and_not_asked(made):
 def test_lidc_understands_every_row_of_the_real_diagnoses(real_raw):
     source = SOURCES["lidc-idri"]
     copy = RawTree(real_raw / "LIDC-IDRI").of_layout(source.card.layout("classic"))
-    diagnoses, faults = source.find_hook("_diagnoses")(copy)
-    assert not faults
+    diagnoses = source.find_hook("_diagnoses")(copy)
     assert len(diagnoses) == 157
     assert {label.value for label in diagnoses.values()} == {"0", "1", "2", "3"}
 
