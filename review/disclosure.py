@@ -108,16 +108,41 @@ def tells(by: Asked, told: Asked) -> Pair | None:
     return Pair(by.item, told.item, at_sight=False) if related else None
 
 
-def pairs_of(case: Sequence[Asked]) -> list[Pair]:
-    """All pairs within one case."""
-    found = (tells(by, told) for by in case for told in case if by.item != told.item)
+def pairs_of(case: Sequence[Asked], copies: Mapping[str, str] | None = None) -> list[Pair]:
+    """All pairs within one case.
+
+    Args:
+        case: its items.
+        copies: gold item -> the item that it copies. A copy tells and is told what its original
+            is, beside what its own wording tells, since its key may be wrong on purpose.
+    """
+    copies = copies or {}
+    asked = {each.item: each for each in case}
+    faces = {
+        name: [each, *([asked[copies[name]]] if copies.get(name) in asked else [])]
+        for name, each in asked.items()
+    }
+    found = (_pair(by, told, faces, copies) for by in asked for told in asked if by != told)
     return [pair for pair in found if pair is not None]
+
+
+def _pair(
+    by: str, told: str, faces: Mapping[str, Sequence[Asked]], copies: Mapping[str, str]
+) -> Pair | None:
+    if copies.get(by, by) == copies.get(told, told):
+        return Pair(by, told, at_sight=False)
+    either = [tells(mine, other) for mine in faces[by] for other in faces[told]]
+    telling = [pair for pair in either if pair is not None]
+    if not telling:
+        return None
+    return Pair(by, told, at_sight=any(pair.at_sight for pair in telling))
 
 
 def refresh(items: Iterable[str], now: datetime) -> None:
     """Find the pairs of the cases of these items anew; in the transaction that changed them.
 
-    Readers who have been shown one side already are blind to the other no more. The places in the
+    Readers who have been shown one side already are blind to the other no more; who is not blind to
+    an item is not blind to its gold copies either. The places in the
     queue of the items of one case are dealt among them so that what tells least comes first.
     """
     found = Item.objects.filter(pk__in=list(items)).exclude(case_key="")
@@ -158,13 +183,16 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
         asked = asked_of(*columns)
         known = "\n".join([asked.known, *remarks.get(asked.item, ())])
         members.setdefault(case, []).append(replace(asked, known=known))
-    pairs = [pair for case in members.values() for pair in pairs_of(case)]
+    copied = Item.objects.filter(case_key__in=cases, copied_from__isnull=False)
+    copies = dict(copied.values_list("pk", "copied_from_id"))
+    pairs = [pair for case in members.values() for pair in pairs_of(case, copies)]
     Disclosure.objects.filter(by__case_key__in=cases).delete()
     Disclosure.objects.bulk_create(
         [Disclosure(by_id=pair.by, told_id=pair.told, at_sight=pair.at_sight) for pair in pairs],
         batch_size=_AT_ONCE,
     )
     _expose(pairs, now)
+    _take_over(copies)
     _deal(members, pairs)
 
 
@@ -193,14 +221,31 @@ def _expose(pairs: Sequence[Pair], now: datetime) -> None:
     )
 
 
+def _take_over(copies: Mapping[str, str]) -> None:
+    """What told a reader of an item, by a wording since replaced as well, told of its copies."""
+    names: dict[str, list[str]] = {}
+    for copy, original in copies.items():
+        names.setdefault(original, []).append(copy)
+    told = Exposure.objects.filter(item__in=list(names))
+    Exposure.objects.bulk_create(
+        [
+            Exposure(user_id=row.user_id, item_id=copy, by_id=row.by_id, at=row.at)
+            for row in told
+            for copy in names[row.item_id]
+        ],
+        batch_size=_AT_ONCE,
+        ignore_conflicts=True,
+    )
+
+
 def _deal(members: Mapping[str, Sequence[Asked]], pairs: Sequence[Pair]) -> None:
     """Within a case, the earliest places of the queue go to what answers the fewest others."""
-    known = {(pair.by, pair.told) for pair in pairs}
+    names = [asked.item for case in members.values() for asked in case if len(case) > 1]
+    items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
+    known = {(pair.by, pair.told) for pair in pairs if pair.by in items and pair.told in items}
     one_way: dict[str, int] = {}
     for by, told in known:
         one_way[by] = one_way.get(by, 0) + ((told, by) not in known)
-    names = [asked.item for case in members.values() for asked in case if len(case) > 1]
-    items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
     moved = []
     for case in members.values():
         own = [items[asked.item] for asked in case if asked.item in items]

@@ -16,7 +16,8 @@ from medrcube.review.agreement_gate import BLIND, by_stratum
 from medrcube.review.disclosure import asked_of, pairs_of, tells
 from medrcube.review.errors import ReviewError
 from medrcube.review.exporting import export_decisions
-from medrcube.review.models import Claim, Exposure, Item, ItemVersion
+from medrcube.review.gold import make_gold
+from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion
 from medrcube.review.policy import Policy, current_policy
 from medrcube.review.queue import answer_blind, claim_next, give_back, renew
 from medrcube.review.remarks import import_remarks
@@ -177,6 +178,70 @@ def test_a_remark_that_tells_another_item_counts_as_shown(
     assert (next_one is None) is told
     Item.objects.filter(pk=seen.pk).update(state="accepted")
     assert claim_next(person()).version.item_id == other.pk, "who has not seen it is asked"
+
+
+TELLING = asked("a", "Where is it?", [("Under the effusion", "L"), ("Right", "R")])
+ORIGINAL = asked("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
+TOLD = asked("c", "How far?", [("Effusion to the apex", "Ea"), ("Clear", "C")])
+
+
+@pytest.fixture
+def copy(person, project):
+    """Make a gold copy whose key is the second option; gold items come first."""
+
+    def make(item):
+        project(gold_rate=1.0)
+        row = ItemVersion.objects.get(item=item, number=2)
+        texts = tuple(option["text"] for option in row.options)
+        change = decisions.Edit(question=row.question, options=texts, key=1, note="")
+        return make_gold(item.pk, 2, person("manager"), defect="KEY_WRONG", change=change)
+
+    return make
+
+
+@pytest.mark.parametrize("first", ["told", "copied"])
+def test_who_was_told_an_item_is_not_asked_its_copy_blind(
+    any_database, case, copy, person, review, first
+):
+    telling, original = case("one", TELLING, ORIGINAL)
+    Item.objects.filter(pk=original.pk).update(state="accepted")
+    reader = person()
+    if first == "copied":
+        copy(original)
+        Item.objects.exclude(gold_defect="").update(state="needs_revision")
+    assert review(reader).version.item_id == telling.pk
+    if first == "told":
+        copy(original)
+    Item.objects.exclude(gold_defect="").update(state="queued")
+    assert claim_next(reader) is None
+    assert claim_next(person()).version.item.gold_defect
+
+
+def test_who_was_told_by_a_wording_since_replaced_is_not_asked_the_copy_blind(
+    any_database, case, copy, person, review
+):
+    telling, original = case("one", TELLING, ORIGINAL)
+    Item.objects.filter(pk=original.pk).update(state="accepted")
+    reader = person()
+    assert review(reader).version.item_id == telling.pk
+    change = decisions.Edit(
+        question="Which finding is in this MR image?", options=("Cyst", "Stone"), key=0, note=""
+    )
+    decisions.edit(telling.pk, 2, person("manager"), change)
+    assert not Disclosure.objects.filter(by=telling, told=original).exists()
+    made = copy(original)
+    assert Exposure.objects.filter(user=reader, item=made).exists()
+
+
+def test_a_copy_tells_what_its_original_tells(any_database, case, copy, person, review):
+    original, _ = case("one", ORIGINAL, TOLD)
+    Item.objects.filter(pk=original.pk).update(state="accepted")
+    made = copy(original)
+    reader = person()
+    assert review(reader).version.item_id == made.pk
+    assert Exposure.objects.filter(user=reader, item=original, by=made).exists()
+    assert claim_next(reader) is None
+    assert claim_next(person()) is not None
 
 
 def test_items_of_other_cases_tell_nothing(any_database, case, person, review):
