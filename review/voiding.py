@@ -32,9 +32,11 @@ _SETTLED = frozenset({State.QUEUED, State.ADJUDICATION, State.ACCEPTED, State.RE
 def undo_until(claim: Claim, now: datetime) -> datetime | None:
     """Until when its reader may take a review back; ``None`` where that time is over.
 
-    What others have done meanwhile shows only when it is tried: no page tells a reader of them.
+    What others have done meanwhile shows only when it is tried: no page tells a reader of them. Nor
+    is a review taken back that names a danger, since that goes to a manager at once; of gold items
+    too, which stay in the queue, so that nobody can tell them apart by trying.
     """
-    if claim.submitted_at is None or claim.released_at is not None:
+    if claim.submitted_at is None or claim.released_at is not None or _names_danger(claim):
         return None
     end = claim.submitted_at + timedelta(minutes=current_policy().undo_minutes)
     return end if now < end else None
@@ -52,11 +54,17 @@ def take_back(
         now: when.
 
     Raises:
-        ConflictError: the time is over, another reader has begun, or the item was decided over.
+        ConflictError: the review names a danger, the time is over, another reader has begun, or
+            the item was decided over.
     """
     now = now or timezone.now()
     with transaction.atomic():
         claim = _locked(Claim.objects.filter(token=token, user=user))
+        if claim is not None and _names_danger(claim):
+            raise ConflictError(
+                "this review cannot be taken back: it names a danger, which goes to a manager as "
+                "soon as it is sent; if it was a slip, tell the manager, who can void it"
+            )
         if claim is None or undo_until(claim, now) is None or _is_relied_on(claim):
             raise ConflictError(
                 "this review cannot be taken back any more: the time is over, another reader has "
@@ -156,6 +164,10 @@ def _rests_on_reviews(item: Item, version: ItemVersion) -> bool:
         looked_at = review_sql.reasons_of(reviews) & DANGERS  # by a manager, who rejected it
         return outcome(version.pk) is Step.REVIEWERS_REJECT and not looked_at
     return item.state == State.ACCEPTED
+
+
+def _names_danger(claim: Claim) -> bool:
+    return any(reason.code in DANGERS for reason in claim.review.reasons.all())
 
 
 def _is_relied_on(claim: Claim) -> bool:

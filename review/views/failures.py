@@ -33,7 +33,13 @@ _TITLES = {
 
 
 def failure(
-    request: HttpRequest | None, status: int, reason: str = "", typed: str = ""
+    request: HttpRequest | None,
+    status: int,
+    reason: str = "",
+    typed: str = "",
+    *,
+    title: str = "",
+    advice: str = "",
 ) -> HttpResponse:
     """A page that says what went wrong and what to do.
 
@@ -42,8 +48,10 @@ def failure(
         status: 400, 403, 404, 409, 422, 500 or 503.
         reason: what exactly went wrong, shown above the general words.
         typed: what the person had typed, so that it can be copied.
+        title: instead of the general one of the status.
+        advice: instead of the general one of the status.
     """
-    title, advice = _TITLES[status], _ADVICE[status]
+    title, advice = title or _TITLES[status], advice or _ADVICE[status]
     if request is not None and request.headers.get("X-Requested-With") == "fetch":
         return HttpResponse(reason or title, status=status, content_type="text/plain")
     context = {"title": title, "reason": reason, "advice": advice, "typed": typed}

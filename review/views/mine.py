@@ -31,9 +31,8 @@ def mine(request: HttpRequest) -> HttpResponse:
     user, now = reader(request), timezone.now()
     done = Claim.objects.filter(user=user, review__isnull=False)
     page = page_of(done.values("id"), request, "id", newest_first=True)
-    claims = done.select_related("review", "version__item").in_bulk(
-        [row["id"] for row in page.rows]
-    )
+    related = done.select_related("review", "version__item").prefetch_related("review__reasons")
+    claims = related.in_bulk([row["id"] for row in page.rows])
     rows = []
     for row in page.rows:
         claim = claims[row["id"]]
@@ -63,6 +62,7 @@ def undo(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     try:
         voiding.take_back(token, user, sheet.sent(claim.review))
     except ConflictError as error:
-        return failure(request, 409, str(error))
+        title = "This review cannot be taken back"
+        return failure(request, 409, str(error), title=title, advice="Your review stands.")
     messages.info(request, "Your review is taken back. Here it is again; send it when it is right.")
     return next_item(request, user)

@@ -1,5 +1,7 @@
 """The list of one's own reviews, taking one back, and reporting personal data from any page."""
 
+import pytest
+
 from medrcube.review.models import Claim, Item
 from medrcube.review.queue import Answer, Ruling, answer_blind, submit
 
@@ -39,6 +41,24 @@ def test_a_slip_is_mended(taken):
     assert 'value="TRIVIAL" checked' in page
     assert "taken back by you" in client.get("/review/mine/").content.decode()
     assert client.post(f"/review/{claim.token}/undo/").status_code == 409
+
+
+@pytest.mark.parametrize("defect", ["", "KEY_WRONG", "PHI"])
+@pytest.mark.parametrize("code", ["UNSAFE", "PHI"])
+def test_a_review_that_names_a_danger_is_not_taken_back_gold_or_not(
+    any_database, taken, defect, code
+):
+    client, user, claim = taken()
+    Item.objects.update(gold_defect=defect)
+    answer_blind(claim.token, user, SAID)
+    submit(claim.token, user, Ruling(decision="reject", reasons=((code, None),)))
+    pages = ("/review/mine/", f"/review/{claim.token}/")
+    assert not any("Take it back" in client.get(page).content.decode() for page in pages)
+    reply = client.post(f"/review/{claim.token}/undo/")
+    page = reply.content.decode()
+    assert reply.status_code == 409
+    assert "it names a danger" in page
+    assert "Somebody else" not in page
 
 
 def test_nobody_takes_back_what_another_has_sent(taken, signed_in):
