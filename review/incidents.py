@@ -14,13 +14,22 @@ from django.utils import timezone
 
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
-from medrcube.review.models import Incident, Item, ItemVersion, RawFile, User
+from medrcube.review.models import Asset, Incident, Item, ItemVersion, RawFile, User
 from medrcube.review.policy import current_policy
 from medrcube.review.questionnaire import Reason
 from medrcube.review.settle import settle, take
 from medrcube.review.states import State, Step
 
-__all__ = ["UNSEEN", "decide", "linked", "lock_linked", "open_incidents", "quarantine", "report"]
+__all__ = [
+    "UNSEEN",
+    "decide",
+    "is_closed",
+    "linked",
+    "lock_linked",
+    "open_incidents",
+    "quarantine",
+    "report",
+]
 
 UNSEEN = frozenset({State.DRAFT, State.REJECTED, State.WITHDRAWN, State.QUARANTINED})
 """States of items that nobody is shown."""
@@ -77,6 +86,22 @@ def quarantine(
     entries = [take(now, row, Step.DANGER_SEEN, user.pseudonym, **body) for row in found]
     Item.objects.filter(pk__in=[row.pk for row in found]).update(incident=incident)
     return incident, entries
+
+
+def is_closed(picture: Asset) -> bool:
+    """Whether a picture may show who a patient is: it was reported and not cleared.
+
+    That holds for every picture of an item that went out, and for those that share its raw file or
+    its case, whatever became of their own items.
+    """
+    reported = Item.objects.filter(
+        incident__isnull=False, state__in=[State.QUARANTINED, State.REJECTED]
+    )
+    shown = ItemVersion.objects.filter(Q(picture=picture) | Q(overlay=picture)).values("item")
+    cases = Item.objects.filter(pk__in=shown).exclude(case_key="").values("case_key")
+    files = RawFile.objects.filter(item__in=shown).values("sha256")
+    same_file = RawFile.objects.filter(sha256__in=files).values("item")
+    return reported.filter(Q(pk__in=shown) | Q(case_key__in=cases) | Q(pk__in=same_file)).exists()
 
 
 def open_incidents() -> QuerySet[Incident]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from medrcube.review import assets, originals
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import ReviewError
+from medrcube.review.incidents import is_closed
 from medrcube.review.models import Asset, Claim, Role, User
 
 _log = logging.getLogger(__name__)
@@ -55,6 +56,9 @@ def _visible(request: HttpRequest, asset: uuid.UUID) -> Asset:
     user = reader(request)
     found = Asset.objects.filter(pk=asset).first()
     if found is None or (user.role == Role.REVIEWER and not _before(user, found)):
+        raise Http404
+    # The manager decides over the report and has to see what it is about.
+    if user.role != Role.MANAGER and is_closed(found):
         raise Http404
     return found
 

@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from medrcube.review import assets
+from medrcube.review import assets, incidents
 from medrcube.review.answers import Answer, Ruling
-from medrcube.review.models import Asset, Claim
+from medrcube.review.models import Asset, Claim, Item, ItemVersion
 from medrcube.review.queue import answer_blind, give_back, submit
 
 ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
@@ -65,6 +65,36 @@ def test_others_see_it_by_their_role(taken, signed_in, role, may):
     answer_blind(claim.token, user, ANSWER)
     client, _ = signed_in(role)
     assert seen(client, claim) == (may, may)
+
+
+@pytest.mark.parametrize("outcome", ["open", "kept out", "cleared"])
+def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(taken, signed_in, outcome):
+    client, user, claim = taken()
+    adjudicator, _ = signed_in("adjudicator")
+    manager, boss = signed_in("manager")
+    answer_blind(claim.token, user, ANSWER)
+    submit(claim.token, user, RULING)
+    assert seen(client, claim) == seen(adjudicator, claim) == (True, True)
+    Item.objects.update(state="queued")
+    incident = incidents.report(claim.version.item_id, user)
+    if outcome != "open":
+        incidents.decide(incident.pk, boss, clear=outcome == "cleared", note="looked at it")
+    may = outcome == "cleared"
+    assert seen(client, claim) == seen(adjudicator, claim) == (may, may)
+    assert seen(manager, claim) == (True, True)
+
+
+def test_another_picture_of_a_reported_case_is_closed_too(taken, signed_in, add_shown):
+    client, user, claim = taken()
+    answer_blind(claim.token, user, ANSWER)
+    submit(claim.token, user, RULING)
+    other = add_shown().item
+    Item.objects.filter(pk__in=[other.pk, claim.version.item_id]).update(case_key="c")
+    Item.objects.filter(pk=claim.version.item_id).update(state="accepted")
+    shared = claim.version.picture
+    ItemVersion.objects.filter(item=other).update(picture=Asset.objects.create(sha256="e" * 64))
+    incidents.report(other.pk, user)
+    assert get(client, shared).status_code == 404
 
 
 def test_who_is_not_signed_in_is_sent_to_sign_in(taken):
