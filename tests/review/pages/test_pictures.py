@@ -91,7 +91,7 @@ def test_another_picture_of_a_reported_case_is_closed_too(taken, add_shown):
     lone = Asset.objects.create(sha256="e" * 64, width=8, height=8)
     other = add_shown(picture=lone, overlay=None).item
     Item.objects.filter(pk__in=[other.pk, claim.version.item_id]).update(case_key="c")
-    Item.objects.filter(pk=claim.version.item_id).update(state="accepted")
+    Item.objects.filter(pk=claim.version.item_id).update(state="withdrawn")
     assert get(client, claim.version.picture).status_code == 200
     incidents.report(other.pk, user)
     assert get(client, claim.version.picture).status_code == 404
