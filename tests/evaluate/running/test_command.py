@@ -231,10 +231,10 @@ def test_scoring_again_gives_its_numbers_to_programs(evaluate, tmp_path):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     written = json.loads((tmp_path / "run/metrics.json").read_text())
-    beside = {"metrics": None, "ends": None, "incomplete": None}
+    beside = {"metrics": None, "ends": None, "incomplete": None, "gaps": None}
     assert {**found, **beside} == {**written, **beside}
     assert found["metrics"] == str(tmp_path / "run/metrics.json")
-    assert (found["ends"]["answered"], found["incomplete"]) == (8, None)
+    assert (found["ends"]["answered"], found["incomplete"], found["gaps"]) == (8, None, [])
 
 
 def _score(run, *options):
