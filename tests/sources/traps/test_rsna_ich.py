@@ -74,7 +74,7 @@ def test_slice_whose_rows_contradict_each_other_is_set_aside(changed, scan_tree)
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("_intracerebral,1", "_intracerebral: expected an image and one of epidural"),
+        ("_intracerebral,1", "expected an image and one of epidural"),
         ("_any,2", "Label=2: expected one of '1', '0'"),
         ("_any,", "Label=: expected one of '1', '0'"),
     ],
