@@ -41,10 +41,11 @@ def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporte
     from medrcube.evaluate.benchmark import load_benchmark
     from medrcube.evaluate.reporting.runs import load_runs, require_errata_of
 
+    loaded = load_runs(runs)
     if release is None:
         reporter.note("errata of the release were not looked at; name it with  --release RELEASE")
         return
-    benchmark, loaded = load_benchmark(release), load_runs(runs)
+    benchmark = load_benchmark(release)
     if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
         raise WorkspaceError(
             f"{release}: is the release {benchmark.digest[:12]}, which no run was asked; give the "

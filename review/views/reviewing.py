@@ -221,7 +221,11 @@ def _gone(
 ) -> HttpResponse:
     """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
     kept = dict(values.lists()) if isinstance(values, QueryDict) else values
-    context = {"error": error, "claim": claim, "typed": sheet.typed(kept)}
+    context = {
+        "error": error,
+        "claim": claim,
+        "typed": sheet.typed(kept, wording_of(claim.version)),
+    }
     return render(request, "review/gone.html", context, status=409)
 
 

@@ -225,14 +225,20 @@ def sent(review: Review) -> dict[str, list[str]]:
     return values
 
 
-def typed(values: Drafted) -> str:
-    """What was written by hand, to be shown where the form itself cannot be."""
-    names = ["comment", *sorted(name for name in values if name.startswith("wording."))]
-    return "\n".join(
-        text
-        for name in names
-        if name != "wording.key" and (text := next(iter(values.get(name, ())), ""))
-    )
+def typed(values: Drafted, now: Wording) -> str:
+    """What was written by hand, to be shown where the form itself cannot be.
+
+    Args:
+        values: what was sent.
+        now: the wording that stands in the form from the start; what repeats it was not written.
+    """
+    written = {
+        "comment": "",
+        "wording.question": now.question,
+        **{f"wording.option.{place}": text for place, text in enumerate(now.options)},
+    }
+    texts = {name: next(iter(values.get(name, ())), "") for name in written}
+    return "\n".join(text for name, text in texts.items() if text and text != written[name])
 
 
 def _wording(values: Drafted, now: Wording) -> WordingSheet:
