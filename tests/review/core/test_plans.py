@@ -34,7 +34,7 @@ def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_
     steps = plans[0]
     assert any("SEARCH i USING INDEX queue_order (state=? AND gold_defect" in s for s in steps)
     assert scans(steps) == [], "only the page of some 30 rows is read from end to end"
-    sorts = [step for step in steps if "TEMP B-TREE" in step]
+    sorts = [step for step in steps if "TEMP B-TREE FOR ORDER BY" in step]
     assert len(sorts) == 2 + gold, "the index gives the order; a page and the few gold are sorted"
 
 
