@@ -1,7 +1,7 @@
 "use strict";
 // Grey PNG of 16 bits to numbers. A browser gives only 8 bits of each channel to a page (HTML,
 // CanvasRenderingContext2D.getImageData), so the file is opened here: chunks, zlib, line filter
-// (PNG, third edition, 5, 7.2, 9 and 10: https://www.w3.org/TR/png-3/). The server sends it as it
+// (PNG, third edition, 5, 7.2, 9 and 10: www.w3.org/TR/png-3/). The server sends it as it
 // lies on disk. Our encoder writes one line filter, "up", and nothing else is taken.
 
 const SIGNATURE = 8;
