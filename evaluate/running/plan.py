@@ -87,7 +87,34 @@ def plan_run(
 ) -> Plan:
     """What a run in ``out`` asks; of one that is there, what it would go on with.
 
-    Arguments and errors are those of ``begin.begin_run``.
+    Conditions and epochs that an earlier session asked stay part of the run.
+
+    Args:
+        out: folder of the run.
+        benchmark: what to ask.
+        model: whom to ask.
+        limit: ask so many items only.
+        conditions: what of a question is shown.
+        epochs: how often each question is asked.
+        recheck: read every picture, also those that look as the last session saw them.
+        edition: another edition of the release, for the condition ``reworded``; a run that has
+            asked it knows its second forms.
+        again: some questions of a run that is there are asked again; the model may write longer
+            replies than before.
+        choice: which items to ask; all of them by default.
+        may_send: sources under contract whose user says that they may be sent; for the record.
+        elsewhere: the questions were answered in another place, which had the pictures; those
+            that this copy of the release lacks count as shown.
+        asking: how a question is put; as this version puts it by default.
+
+    Returns:
+        The plan; its ``asked`` has presentations of one picture back to back, without items that
+        the release has withdrawn, which are part of the run all the same.
+
+    Raises:
+        WorkspaceError: the folder holds something else, or a run of another benchmark, model,
+            parameters, prompt, examples, size of pictures or edition; or no edition is given
+            where one is needed, or there are too few examples.
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")

@@ -85,7 +85,7 @@ def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_asked(run: Path) -> tuple[Asked, ...]:
-    """What a run asks, as ``begin_run`` returned it; withdrawn items are left out.
+    """What a run asks, as ``plan_run`` planned it; withdrawn items are left out.
 
     Raises:
         WorkspaceError: a list is missing or malformed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import threading
 import time
 import zlib
@@ -21,6 +22,8 @@ from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.running.run_folder import Asked
 from medrcube.evaluate.running.runner import RetryPolicy
 from medrcube.taxonomy import Anatomy, Modality, Task
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 FAST = RetryPolicy(attempts=3, rate_limited=20, first_wait=0.01, longest_wait=0.05)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from begun import begin_run
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark import load_benchmark
@@ -13,7 +14,6 @@ from medrcube.evaluate.foreign.importing import import_run
 from medrcube.evaluate.models.contract import Reply
 from medrcube.evaluate.reporting.export_inspect import export_inspect
 from medrcube.evaluate.reworded import reworded_items
-from medrcube.evaluate.running.begin import begin_run
 from medrcube.evaluate.running.run_folder import read_asked
 from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.scoring import read_results

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from begun import begin_run
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -21,7 +22,6 @@ from medrcube.evaluate.asking import Asking
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.report import write_report
-from medrcube.evaluate.running.begin import begin_run
 from medrcube.evaluate.running.run_folder import read_asked
 from medrcube.evaluate.running.runner import run_evaluation
 from medrcube.evaluate.selection import Choice
