@@ -36,16 +36,18 @@ def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporte
 
     Raises:
         WorkspaceError: a run leaves other items out than the errata of its release, or no run was
-            asked that release.
+            asked that release, or a folder holds no run.
     """
     from medrcube.evaluate.benchmark import load_benchmark
     from medrcube.evaluate.reporting.runs import load_runs, require_errata_of
+    from medrcube.evaluate.running.run_folder import read_manifest
 
-    loaded = load_runs(runs)
     if release is None:
+        for run in runs:
+            read_manifest(run)
         reporter.note("errata of the release were not looked at; name it with  --release RELEASE")
         return
-    benchmark = load_benchmark(release)
+    benchmark, loaded = load_benchmark(release), load_runs(runs)
     if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
         raise WorkspaceError(
             f"{release}: is the release {benchmark.digest[:12]}, which no run was asked; give the "
