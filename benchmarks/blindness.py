@@ -59,8 +59,10 @@ def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
 
 
 def _reviewed(people: list[Any]) -> tuple[list[Any], float]:
+    from medrcube.review.answers import Answer, Ruling
+    from medrcube.review.claiming import claim_next
     from medrcube.review.models import Claim
-    from medrcube.review.queue import Answer, Ruling, answer_blind, claim_next, submit
+    from medrcube.review.steps import answer_blind, submit
 
     draw, left, spent = random.Random(0), list(people), 0.0  # noqa: S311  (a simulation)
     ruling = Ruling(decision="accept")

@@ -92,8 +92,8 @@ def _fill(items: int) -> None:
 
 def _claims_alone() -> float:
     """Claims per second; each is given back at once, and that time is not counted."""
+    from medrcube.review.claiming import claim_next, give_back
     from medrcube.review.models import User
-    from medrcube.review.queue import claim_next, give_back
 
     users = list(User.objects.order_by("pk"))
     spent = 0.0
@@ -142,8 +142,10 @@ def reader() -> None:
 
 
 def _rounds(number: int, processes: int) -> Iterator[None]:
+    from medrcube.review.answers import Answer, Ruling
+    from medrcube.review.claiming import claim_next
     from medrcube.review.models import User
-    from medrcube.review.queue import Answer, Ruling, answer_blind, claim_next, submit
+    from medrcube.review.steps import answer_blind, submit
 
     answer = Answer(option=0, confidence=3, needs_image="yes", image_adequate=True)
     ruling = Ruling(decision="accept", checklist={"key_correct": True})

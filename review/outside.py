@@ -11,15 +11,16 @@ from django.utils import timezone
 from medrcube.review import claim_sql, disclosure
 from medrcube.review.answers import Answer, Ruling, check_answer, check_ruling
 from medrcube.review.audit import Entry, record
+from medrcube.review.claiming import free_overdue
 from medrcube.review.decisions import is_of
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, Item, ItemVersion, Review, User
 from medrcube.review.places import has_place, is_kept
 from medrcube.review.policy import Policy, current_policy
-from medrcube.review.queue import answer_blind, free_overdue, submit
 from medrcube.review.routing import may_review, rules_in_force
 from medrcube.review.specialties import fields_of
 from medrcube.review.states import State
+from medrcube.review.steps import answer_blind, submit
 
 
 def review_once(

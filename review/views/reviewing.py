@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from medrcube.review import queue, voiding
+from medrcube.review import claiming, steps, voiding
 from medrcube.review.access import allow, reader
 from medrcube.review.errors import (
     ConflictError,
@@ -53,7 +53,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         request,
         "review/queue.html",
         {
-            "held": queue.held(user, now),
+            "held": claiming.held(user, now),
             "outlook": outlook(user),
             "lately": mine.filter(submitted_at__gt=now - timedelta(hours=24)).count(),
             "empty": "empty" in request.GET,
@@ -87,7 +87,7 @@ def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     try:
         sent = BlindForm(request.POST, len(claim.version.options)).read()
         typed = BlindForm.drafted(request.POST)
-        queue.answer_blind(token, user, sent["answer"], typed=typed)
+        steps.answer_blind(token, user, sent["answer"], typed=typed)
     except (InvalidAnswerError, ConflictError) as error:
         if _is_live(claim) and _is_answered(claim):
             text = "You have answered this already; your first answer counts."
@@ -110,7 +110,7 @@ def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         return _gone(request, claim, _LOST, request.POST)
     try:
         sent = RulingForm(request.POST, wording_of(claim.version)).read()
-        queue.submit(token, user, sent["ruling"], typed=RulingForm.drafted(request.POST))
+        steps.submit(token, user, sent["ruling"], typed=RulingForm.drafted(request.POST))
     except InvalidAnswerError as error:
         return _again(request, claim, user, str(error))
     except (ConflictError, IllegalStepError) as error:
@@ -158,7 +158,7 @@ def give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     claim = _claim(token, user)
     skipped = GiveBackForm(request.POST).read()["not_my_field"]
     try:
-        queue.give_back(token, user, not_my_field=skipped)
+        claiming.give_back(token, user, not_my_field=skipped)
     except StaleClaimError as error:
         return _gone(request, claim, str(error), _kept(claim, user))
     text = "It will not come to you again." if skipped else "Others may take it now."
@@ -231,7 +231,7 @@ def _gone(
 
 def _keep(request: HttpRequest, claim: Claim, user: User) -> Claim:
     form = RulingForm if _is_answered(claim) else BlindForm
-    return queue.renew(claim.token, user, form.drafted(request.POST))
+    return claiming.renew(claim.token, user, form.drafted(request.POST))
 
 
 def _kept(claim: Claim, user: User) -> Drafted:
@@ -242,7 +242,7 @@ def _kept(claim: Claim, user: User) -> Drafted:
 def next_item(request: HttpRequest, user: User) -> HttpResponse:
     """Send the reader to what they should look at now."""
     try:
-        claim = queue.claim_next(user)
+        claim = claiming.claim_next(user)
     except ConflictError as error:
         messages.warning(request, str(error).capitalize())
         return redirect("queue")

@@ -58,11 +58,11 @@ from stage.drawings import deep, numbered, phantom, png  # noqa: E402
 
 from medrcube.build.viewer_case import plane_path  # noqa: E402
 from medrcube.review.assets import store  # noqa: E402
+from medrcube.review.claiming import claim_next  # noqa: E402
 from medrcube.review.database import database_settings  # noqa: E402
 from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User  # noqa: E402
 from medrcube.review.policy import Policy  # noqa: E402
 from medrcube.review.questionnaire import VERSION  # noqa: E402
-from medrcube.review.queue import claim_next  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)

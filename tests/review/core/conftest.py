@@ -2,8 +2,10 @@
 
 import pytest
 
+from medrcube.review.answers import Answer, Ruling
+from medrcube.review.claiming import claim_next
 from medrcube.review.models import Item
-from medrcube.review.queue import Answer, Ruling, answer_blind, claim_next, submit
+from medrcube.review.steps import answer_blind, submit
 
 ANSWER = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
 

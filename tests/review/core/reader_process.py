@@ -29,8 +29,8 @@ def main():
 def work(user, chance):
     from django.utils import timezone  # noqa: PLC0415  (Django knows its database by now)
 
+    from medrcube.review.claiming import claim_next  # noqa: PLC0415
     from medrcube.review.models import Item, User  # noqa: PLC0415
-    from medrcube.review.queue import claim_next  # noqa: PLC0415
 
     reader = User.objects.get(pk=user)
     done = {"reviews": 0, "late": 0, "refused": 0, "lost texts": 0}
@@ -51,9 +51,10 @@ def work(user, chance):
 def review(claim, reader, now, chance, done, *, late):
     from django.utils import timezone  # noqa: PLC0415
 
+    from medrcube.review.answers import Answer, Ruling  # noqa: PLC0415
     from medrcube.review.errors import StaleClaimError  # noqa: PLC0415
     from medrcube.review.models import BlindAnswer, Draft  # noqa: PLC0415
-    from medrcube.review.queue import Answer, Ruling, answer_blind, submit  # noqa: PLC0415
+    from medrcube.review.steps import answer_blind, submit  # noqa: PLC0415
 
     typed = {"comment": f"{claim.token}"}
     done["late"] += late

@@ -2,7 +2,9 @@
 
 import pytest
 
+from medrcube.review.answers import Ruling
 from medrcube.review.audit import head, verify
+from medrcube.review.claiming import claim_next, held
 from medrcube.review.decisions import (
     Edit,
     adjudicate,
@@ -19,7 +21,7 @@ from medrcube.review.errors import (
     StaleClaimError,
 )
 from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Release, Review
-from medrcube.review.queue import Ruling, answer_blind, claim_next, held, submit
+from medrcube.review.steps import answer_blind, submit
 
 pytestmark = pytest.mark.usefixtures("any_database")
 OPTIONS = ("Cyst", "Stone", "Polyp", "Tumour")

@@ -4,12 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from medrcube.review.answers import Ruling
 from medrcube.review.audit import verify
+from medrcube.review.claiming import claim_next
 from medrcube.review.decisions import Edit, adjudicate
 from medrcube.review.errors import ConflictError, InvalidAnswerError, StaleClaimError
 from medrcube.review.gold import make_gold, pause, resume
 from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Review, User
-from medrcube.review.queue import Ruling, answer_blind, claim_next, submit
+from medrcube.review.steps import answer_blind, submit
 
 pytestmark = pytest.mark.usefixtures("any_database")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,13 +5,15 @@ import random
 import pytest
 from django.utils import timezone
 
+from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import verify
+from medrcube.review.claiming import claim_next
 from medrcube.review.defects import kind_of
 from medrcube.review.exporting import _verdicts
 from medrcube.review.gold_draw import draw, top_up
 from medrcube.review.models import Claim, Item, ItemVersion
-from medrcube.review.queue import Answer, Ruling, answer_blind, claim_next, submit
 from medrcube.review.reader_figures import figures
+from medrcube.review.steps import answer_blind, submit
 
 FINDINGS = {
     "Pleural effusion": "Pleural Effusion",

@@ -4,9 +4,9 @@ import pytest
 
 from medrcube.review import incidents
 from medrcube.review.audit import verify
+from medrcube.review.claiming import claim_next, held
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Event, Incident, Item, ItemVersion, RawFile
-from medrcube.review.queue import claim_next, held
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from medrcube.review import audit, migrations
+from medrcube.review.claiming import claim_next
 from medrcube.review.models import Claim, Disclosure, Event, Exposure, Item
-from medrcube.review.queue import claim_next
 
 BEFORE = "0006_lists_by_task"
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from medrcube.review import decisions, gold, incidents, voiding
+from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import verify
+from medrcube.review.claiming import claim_next, give_back, held, renew
 from medrcube.review.errors import (
     ConflictError,
     IllegalStepError,
@@ -20,17 +22,8 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import Adjudication, BlindAnswer, Claim, Item, ItemVersion, Review, User
 from medrcube.review.questionnaire import DANGERS
-from medrcube.review.queue import (
-    Answer,
-    Ruling,
-    answer_blind,
-    claim_next,
-    give_back,
-    held,
-    renew,
-    submit,
-)
 from medrcube.review.states import TABLE, State, Step
+from medrcube.review.steps import answer_blind, submit
 
 READERS, ITEMS, WANTED = 4, 3, 2
 OPTIONS = ("Cyst", "Stone", "Polyp", "Tumour")

@@ -6,11 +6,12 @@ from django.db import Error, transaction
 
 from medrcube.review import crosscheck
 from medrcube.review.answers import Ruling
+from medrcube.review.claiming import claim_next
 from medrcube.review.decisions import Edit, edit
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Event, Item, ItemVersion, Proposal
 from medrcube.review.proposals import Wording, flaws_of, wording_of
-from medrcube.review.queue import answer_blind, claim_next, submit
+from medrcube.review.steps import answer_blind, submit
 
 pytestmark = pytest.mark.usefixtures("any_database")
 BETTER = Wording(

@@ -7,20 +7,12 @@ import pytest
 from django.db import connection
 
 from medrcube.review import candidates, claim_sql
+from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import verify
+from medrcube.review.claiming import claim_next, free_overdue, give_back, held, renew
 from medrcube.review.errors import InvalidAnswerError, ReviewError, StaleClaimError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review, User
-from medrcube.review.queue import (
-    Answer,
-    Ruling,
-    answer_blind,
-    claim_next,
-    free_overdue,
-    give_back,
-    held,
-    renew,
-    submit,
-)
+from medrcube.review.steps import answer_blind, submit
 
 pytestmark = pytest.mark.usefixtures("any_database")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

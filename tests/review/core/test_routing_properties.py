@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.review.assignment import Scope, assign
+from medrcube.review.claiming import claim_next, give_back
 from medrcube.review.models import Claim, Item
 from medrcube.review.outstanding import gaps, kinds, left_for
 from medrcube.review.places import has_place, is_kept
 from medrcube.review.policy import Policy, current_policy
 from medrcube.review.policy_change import change_policy
-from medrcube.review.queue import claim_next, give_back
 
 FIELDS = [("Brain", "MRI"), ("Breast", "Ultrasound"), ("Chest", "CT"), ("Heart", "Ultrasound")]
 SPECIALTIES = ["radiology:neuro", "radiology:breast", "Chest", "Ultrasound", "cardiology:echo"]

@@ -15,10 +15,10 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from medrcube.review.audit import START, link, verify
+from medrcube.review.claiming import claim_next
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Claim, Event, Item, Review, User
 from medrcube.review.policy import Policy
-from medrcube.review.queue import claim_next
 from medrcube.review.setup import _make_key, _refuse_network, migrate, place_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

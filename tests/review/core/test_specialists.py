@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from medrcube.review.answers import Ruling
 from medrcube.review.assignment import Scope, assign
 from medrcube.review.audit import verify
+from medrcube.review.claiming import claim_next, give_back
 from medrcube.review.crosscheck import verify as crosscheck
 from medrcube.review.decisions import Edit, edit
 from medrcube.review.errors import ConflictError, ReviewError
@@ -13,7 +15,6 @@ from medrcube.review.models import Claim, Event, Item, Review, User
 from medrcube.review.outside import review_once
 from medrcube.review.policy import Policy
 from medrcube.review.policy_change import change_policy
-from medrcube.review.queue import Ruling, claim_next, give_back
 from medrcube.review.voiding import void_review
 
 pytestmark = pytest.mark.usefixtures("any_database")

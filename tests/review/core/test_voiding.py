@@ -6,9 +6,10 @@ import pytest
 
 from medrcube.review import crosscheck, voiding
 from medrcube.review.answers import Ruling
+from medrcube.review.claiming import claim_next
 from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item
-from medrcube.review.queue import claim_next, submit
+from medrcube.review.steps import submit
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SOON = NOON + timedelta(minutes=9)

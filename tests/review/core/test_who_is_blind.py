@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from medrcube.review import decisions, disclosure
 from medrcube.review.agreement_gate import BLIND, by_stratum
+from medrcube.review.claiming import claim_next, give_back, renew
 from medrcube.review.disclosure import asked_of, pairs_of, tells
 from medrcube.review.errors import ReviewError
 from medrcube.review.exporting import export_decisions
 from medrcube.review.gold import make_gold
 from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion
 from medrcube.review.policy import Policy, current_policy
-from medrcube.review.queue import answer_blind, claim_next, give_back, renew
 from medrcube.review.remarks import import_remarks
 from medrcube.review.settle import outcome
+from medrcube.review.steps import answer_blind
 
 NOW = timezone.now()
 EVIDENCE = {"source": "toy: Images of the chest", "slice": "7 of 9", "sample": "s"}

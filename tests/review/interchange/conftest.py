@@ -17,7 +17,7 @@ from medrcube.build.release import release
 from medrcube.build.samples import Sample, samples_to_frame
 from medrcube.console import Reporter
 from medrcube.look import look_of
-from medrcube.review import queue
+from medrcube.review import claiming, steps
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.importing import import_workspace
 from medrcube.review.models import Item as Row
@@ -198,7 +198,7 @@ def review(readers):
 
     def run(decisions=None, reasons=None, **said):
         for reader in readers:
-            while (claim := queue.claim_next(reader)) is not None:
+            while (claim := claiming.claim_next(reader)) is not None:
                 version = ItemVersion.objects.get(pk=claim.version_id)
                 decision = (decisions or {}).get(version.item_id, "accept")
                 codes = (reasons or {}).get(version.item_id, ("TRIVIAL",))
@@ -206,8 +206,8 @@ def review(readers):
                 answer = Answer(
                     option=version.key, confidence=3, needs_image="yes", image_adequate=True
                 )
-                queue.answer_blind(claim.token, reader, answer)
-                queue.submit(claim.token, reader, Ruling(decision=decision, reasons=chosen, **said))
+                steps.answer_blind(claim.token, reader, answer)
+                steps.submit(claim.token, reader, Ruling(decision=decision, reasons=chosen, **said))
 
     return run
 

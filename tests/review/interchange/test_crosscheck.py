@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, connections
 
 from medrcube.console import Reporter
-from medrcube.review import audit, crosscheck, gold, queue
+from medrcube.review import answers, audit, claiming, crosscheck, gold, steps
 from medrcube.review.crosscheck import verify
 from medrcube.review.decisions import (
     Edit,
@@ -52,7 +52,7 @@ def eventful(bench, any_database):
     withdraw(accepted.model.objects.filter(item__state="released").first().item_id, 1, manager, "x")
     bench.change("item-g", question="Which of these diagnoses applies to this MRI image?")
     import_workspace(bench.write(), Reporter(quiet=True))
-    queue.claim_next(_account())
+    claiming.claim_next(_account())
     assert Claim.objects.filter(outcome="voided").exists()
     return bench
 
@@ -63,16 +63,16 @@ def _account(role="reviewer"):
 
 
 def _review_all(reader, decisions):
-    while (claim := queue.claim_next(reader)) is not None:
+    while (claim := claiming.claim_next(reader)) is not None:
         version = ItemVersion.objects.get(pk=claim.version_id)
         decision = decisions.get(version.item_id, "accept")
         reasons = () if decision == "accept" else (("TRIVIAL", None), ("DISTRACTOR_CORRECT", 1))
-        said = queue.Answer(
+        said = answers.Answer(
             option=version.key, confidence=3, needs_image="yes", image_adequate=True
         )
-        queue.answer_blind(claim.token, reader, said)
-        ruling = queue.Ruling(decision=decision, reasons=reasons, checklist={"harmless": None})
-        queue.submit(claim.token, reader, ruling)
+        steps.answer_blind(claim.token, reader, said)
+        ruling = answers.Ruling(decision=decision, reasons=reasons, checklist={"harmless": None})
+        steps.submit(claim.token, reader, ruling)
 
 
 def test_whatever_has_happened_is_told_alike_by_both(eventful):
@@ -191,7 +191,7 @@ def test_who_works_meanwhile_neither_waits_nor_disturbs_the_check(three, readers
 
 
 def _claims(key):
-    queue.claim_next(User.objects.get(pk=key))
+    claiming.claim_next(User.objects.get(pk=key))
     connections["default"].close()
 
 

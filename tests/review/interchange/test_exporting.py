@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, connections
 
 from medrcube.build.reviewed import load_reviewed
-from medrcube.review import queue
+from medrcube.review import claiming
 from medrcube.review.audit import head
 from medrcube.review.decisions import Edit, adjudicate, edit
 from medrcube.review.errors import ReviewError
@@ -199,7 +199,7 @@ def test_what_comes_in_meanwhile_is_in_no_part_of_the_export(three, readers, mon
 
 
 def _claims(key):
-    queue.claim_next(User.objects.get(pk=key))
+    claiming.claim_next(User.objects.get(pk=key))
     connections["default"].close()
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medrcube.errors import WorkspaceError
-from medrcube.review import assets, importing, queue
+from medrcube.review import assets, claiming, importing
 from medrcube.review.audit import head, verify
 from medrcube.review.decisions import Edit, adjudicate, edit
 from medrcube.review.gold import make_gold
@@ -91,7 +91,7 @@ def test_another_picture_is_a_change_too(three, take_in):
 
 
 def test_whoever_holds_the_old_version_loses_it(three, take_in, readers):
-    claim = queue.claim_next(readers[0])
+    claim = claiming.claim_next(readers[0])
     name = claim.version.item_id
     three.change(name, key=1)
     take_in()

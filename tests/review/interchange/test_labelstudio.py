@@ -5,7 +5,7 @@ import pytest
 
 from medrcube.console import Reporter
 from medrcube.errors import WorkspaceError
-from medrcube.review import queue
+from medrcube.review import answers, claiming, steps
 from medrcube.review.audit import verify
 from medrcube.review.decisions import Edit, edit
 from medrcube.review.errors import InvalidAnswerError
@@ -251,19 +251,19 @@ def test_nobody_reviews_their_own_wording(three, tasks, send, readers):
 def test_no_item_gets_more_readers_than_it_wants(tasks, send, person):
     third = person()
     send(tasks["a"], annotation(1, decision=["accept"]))
-    claim = queue.claim_next(third)
+    claim = claiming.claim_next(third)
     assert claim.version.item_id == "a"
     assert "has its 2 readers" in why(send(tasks["a"], annotation(2)))
 
 
 def test_who_holds_another_item_or_has_seen_the_key_is_refused(tasks, send, readers):
-    claim = queue.claim_next(readers[0])
+    claim = claiming.claim_next(readers[0])
     held = claim.version.item_id
     other = next(name for name in "abc" if name != held)
     assert "holds another item" in why(send(tasks[other], annotation()))
-    answer = queue.Answer(option=0, confidence=1, needs_image="yes", image_adequate=True)
-    queue.answer_blind(claim.token, readers[0], answer)
-    queue.give_back(claim.token, readers[0], not_my_field=False)
+    answer = answers.Answer(option=0, confidence=1, needs_image="yes", image_adequate=True)
+    steps.answer_blind(claim.token, readers[0], answer)
+    claiming.give_back(claim.token, readers[0], not_my_field=False)
     assert "seen its key" in why(send(tasks[held], annotation()))
 
 

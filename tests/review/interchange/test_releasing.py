@@ -10,7 +10,7 @@ import pytest
 from medrcube.build.publish.marking import RESTRICTED_SUMS, mark_private
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files import sha256_of
-from medrcube.review import gold, incidents, queue
+from medrcube.review import claiming, gold, incidents, steps
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import head, verify
 from medrcube.review.decisions import Edit, decide_quarantine, edit
@@ -361,10 +361,10 @@ def test_a_folder_that_is_no_release_is_named(tmp_path, database):
 def test_an_item_that_waits_for_its_second_reader_is_not_accepted(
     three, readers, back, write_release
 ):
-    claim = queue.claim_next(readers[0])
+    claim = claiming.claim_next(readers[0])
     answer = Answer(option=claim.version.key, confidence=3, needs_image="yes", image_adequate=True)
-    queue.answer_blind(claim.token, readers[0], answer)
-    queue.submit(claim.token, readers[0], Ruling(decision="accept"))
+    steps.answer_blind(claim.token, readers[0], answer)
+    steps.submit(claim.token, readers[0], Ruling(decision="accept"))
     back()
     with pytest.raises(ReleaseError, match="none of 3"):
         write_release()

@@ -6,9 +6,9 @@ from django.db import connection
 from django.utils import timezone
 
 from medrcube.review import progress
+from medrcube.review.claiming import claim_next
 from medrcube.review.models import Claim, Event
 from medrcube.review.policy import current_policy
-from medrcube.review.queue import claim_next
 
 NOW = timezone.now()
 

@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 
 from medrcube.review import enrolment, people
+from medrcube.review.claiming import claim_next, held
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Event, Role, User
-from medrcube.review.queue import claim_next, held
 
 GOOD = "a ward round at dawn"
 

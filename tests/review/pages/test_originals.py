@@ -17,7 +17,7 @@ from medrcube.review import originals
 from medrcube.review.answers import Answer
 from medrcube.review.assets import store
 from medrcube.review.models import Claim
-from medrcube.review.queue import answer_blind
+from medrcube.review.steps import answer_blind
 
 ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
 MODALITY = "Modality Recognition"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from medrcube.review.answers import Answer, Ruling
 from medrcube.review.models import Claim, Item
-from medrcube.review.queue import Answer, Ruling, answer_blind, submit
+from medrcube.review.steps import answer_blind, submit
 
 SAID = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
 

@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from medrcube.review import assets, incidents
 from medrcube.review.answers import Answer, Ruling
+from medrcube.review.claiming import give_back
 from medrcube.review.models import Asset, Claim, Item
-from medrcube.review.queue import answer_blind, give_back, submit
+from medrcube.review.steps import answer_blind, submit
 
 ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
 RULING = Ruling(decision="reject", reasons=(("KEY_WRONG", None),))

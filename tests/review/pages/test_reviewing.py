@@ -9,9 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from medrcube.review.answers import Ruling
+from medrcube.review.claiming import claim_next
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review
 from medrcube.review.questionnaire import CHECKLIST, Reason
-from medrcube.review.queue import claim_next, submit
+from medrcube.review.steps import submit
 
 BLIND = {"option": "0", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 GOOD = {

@@ -22,9 +22,11 @@ from stage.world import TEXTS, add_item, review
 
 from medrcube.build.viewer_case import plane_path
 from medrcube.review import second_factor
+from medrcube.review.answers import Answer
 from medrcube.review.assets import store
+from medrcube.review.claiming import claim_next
 from medrcube.review.models import Claim, Comment, Item, ItemVersion, Role, User
-from medrcube.review.queue import Answer, answer_blind, claim_next
+from medrcube.review.steps import answer_blind
 
 SECRETS = {
     "provenance": "ZQPROVENANCE",

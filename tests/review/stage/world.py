@@ -17,11 +17,12 @@ from medrcube.review import comments, decisions, gold
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.assets import store
 from medrcube.review.audit import Entry, record
+from medrcube.review.claiming import claim_next
 from medrcube.review.decisions import Edit
 from medrcube.review.models import Item, ItemVersion, Project, User
 from medrcube.review.policy import Policy
 from medrcube.review.questionnaire import CHECKLIST, VERSION
-from medrcube.review.queue import answer_blind, claim_next, submit
+from medrcube.review.steps import answer_blind, submit
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 ANONYMOUS = "anonymous"
