@@ -11,10 +11,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from medrcube.files import private_file, private_folder
 from medrcube.review.database import unreachable
 from medrcube.review.errors import ReviewError
+
+if TYPE_CHECKING:
+    from django.db.migrations.loader import MigrationLoader
 
 KEY_FILE = "secret.key"
 LOCK_FILE = "update.lock"
@@ -98,12 +102,7 @@ def migrate() -> Path | None:
     with _alone():
         executor = MigrationExecutor(connection)
         loader = executor.loader
-        newer = sorted(set(loader.applied_migrations) - set(loader.disk_migrations))
-        if any(app == "review" for app, _ in newer):
-            raise ReviewError(
-                f"this database was last used by a newer medrcube (step {newer[-1][1]}); "
-                "install that version, or restore an older back-up"
-            )
+        _refuse_unknown(loader)
         if not executor.migration_plan(loader.graph.leaf_nodes()):
             return None
         copy = _kept(name) if loader.applied_migrations else None
@@ -113,6 +112,26 @@ def migrate() -> Path | None:
             where = f"; the database as it was is {copy}" if copy else ""
             raise ReviewError(f"the tables cannot be brought up to date: {error}{where}") from error
     return copy
+
+
+def _refuse_unknown(loader: MigrationLoader) -> None:
+    """Refuse tables of a newer version, and those of a state between two versions."""
+    applied = set(loader.applied_migrations)
+    known = set(loader.disk_migrations)
+    for step in loader.disk_migrations.values():
+        taken = applied.intersection(step.replaces)
+        if taken and len(taken) < len(step.replaces):
+            raise ReviewError(
+                f"this database stands between two versions of medrcube (step {max(taken)[1]}); "
+                "bring it up to date with the one that it was last used by, then open it here"
+            )
+        known.update(step.replaces)
+    newer = sorted(name for app, name in applied - known if app == "review")
+    if newer:
+        raise ReviewError(
+            f"this database was last used by a newer medrcube (step {newer[-1]}); "
+            "install that version, or restore an older back-up"
+        )
 
 
 @contextmanager

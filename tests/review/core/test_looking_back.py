@@ -1,18 +1,15 @@
 """A queue of an earlier version: what its readers were shown counts from then on."""
 
-import re
-from pathlib import Path
-
 import pytest
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.utils import timezone
 
-from medrcube.review import audit, migrations
+from medrcube.review import audit
 from medrcube.review.claiming import claim_next
 from medrcube.review.models import Claim, Disclosure, Event, Exposure, Item
 
-BEFORE = "0006_lists_by_task"
+BEFORE = "0001_queue"
 
 
 @pytest.mark.parametrize("same_case", [True, False])
@@ -36,16 +33,3 @@ def test_what_was_shown_before_counts_after_the_update(
     assert Event.objects.filter(kind="blind.flagged").count() == same_case
     assert Exposure.objects.filter(user=reader).count() == (4 if same_case else 2)
     assert claim_next(person()) is not None
-
-
-def test_what_a_migration_does_depends_on_no_code_that_changes():
-    """The first names defaults of fields, as Django writes them; relations of concepts are data."""
-    named = re.compile(r"^(?:from|import) (medrcube\.[\w.]+)", re.MULTILINE)
-    folder = Path(migrations.__file__).parent
-    parts = {path.stem: set(named.findall(path.read_text())) for path in folder.glob("*.py")}
-    used = {name: modules for name, modules in parts.items() if modules}
-    assert used == {
-        "0001_tables": {"medrcube.review.models.people", "medrcube.review.states"},
-        "0008_who_was_blind": {"medrcube.review.migrations._compared_in_0008"},
-        "_compared_in_0008": {"medrcube.ontologies.relations", "medrcube.ontologies.terms"},
-    }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import secrets
 from collections import defaultdict
-from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.apps.registry import Apps
@@ -18,7 +17,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.utils import timezone
 
-from medrcube.review.migrations._compared_in_0008 import Pair, asked_of, pairs_of
+from medrcube.review.audit import link
+from medrcube.review.disclosure import Pair, asked_of, pairs_of
 
 _AT_ONCE = 500
 _Told = dict[str, dict[str, bool]]
@@ -147,15 +147,10 @@ def _record(apps: Apps, flagged: list[dict[str, Any]]) -> None:
             "body": json.dumps(body, separators=(",", ":")),
             "previous_sha256": chain.sha256,
         }
-        chain.number, chain.sha256 = values["number"], _link(*values.values())
+        chain.number, chain.sha256 = values["number"], link(*values.values())
         events.append(model(**values, sha256=chain.sha256))
     model.objects.bulk_create(events, batch_size=_AT_ONCE)
     chain.save()
-
-
-def _link(*parts: object) -> str:
-    """Hash of one event of the trail."""
-    return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
 def _end_sessions(apps: Apps, _schema: BaseDatabaseSchemaEditor) -> None:
@@ -165,8 +160,9 @@ def _end_sessions(apps: Apps, _schema: BaseDatabaseSchemaEditor) -> None:
 class Migration(migrations.Migration):
     """Data only: PostgreSQL changes no table in the transaction that has written to it."""
 
+    replaces: ClassVar[list[tuple[str, str]]] = [("review", "0008_who_was_blind")]
     dependencies: ClassVar[list[tuple[str, str]]] = [
-        ("review", "0007_blindness"),
+        ("review", "0002_reading_room"),
         ("sessions", "0001_initial"),
     ]
     operations: ClassVar[list[Operation]] = [
