@@ -42,7 +42,6 @@ class Migration(migrations.Migration):
         ("review", "0012_proposals"),
         ("review", "0013_second_factor"),
         ("review", "0014_assignment"),
-        ("review", "0015_originals"),
     ]
     dependencies: ClassVar[list[tuple[str, str]]] = [("review", "0001_queue")]
     operations: ClassVar[list[Operation]] = [

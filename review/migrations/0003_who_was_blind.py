@@ -160,7 +160,11 @@ def _end_sessions(apps: Apps, _schema: BaseDatabaseSchemaEditor) -> None:
 class Migration(migrations.Migration):
     """Data only: PostgreSQL changes no table in the transaction that has written to it."""
 
-    replaces: ClassVar[list[tuple[str, str]]] = [("review", "0008_who_was_blind")]
+    replaces: ClassVar[list[tuple[str, str]]] = [
+        ("review", "0008_who_was_blind"),
+        ("review", "0015_originals"),
+    ]
+    """With the last step of before, so that what comes after it comes after this one."""
     dependencies: ClassVar[list[tuple[str, str]]] = [
         ("review", "0002_reading_room"),
         ("sessions", "0001_initial"),

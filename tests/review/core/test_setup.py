@@ -212,24 +212,29 @@ def test_a_database_of_a_newer_medrcube_is_left_alone(any_database):
         migrate()
 
 
-def test_a_database_that_took_the_steps_of_before_is_up_to_date(any_database):
+def took_the_steps_of_before():
     recorder = MigrationRecorder(connection)
     steps = MigrationExecutor(connection).loader.disk_migrations
     for (app, name), step in steps.items():
-        if app == "review":
+        if app == "review" and step.replaces:
             recorder.record_unapplied(app, name)
             for _, old in step.replaces:
                 recorder.record_applied(app, old)
+
+
+def test_a_database_that_took_the_steps_of_before_is_up_to_date(any_database):
+    took_the_steps_of_before()
     before = tables()
     assert migrate() is None
     assert tables() == before
 
 
-def test_a_database_that_stands_between_two_versions_is_left_alone(any_database):
-    go_back(OLD)
-    MigrationRecorder(connection).record_applied("review", "0010_remarks")
+@pytest.mark.parametrize("missing", ["0007_blindness", "0008_who_was_blind", "0015_originals"])
+def test_a_database_that_stands_between_two_versions_is_left_alone(any_database, missing):
+    took_the_steps_of_before()
+    MigrationRecorder(connection).record_unapplied("review", missing)
     before = tables()
-    with pytest.raises(ReviewError, match=r"between two versions .*0010_remarks"):
+    with pytest.raises(ReviewError, match="between two versions"):
         migrate()
     assert tables() == before
 
