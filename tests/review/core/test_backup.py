@@ -139,9 +139,10 @@ def test_a_damaged_back_up_is_refused_before_anything_is_written(
 ):
     back_up(queue, tmp_path / "b.tar")
     rewritten(tmp_path / "b.tar", tmp_path / "bad.tar", change)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(ReviewError):
         restore(tmp_path / "bad.tar", elsewhere)
-    assert not Path(elsewhere.database).exists()
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
     assert not elsewhere.folder.exists()
 
 
