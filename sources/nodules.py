@@ -19,10 +19,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.errors import RowError
+from medrcube.sources.bounded_xml import read_xml
+from medrcube.sources.telling import quoted, told_by_code
+
 CT_ROOT, XRAY_ROOT = "LidcReadMessage", "IdriReadMessage"
 _SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"
 _SERIES_IN_TEXT = re.compile(rb"<SeriesInstanceUid>\s*([\d.]+)\s*</SeriesInstanceUid>")
 
+_HEADER = 1 << 20
+"""Bytes at the start of a damaged file in which its series is looked for."""
 _SHRINK, _LEAST = 0.9, 0.1
 """Factor between two tolerances that are tried, and the last of them in mm (pylidc's values)."""
 
@@ -104,17 +110,15 @@ def read_reading(path: Path) -> Reading | Unreadable | None:
     """Read one XML file; ``None`` for a reading of a chest X-ray."""
     name = f"{path.parent.name}/{path.name}"
     try:
-        root = ET.parse(path).getroot()  # noqa: S314  # expat limits the growth of entities
-    except (ET.ParseError, ValueError, LookupError) as error:  # of syntax, and of encodings
-        reason = f"{name}: is no XML ({error}); get the file again"
-        return Unreadable(series=_series_in_text(path), reason=reason)
+        root = ET.fromstring(read_xml(path))  # noqa: S314  # looked through; no entity is in it
+    except RowError as error:
+        return Unreadable(series=_series_in_text(path), reason=str(error))
     kind = root.tag.rpartition("}")[2]
     if kind == XRAY_ROOT:
         return None
     if kind != CT_ROOT:
-        reason = (
-            f"{name}: its root is {kind!r}; expected {CT_ROOT} or {XRAY_ROOT}: is it a reading?"
-        )
+        root_is, expected = quoted(kind, (CT_ROOT, XRAY_ROOT)), f"{CT_ROOT} or {XRAY_ROOT}"
+        reason = f"{name}: its root is {root_is}; expected {expected}: is it a reading?"
         return Unreadable(series="", reason=reason)
     series = (root.findtext(_SERIES) or "").strip()
     try:
@@ -122,14 +126,16 @@ def read_reading(path: Path) -> Reading | Unreadable | None:
         marks = [mark for number, it in enumerate(sessions) for mark in _marks(number, it)]
         _text(root, _SERIES)
     except (ValueError, TypeError) as error:
-        reason = f"{name}: a part is missing or no number ({error}); is this another edition?"
+        what = told_by_code(error)
+        reason = f"{name}: a part is missing or no number ({what}); is this another edition?"
         return Unreadable(series=series, reason=reason)
     return Reading(series=series, readers=len(sessions), marks=tuple(marks), path=path)
 
 
 def _series_in_text(path: Path) -> str:
     """The series that a damaged file names; its header stands before the readings."""
-    found = _SERIES_IN_TEXT.search(path.read_bytes())
+    with path.open("rb") as file:
+        found = _SERIES_IN_TEXT.search(file.read(_HEADER))
     return found[1].decode() if found else ""
 
 

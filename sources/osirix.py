@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.parsers.expat import ExpatError
 
 from medrcube.errors import RowError
+from medrcube.sources.bounded_xml import read_xml
 
 Points = tuple[tuple[float, float], ...]
 
@@ -36,14 +36,12 @@ def read_marks(path: Path) -> tuple[Mark, ...]:
     ``Point_px`` is one.
 
     Raises:
-        RowError: the file is missing or no property list, or holds no mark.
+        RowError: the file is missing, no property list or larger than any, or holds no mark.
     """
     try:
-        content = plistlib.loads(path.read_bytes())
+        content = plistlib.loads(read_xml(path), fmt=plistlib.FMT_XML)
         marks = tuple(_mark(roi, path) for roi in _rois(content))
-    except FileNotFoundError:
-        raise RowError(f"{path.name}: is missing; expected a property list of OsiriX") from None
-    except (ValueError, TypeError, AttributeError, ExpatError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise RowError(
             f"{path.name}: is no readable property list of OsiriX ({type(error).__name__}); get "
             "the file again"

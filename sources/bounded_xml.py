@@ -1,0 +1,73 @@
+"""XML files of a copy, looked through before any of their content is kept.
+
+A file that is larger, deeper or fuller than those of any source here, or that declares entities
+(which a few bytes can make into gigabytes), is refused while expat streams over it; only then is a
+tree made of it.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from xml.parsers import expat
+
+from medrcube.errors import RowError
+
+__all__ = ["MOST_BYTES", "MOST_DEPTH", "MOST_ELEMENTS", "read_xml"]
+
+MOST_BYTES = 32 << 20
+"""Of one file: many times a reading of LIDC-IDRI or the outlines of a mammogram."""
+MOST_ELEMENTS = 1_000_000
+"""A tree takes some hundred bytes for each, whatever the file spends on it."""
+MOST_DEPTH = 64
+
+
+def read_xml(path: Path) -> bytes:
+    """The bytes of a file that a parser may make a tree of.
+
+    Raises:
+        RowError: the file is missing, is no XML, or is larger, deeper or fuller than any of a
+            source; names what was found, without what stands in it. Other cases have other files.
+    """
+    name = f"{path.parent.name}/{path.name}"
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise RowError(f"{name}: is missing; get the file again") from None
+    if size > MOST_BYTES:
+        raise _refused(name, f"has {size} bytes; expected at most {MOST_BYTES}")
+    if not size:
+        raise RowError(f"{name}: is empty (0 bytes); get the file again")
+    content = path.read_bytes()
+    _look_through(name, content)
+    return content
+
+
+def _look_through(name: str, content: bytes) -> None:
+    parser, depth, elements = expat.ParserCreate(), 0, 0
+
+    def start(_tag: str, _attributes: object) -> None:
+        nonlocal depth, elements
+        depth, elements = depth + 1, elements + 1
+        if depth > MOST_DEPTH:
+            raise _refused(name, f"nests elements {depth} deep; expected at most {MOST_DEPTH}")
+        if elements > MOST_ELEMENTS:
+            raise _refused(name, f"has over {MOST_ELEMENTS} elements; expected at most as many")
+
+    def end(_tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def declare(*_declared: object) -> None:
+        raise _refused(name, "declares entities, which no file of a source does")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.EntityDeclHandler = declare
+    try:
+        parser.ParseFile(io.BytesIO(content))
+    except (expat.ExpatError, ValueError, LookupError) as error:  # of syntax, and of encodings
+        raise RowError(f"{name}: is no XML ({error}); get the file again") from None
+
+
+def _refused(name: str, what: str) -> RowError:
+    return RowError(f"{name}: {what}: it is damaged, or made to exhaust the memory; get it again")
