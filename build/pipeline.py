@@ -61,6 +61,7 @@ from medrcube.sources.card import Card
 from medrcube.sources.contract import Source
 from medrcube.sources.gate import USUAL_SHARE
 from medrcube.sources.registry import get_source
+from medrcube.sources.rows import OLDER_EDITION
 from medrcube.templates import Wordings
 from medrcube.workspace import Wanted, Workspace, patient_key
 
@@ -76,6 +77,7 @@ class SourceReport:
         source: its id.
         layout: layout of the copy, in words.
         taken: which folder was taken as raw root in place of the one given, in words, or empty.
+        older: which table of an older edition was read, since the newer cannot be used, and why.
         cases: cases whose files are there.
         absent: cases whose image is not in this copy.
         absent_first: the first files that are not there, for people.
@@ -88,6 +90,7 @@ class SourceReport:
     source: str
     layout: str
     taken: str
+    older: tuple[str, ...]
     cases: int
     absent: int
     absent_first: tuple[str, ...]
@@ -437,6 +440,7 @@ def _reports(
             source=part.source,
             layout=part.layout,
             taken=site.taken,
+            older=tuple(it.message for it in part.set_aside if it.code == OLDER_EDITION),
             cases=part.cases,
             absent=part.absent,
             absent_first=_first_absent(part),

@@ -330,7 +330,7 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
             for e in report.sources
         ],
     )
-    _show_absent(report, root, reporter)
+    _show_lacking(report, root, reporter)
     reporter.result(
         f"{counted(report.rendered, 'case')} rendered, {report.reused:,} unchanged, in "
         f"{report.seconds:.1f} s; reasons for everything set aside or failed: "
@@ -353,8 +353,10 @@ def _show_build(report: BuildReport, root: Path, reporter: Reporter) -> None:
         reporter.result(f"FAILED {failure}")
 
 
-def _show_absent(report: BuildReport, root: Path, reporter: Reporter) -> None:
+def _show_lacking(report: BuildReport, root: Path, reporter: Reporter) -> None:
     for entry in report.sources:
+        for older in entry.older:
+            reporter.result(f"OLDER EDITION {entry.source}: {older}")
         if entry.absent:
             named = ", ".join(entry.absent_first)
             more = f" and {left:,} more" if (left := entry.absent - len(entry.absent_first)) else ""

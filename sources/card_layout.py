@@ -34,6 +34,8 @@ class Layout:
             where none is missed; those of ``expect`` are counted all the same.
         ignore: glob -> why files there become no case.
         parts: name -> globs of ``expect`` and ``optional``; by it an adapter asks for the files.
+        editions: parts whose files are editions of one table, the last name in order the newest;
+            where that one cannot be used the next is read in its place, and the build says so.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Layout:
     optional: Mapping[str, str]
     ignore: Mapping[str, str]
     parts: Mapping[str, tuple[str, ...]]
+    editions: tuple[str, ...]
 
     @property
     def globs(self) -> tuple[str, ...]:
@@ -70,6 +73,10 @@ def parse_layout(table: TomlTable) -> Layout:
     for part, glob, _ in (*counted, *told):
         if part and glob not in parts.get(part, ()):
             parts[part] = (*parts.get(part, ()), glob)
+    editions = table.texts("editions", default=())
+    for part in editions:
+        if part not in parts:
+            table.fail("editions", f"parts of the layout ({', '.join(parts)})", part)
     return Layout(
         name=table.text("name"),
         expect=expect,
@@ -77,4 +84,5 @@ def parse_layout(table: TomlTable) -> Layout:
         optional={glob: text for _, glob, text in told},
         ignore=table.mapping("ignore", default={}),
         parts=parts,
+        editions=editions,
     )

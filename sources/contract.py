@@ -26,7 +26,7 @@ import functools
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -44,10 +44,13 @@ from medrcube.sources.drawn_in import framed
 from medrcube.sources.fields import Field
 from medrcube.sources.notices import noticed
 from medrcube.sources.opened import files_opened
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unread
+from medrcube.sources.raw_tree import RawTree, newest
+from medrcube.sources.rows import OLDER_EDITION, unless_bad, unread
 from medrcube.sources.settled import doubts_of, one_a_key, opened
-from medrcube.sources.telling import told
+from medrcube.sources.telling import place_of, quoted, told, told_by_code
+
+_SEVERAL = 3
+"""Patients of whom a value is said that names none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,13 @@ class Source:
     def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
         tree, whole = self._whole(copy, self.card.layout(layout))
         doubts = doubts_of(whole)
+        shared = functools.cache(functools.partial(_shared, self.card, whole))
         for found in whole:
             files = found.paths if isinstance(found, Skip) else found.files()
             strange = _strange(files, copy, tree, layout)
             inside = tuple(it for it in files if tree.name_of(it))
             if isinstance(found, Skip):
-                own = not strange or found.code == BAD_ROW
+                own = not strange or found.code in {BAD_ROW, OLDER_EDITION}
                 named = found if own else replace(found, reason=strange, code=BAD_ROW)
                 yield replace(named, paths=inside)
                 continue
@@ -96,7 +100,7 @@ class Source:
             case = framed(self.card.drawn_in, found) if self.card.drawn_in else found
             case = opened(self.card, case, doubts) if doubts else case
             yield from unless_bad(
-                functools.partial(_known, self.card, case), key=case.key, paths=case.files()
+                functools.partial(_known, self.card, case, shared), key=case.key, paths=case.files()
             )
 
     def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, list[Case | Skip]]:
@@ -117,9 +121,10 @@ class Source:
                     whole = one_a_key(cases)
             except TableError as error:
                 rest = copy.without(error.path)
-                if not _may_lack(layout, copy, rest):
+                older = _older(tree, layout, error.path)
+                if older is None and not _may_lack(layout, copy, rest):
                     raise
-                lost.append(unread(error))
+                lost.append(unread(error, older))
                 copy = rest
             else:
                 return tree, [*lost, *notices, *whole]
@@ -133,7 +138,7 @@ class Source:
         except Exception as error:
             frame = extract_tb(error.__traceback__)[-1]
             raise SourceError(
-                f"{self.id}: layout {layout!r}: the adapter raised {type(error).__name__}: {error} "
+                f"{self.id}: layout {layout!r}: the adapter raised {told_by_code(error)} "
                 f"({Path(frame.filename).name}:{frame.lineno}, in {frame.name}); mend adapter.py, "
                 "or report this copy"
             ) from error
@@ -216,13 +221,18 @@ def field_of(card: Card, statement: Label | Region) -> Field:
         return card.fields[statement.field]
     except KeyError:
         raise SourceError(
-            f"{card.id}: {statement.evidence}: field {statement.field!r} is not in the card "
-            f"(fields: {', '.join(card.fields)})"
+            f"{card.id}: {place_of(statement.evidence)}: field {statement.field!r} is not in the "
+            f"card (fields: {', '.join(card.fields)})"
         ) from None
 
 
-def concept_of(card: Card, statement: Label | Region) -> str | None:
+def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = ()) -> str | None:
     """Concept that the card gives to a raw value; ``None`` for values that are not used.
+
+    Args:
+        card: of the source.
+        statement: with the value.
+        shared: values that cannot be personal; of any other a reason may show the shape alone.
 
     Raises:
         RowError: the value is not in the card: a label is never guessed.
@@ -232,11 +242,12 @@ def concept_of(card: Card, statement: Label | Region) -> str | None:
         return field.concept(statement.value)
     except (KeyError, ValueError):
         known = ", ".join(repr(value) for value in field.values) or "numeric bands"
+        value = quoted(statement.value, (*field.values, *shared))
+        raw = json.dumps(value) if value == statement.value else "what stands there"
         raise RowError(
-            f"{card.id}: {statement.evidence}: value {statement.value!r} of field "
+            f"{card.id}: {place_of(statement.evidence)}: value {value!r} of field "
             f"{field.name!r} is not in the card (known: {known}); say in medrcube.toml what it "
-            f'means, or "" for nothing:  [values.{card.id}.{field.name}]  '
-            f'{json.dumps(statement.value)} = ""'
+            f'means, or "" for nothing:  [values.{card.id}.{field.name}]  {raw} = ""'
         ) from None
 
 
@@ -246,6 +257,16 @@ def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
     spare = (*layout.optional, *layout.one_of)
     optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
     return optional and not layout.missing([it for it in layout.expect if rest.holds(it)])
+
+
+def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
+    """The edition of a table that is read where a newer one cannot be used."""
+    for part in layout.editions:
+        editions = tree.part(part)
+        rest = [it for it in editions if it != path]
+        if path in editions and rest:
+            return newest(rest)
+    return None
 
 
 def _check_case(card: Card, case: Case) -> None:
@@ -288,16 +309,34 @@ def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -
     return ""
 
 
-def _known(card: Card, case: Case) -> tuple[Case]:
+def _known(card: Card, case: Case, shared: Callable[[], Collection[str]]) -> tuple[Case]:
     """The case, when the card knows every value that it states.
 
     Raises:
         RowError: names the first value that it does not know.
     """
-    statements: Iterable[Label | Region] = (*case.labels, *case.panels, *case.regions)
-    for statement in statements:
-        concept_of(card, statement)
+    for statement in _statements(case):
+        try:
+            concept_of(card, statement)
+        except RowError:
+            concept_of(card, statement, shared())
     return (case,)
+
+
+def _statements(case: Case) -> tuple[Label | Region, ...]:
+    return (*case.labels, *case.panels, *case.regions)
+
+
+def _shared(card: Card, found: Iterable[Case | Skip]) -> frozenset[str]:
+    """Values unknown to the card that several patients share: a label, and the name of nobody."""
+    people: dict[str, set[str]] = {}
+    for case in found:
+        if isinstance(case, Case) and case.patient:
+            for it in _statements(case):
+                field = card.fields.get(it.field)
+                if field is not None and it.value not in field.values:
+                    people.setdefault(it.value, set()).add(case.patient)
+    return frozenset(value for value, own in people.items() if len(own) >= _SEVERAL)
 
 
 def _load(file: Path) -> ModuleType:

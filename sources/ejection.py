@@ -8,6 +8,7 @@ from dataclasses import replace
 from medrcube.errors import RowError, SourceError
 from medrcube.records import BAD_ROW, Label, Skip, State
 from medrcube.sources.tables import Row
+from medrcube.sources.telling import quoted
 
 TOLERANCE = 2.0
 """Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
@@ -50,15 +51,15 @@ def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str
     """
     label = row.label(fraction, field=field)
     if not label.value:
-        raise RowError(f"{label.evidence}: is blank; expected a percentage, from 0 to 100")
+        raise RowError(f"{row.quote(fraction)}: is blank; expected a percentage, from 0 to 100")
     if not 0 <= row.number(fraction) <= 100:
-        raise RowError(f"{label.evidence}: expected a percentage, from 0 to 100")
+        raise RowError(f"{row.quote(fraction)}: expected a percentage, from 0 to 100")
     volumes = [column for column in (diastole, systole) if row.get(column)]
     if not volumes:
         return label
     if len(volumes) == 2 and _agree(row, fraction, diastole, systole):
         return label
-    beside = ", ".join(f"{column}={row[column]}" for column in volumes)
+    beside = ", ".join(f"{column}={quoted(row[column])}" for column in volumes)
     evidence = f"{label.evidence} against {beside}"
     return replace(label, state=State.UNKNOWN, evidence=evidence)
 

@@ -268,6 +268,11 @@ class RawTree:
         return found
 
 
+def newest(editions: Sequence[Path]) -> Path:
+    """Of several editions of one table the newest: the last name in order."""
+    return max(editions, key=lambda path: path.name)
+
+
 class _Lazily(Iterable[Item]):
     """What an iterator yields, taken from it when it is asked for, and kept."""
 

@@ -33,17 +33,29 @@ def unnamed(row: Row, column: str, what: str = "picture") -> Skip | None:
     try:
         if row[column]:
             return None
-        reason = f"{row.cite(column)}: is blank; expected the name of a {what}"
+        reason = f"{row.quote(column)}: is blank; expected the name of a {what}"
     except RowError as error:
         reason = str(error)
     return Skip(key=row.place, reason=reason, code=BAD_ROW)
 
 
-def unread(error: TableError) -> Skip:
-    """What is said of a table that cannot be used, where a copy could do without it as well."""
+OLDER_EDITION = "older-edition"
+"""Code of a table that cannot be used, while an older edition of it beside it can."""
+
+
+def unread(error: TableError, older: Path | None = None) -> Skip:
+    """What is said of a table that cannot be used, where a copy could do without it as well.
+
+    Args:
+        error: what is wrong with it.
+        older: the edition that is read in its place.
+    """
     path = error.path
     reason = f"{path.name}: {error.what.replace(str(path), path.name)}"
-    return Skip(key=path.name, reason=reason, paths=(path,), code=BAD_ROW)
+    if older is None:
+        return Skip(key=path.name, reason=reason, paths=(path,), code=BAD_ROW)
+    reason += f"; {older.name}, an older edition, is read in its place"
+    return Skip(key=path.name, reason=reason, paths=(path,), code=OLDER_EDITION)
 
 
 def check_no_finding(place: str, named: Collection[str]) -> None:

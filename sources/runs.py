@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from medrcube.errors import SourceError
+from medrcube.sources.telling import shape_of
 
 
 def relative_runs(text: str) -> tuple[tuple[int, int], ...]:
@@ -27,13 +28,13 @@ def relative_runs(text: str) -> tuple[tuple[int, int], ...]:
     words = text.split()
     if not words or len(words) % 2 or not all(word.isdecimal() for word in words):
         raise SourceError(
-            f"run-length code {text[:40]!r}: expected pairs of whole numbers, gap and length"
+            f"run-length code {shape_of(text)}: expected pairs of whole numbers, gap and length"
         )
     runs: list[tuple[int, int]] = []
     end = 0
     for gap, length in zip(words[::2], words[1::2], strict=True):
         if int(length) == 0:
-            raise SourceError(f"run-length code {text[:40]!r}: a run has no pixel")
+            raise SourceError(f"run-length code {shape_of(text)}: a run has no pixel")
         first = end + int(gap)
         end = first + int(length)
         runs.append((first, int(length)))
@@ -62,7 +63,9 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     for character in text:
         group = ord(character) - 48
         if not 0 <= group < 64:
-            raise SourceError(f"run-length code {text[:40]!r}: {character!r} is no part of a code")
+            raise SourceError(
+                f"run-length code {shape_of(text)}: {character!r} is no part of a code"
+            )
         number |= (group & 31) << shift
         shift += 5
         if group & 32:
@@ -73,7 +76,7 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
         number, shift = 0, 0
     if shift or any(length < 0 for length in lengths) or sum(lengths) != size[0] * size[1]:
         raise SourceError(
-            f"run-length code {text[:40]!r}: covers {sum(lengths)} pixels, expected "
+            f"run-length code {shape_of(text)}: covers {sum(lengths)} pixels, expected "
             f"{size[0]} x {size[1]}; is it the code of another image?"
         )
     firsts = accumulate(lengths, initial=0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from medrcube.records import BAD_ROW, Case, Label, Region, Skip, State
 from medrcube.sources.card import Card
 from medrcube.sources.fields import Field
+from medrcube.sources.telling import place_of
 
 
 def one_a_key(found: Iterable[Case | Skip]) -> list[Case | Skip]:
@@ -144,8 +145,8 @@ def _copies(one: Path, other: Path) -> tuple[str, str]:
 
 
 def _place(case: Case) -> str:
-    told = [it.evidence for it in (*case.labels, *case.panels)]
-    told += [it.evidence for it in case.regions]
+    told = [place_of(it.evidence) for it in (*case.labels, *case.panels)]
+    told += [place_of(it.evidence) for it in case.regions]
     return next(iter(told), "") or ", ".join(path.name for path in case.files()[:1])
 
 

@@ -22,6 +22,7 @@ from medrcube.sources.delimited import Record, delimiter_of, records_of
 from medrcube.sources.fields import unsaved
 from medrcube.sources.notices import notice
 from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.telling import quoted
 
 Meaning = TypeVar("Meaning")
 
@@ -70,8 +71,8 @@ class Row(Mapping[str, str]):
         cell = self._values[column]
         if is_odd(cell):
             raise RowError(
-                f"{self.cite(column)}: holds a byte that is not text in the encoding of the table; "
-                "get the table again, or save it as UTF-8"
+                f"{self.quote(column)}: holds a byte that is not text in the encoding of the "
+                "table; get the table again, or save it as UTF-8"
             )
         return _as_published(cell)
 
@@ -95,6 +96,16 @@ class Row(Mapping[str, str]):
         line = self._lines.get(column, self.line)
         return f"{self.table}:{line} {column}={harmless(self._values[column])}"
 
+    def quote(self, column: str, known: Iterable[str] = ()) -> str:
+        """Place and cell as a reason may show them: a cell that may be personal by its shape.
+
+        Args:
+            column: its name.
+            known: values that may stand there.
+        """
+        line = self._lines.get(column, self.line)
+        return f"{self.table}:{line} {column}={quoted(harmless(self._values[column]), known)}"
+
     def name(self, column: str) -> str:
         """What a column names: a picture, a patient, a series.
 
@@ -102,7 +113,7 @@ class Row(Mapping[str, str]):
             RowError: the cell is blank.
         """
         if not self[column]:
-            raise RowError(f"{self.cite(column)}: is blank; expected a name")
+            raise RowError(f"{self.quote(column)}: is blank; expected a name")
         return self[column]
 
     def label(
@@ -126,7 +137,7 @@ class Row(Mapping[str, str]):
         try:
             return int(self[column])
         except ValueError:
-            raise RowError(f"{self.cite(column)}: expected a whole number") from None
+            raise RowError(f"{self.quote(column)}: expected a whole number") from None
 
     def number(self, column: str) -> float:
         """The number in a column, with a decimal point.
@@ -139,7 +150,7 @@ class Row(Mapping[str, str]):
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise RowError(f"{self.cite(column)}: expected a number")
+            raise RowError(f"{self.quote(column)}: expected a number")
         return number
 
     def state(self, column: str, states: Mapping[str, State]) -> State:
@@ -168,7 +179,7 @@ class Row(Mapping[str, str]):
             return known[self[column]]
         except KeyError:
             expected = ", ".join(map(repr, known))
-            raise RowError(f"{self.cite(column)}: expected one of {expected}") from None
+            raise RowError(f"{self.quote(column, known)}: expected one of {expected}") from None
 
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
         """Values worth keeping, as (name, value), of those columns that exist and are filled."""
@@ -281,21 +292,22 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
     place = f"{path.parent.name}/{path.name}"
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
+    keys = tuple(keys)
     for number, line in enumerate(read_text_of_case(path, encoding).splitlines(), 1):
         name, colon, value = (part.strip() for part in line.partition(":"))
         if not colon:
             continue
         if values.setdefault(name, value) != value:
             raise RowError(
-                f"{place}:{number} {name}={value}: line {lines[name]} says {values[name]!r}; "
-                "expected one value for each key"
+                f"{place}:{number} {quoted(name, keys)}={quoted(value)}: line {lines[name]} says "
+                f"{quoted(values[name])!r}; expected one value for each key"
             )
         lines.setdefault(name, number)
     missing = [key for key in keys if key not in values]
     if missing:
         raise RowError(
-            f"{place}: {' and '.join(map(repr, missing))} is missing (keys: {', '.join(values)}); "
-            "get the file again"
+            f"{place}: {' and '.join(map(repr, missing))} is missing (keys: "
+            f"{', '.join(quoted(name, keys) for name in values)}); get the file again"
         )
     return Row(values, place, 1, lines)
 
@@ -319,13 +331,14 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
     Raises:
         TableError: one is missing; names the nearest that exists.
     """
+    columns = tuple(columns)
     for column in columns:
         if column not in header:
             near = difflib.get_close_matches(column, header, n=1)
             hint = f"; nearest is {near[0]!r}" if near else ""
             raise TableError(
                 path,
-                f"column {column!r} is missing{hint} (columns: {harmless(', '.join(header))}); "
+                f"column {column!r} is missing{hint} (columns: {_told_header(header, columns)}); "
                 "is this another edition of the table?",
             )
 
@@ -366,6 +379,12 @@ def natural(path: Path) -> tuple[object, ...]:
     """Sort key that puts ``2.mat`` before ``10.mat`` and is the same on every platform."""
     parts = re.split(r"(\d+)", path.as_posix())
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+
+
+def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
+    """Names of columns; or, where none is as expected, shapes: it may be a row of a person."""
+    named = any(difflib.get_close_matches(it, header, n=1, cutoff=0.8) for it in columns)
+    return ", ".join(harmless(it) if named else quoted(it, columns) for it in header)
 
 
 def _cut(path: Path, line: int, record: Record) -> Skip:

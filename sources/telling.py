@@ -1,26 +1,68 @@
-"""What a reason tells of the cells of a table: a shifted row may show whose picture it is."""
+"""What a reason tells of the cells of a table: a shifted row may show whose picture it is.
+
+A reason shows a cell only where it cannot be personal: a number of a few digits, signs, one letter,
+a word for "no value", or a word that the column is known to hold, or one near it. Of every other
+cell it shows the shape, ``(like Xxxxxx Xxxx)``, beside file, row and column.
+"""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from medrcube.records import Case, Skip
 
-__all__ = ["told"]
+__all__ = ["place_of", "quoted", "shape_of", "told", "told_by_code"]
 
 _WORD = re.compile(r"[^\s=:,;'\"()\[\]{}|/<>]+")
 _MOST_DIGITS = 4
 """A grade, an age, a size and a year have no more; a number of a patient or a date of birth has."""
 _COUNTED = re.compile(r" (?:bytes|characters|rows)\b")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_GAPS = frozenset(
+    {
+        *("nan", "na", "nil", "nd", "none", "null", "missing", "unknown", "unk", "undefined"),
+        *("unspecified", "true", "false", "yes", "no"),
+    }
+)
+"""Words, without signs between them, that tables hold where they say nothing, or yes and no."""
+_NEAR = 0.8
+"""Least similarity (``difflib``) of a slip of the pen to the word that was meant."""
+_LONGEST = 24
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+def quoted(cell: str, known: Iterable[str] = ()) -> str:
+    """A cell as a reason may show it.
+
+    Args:
+        cell: as it stands in the table.
+        known: values that its column may hold.
+    """
+    return cell if _is_impersonal(cell, known) else shape_of(cell)
+
+
+def shape_of(cell: str) -> str:
+    """What a cell looks like: letters are ``x``, digits ``9``, and signs stay."""
+    shape = "".join(map(_sign, cell[:_LONGEST]))
+    if len(cell) > _LONGEST:
+        shape += f"..., {len(cell)} characters"
+    return f"(like {shape})"
+
+
+def place_of(evidence: str) -> str:
+    """Where a label stands, without the cell: ``train.csv:123 Edema`` of ``... Edema=-1``."""
+    return evidence.partition("=")[0]
 
 
 def told(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
     """A ``Skip`` whose reason shows no word that may identify somebody.
 
-    A word of a cell that looks like an identifier is replaced by its shape. Its own key, and the
-    names of files of the copy, are no secret; see ``build/privacy.py``.
+    A second gate behind ``quoted``, for what an adapter writes itself: a word of five or more
+    digits is replaced by its shape. Its own key, and the names of files of the copy, are no
+    secret; see ``build/privacy.py``.
 
     Args:
         found: what an adapter yields; a case stays as it is.
@@ -34,9 +76,40 @@ def told(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
     return replace(
         found,
         reason=_WORD.sub(
-            lambda it: _shape(it[0]) if _is_suspect(it, reason, known) else it[0], reason
+            lambda it: shape_of(it[0]) if _is_suspect(it, reason, known) else it[0], reason
         ),
     )
+
+
+def told_by_code(error: Exception) -> str:
+    """A fault of code, without the values that Python quotes in it."""
+    return f"{type(error).__name__}: {_QUOTED.sub(lambda it: quoted(it[0][1:-1]), str(error))}"
+
+
+def _sign(character: str) -> str:
+    if character.isalpha():
+        return "X" if character.isupper() else "x"
+    if character.isdecimal():
+        return "9"
+    return character if character.isascii() else "?"
+
+
+def _is_impersonal(cell: str, known: Iterable[str]) -> bool:
+    words = _LETTERS.findall(cell)
+    if sum(map(str.isdigit, cell)) > _MOST_DIGITS:
+        return False
+    if sum(map(len, words)) <= 1 or "".join(words).casefold() in _GAPS:
+        return True
+    return _is_near(cell, tuple(known))
+
+
+def _is_near(cell: str, known: tuple[str, ...]) -> bool:
+    """Whether a cell is a word that its column holds, or several, or a slip of the pen."""
+    plain, values = cell.casefold(), [it.casefold() for it in known]
+    if difflib.get_close_matches(plain, values, n=1, cutoff=_NEAR):
+        return True
+    vocabulary = {word for it in values for word in _LETTERS.findall(it)}
+    return all(word in vocabulary for word in _LETTERS.findall(plain))
 
 
 def _is_suspect(word: re.Match[str], reason: str, known: str) -> bool:
@@ -45,12 +118,3 @@ def _is_suspect(word: re.Match[str], reason: str, known: str) -> bool:
         return False
     is_line = text.isdigit() and reason[: word.start()].endswith(":")
     return not (is_line or _COUNTED.match(reason, word.end()) or text in known)
-
-
-def _shape(word: str) -> str:
-    kinds = [
-        kind
-        for kind, fits in (("letters", str.isalpha), ("digits", str.isdigit))
-        if any(map(fits, word))
-    ]
-    return f"({len(word)} characters, {' and '.join(kinds)})"

@@ -13,6 +13,7 @@ from medrcube.sources.dicom_headers import read_header
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
+from medrcube.sources.telling import quoted
 
 _ZONES = "ABCDEF"
 _GLOBAL = ("Filename", "BrixiaScore", "BrixiaScoreGlobal", "ConsensusTestset", "Subject")
@@ -77,12 +78,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Skip]:
     key, zones = _stem(row["Filename"]), row.name("BrixiaScore").zfill(len(_ZONES))
     if not _sound(zones, row["BrixiaScoreGlobal"]):
-        reason = f"{row.cite('BrixiaScoreGlobal')}: zones {zones} do not add up to it"
+        reason = f"{row.quote('BrixiaScoreGlobal')}: zones {quoted(zones)} do not add up to it"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     read_by_panel = row.meaning("ConsensusTestset", {"1": True, "0": False, "": False})
     if panel and read_by_panel and key not in panel:
-        raise RowError(f"{row.cite('ConsensusTestset')}: the table of the panel has no row of it")
+        raise RowError(f"{row.quote('ConsensusTestset')}: the table of the panel has no row of it")
     reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
     labels = tuple(reading.labels())
     if read_by_panel and key not in panel:  # of five readers another may have seen it

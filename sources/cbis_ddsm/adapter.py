@@ -145,7 +145,7 @@ def _region(files: Files, root: RawTree, row: Row, image: Path) -> Region:
         path = mask_among(sizes, _size(image, mammogram))
     if path is None:
         raise ReadError(
-            f"{row.cite('patient_id')}: none or several of the {len(candidates)} files in {top} "
+            f"{row.place}: none or several of the {len(candidates)} files in {top} "
             "look like the mask (8 bit, or as large as the mammogram)",
             code="no-mask",
         )
@@ -253,7 +253,7 @@ def _folder(row: Row, column: str) -> str:
     """First part of a path; the rest of it no longer exists on any disk."""
     top = _first(row, column)
     if not _TOP.fullmatch(top):
-        raise RowError(f"{row.cite(_name(row, column))}: expected Mass- or Calc-Training_P_...")
+        raise RowError(f"{row.quote(_name(row, column))}: expected Mass- or Calc-Training_P_...")
     return top
 
 
@@ -282,7 +282,7 @@ def _checked(row: Row) -> tuple[str, str]:
         *((_name(row, it), it) for it in ("side", "view")),
     ):
         if found is not None and row[column] != found[part]:
-            raise RowError(f"{row.cite(column)}: its folder says {found[part]}")
+            raise RowError(f"{row.quote(column)}: its folder says {found[part]}")
     return _breast(row)
 
 

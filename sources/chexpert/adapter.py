@@ -22,6 +22,7 @@ from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import check_no_finding, unless_bad, unnamed
 from medrcube.sources.runs import coco_runs, connected
 from medrcube.sources.tables import Row, iter_csv
+from medrcube.sources.telling import told_by_code
 
 _LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
 _READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
@@ -33,6 +34,7 @@ _LAYOUTS = {
     "batches": (_BATCH, _LARGE),
     "localize": ("CheXpert", _READ),
 }
+_SIDEWAYS = ("LL", "RL")
 _PATH = re.compile(r"(?:.*/)?(patient\d{5})/(study\d+)/(view\d+_(frontal|lateral))\.jpg")
 _NO_FACT = {("sex", "Unknown"), ("age", "0")}  # both stand for a missing entry
 _LINES = "Support Devices"  # thin, so that a box around them says little
@@ -60,7 +62,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             match = _PATH.fullmatch(row["Path"])
             if match is None:
                 expected = "patientNNNNN/studyN/viewN_frontal.jpg or _lateral.jpg"
-                reason = f"{row.cite('Path')}: expected {expected}"
+                reason = f"{row.quote('Path')}: expected {expected}"
                 yield Skip(key=row.place, reason=reason, code=BAD_ROW)
                 continue
             patient, study, view, side = match.groups()
@@ -81,8 +83,8 @@ def _batches(root: RawTree) -> Mapping[str, Path]:
 def _film(
     row: Row, path: Path, *, key: str, side: str, split: str, drawn: Callable[[], Iterator[Region]]
 ) -> Iterator[Case | Skip]:
-    if row.get("AP/PA") in {"LL", "RL"}:
-        reason = f"{row.cite('AP/PA')}: the table calls a lateral projection frontal"
+    if row.get("AP/PA") in _SIDEWAYS:
+        reason = f"{row.quote('AP/PA', _SIDEWAYS)}: the table calls a lateral projection frontal"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     reading, regions = read_states(row), tuple(drawn())
@@ -121,7 +123,7 @@ def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:
             rows, columns = map(int, mask["size"])
             runs = coco_runs(mask["counts"], (rows, columns))
         except (KeyError, TypeError, ValueError, SourceError) as error:
-            raise RowError(f"{place} {name}: is no mask of COCO: {error}") from None
+            raise RowError(f"{place} {name}: is no mask of COCO: {told_by_code(error)}") from None
         value = OPACITY[0] if name in OPACITY else name
         for piece in () if name == _LINES else connected(runs, rows):
             shape = Runs(runs=piece, size=(rows, columns), down=True)

@@ -63,6 +63,6 @@ def _field(label: str, row: Row) -> str:
         if part in row["URL"]:
             return field
     raise RowError(
-        f"{row.cite('URL')}: expected the address of the RSNA challenge or of the Kermany films; "
+        f"{row.quote('URL')}: expected the address of the RSNA challenge or of the Kermany films; "
         "the card assumes (unverified) that every film but those of COVID comes from these two"
     )

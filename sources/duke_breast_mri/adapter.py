@@ -13,6 +13,7 @@ from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, find_table, seek_table
+from medrcube.sources.telling import quoted
 
 MAPPING = "Breast-Cancer-MRI-filepath_filename-mapping.xlsx"
 BOX = ("Start Row", "End Row", "Start Column", "End Column", "Start Slice", "End Slice")
@@ -63,7 +64,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if name not in USED:
             reason = "a later phase, which looks like the first"
             if name not in LATER:
-                reason = f"{name!r} is none of the known series ({', '.join((*USED, *LATER))})"
+                known = (*USED, *LATER)
+                reason = f"{quoted(name, known)} is none of the known series ({', '.join(known)})"
             yield Skip(key=key, reason=reason, paths=paths)
             continue
         row, box = (next(iter(it.get(patient, ())), None) for it in (clinic, boxes))
@@ -108,13 +110,13 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
         named, classic = _NAME.fullmatch(row[columns[1]]), Path(row["classic_path"])
         if named is None:
             expected = "expected DICOM_Images/Breast_MRI_NNN/series/..._NNN.dcm"
-            spoilt.append((classic.parent, RowError(f"{row.cite(columns[1])}: {expected}"), row))
+            spoilt.append((classic.parent, RowError(f"{row.quote(columns[1])}: {expected}"), row))
             continue
         patient, uid = named["patient"], classic.parent.name
         series = mapping.setdefault((patient, named["series"]), _Series())
         if not row[columns[0]] or not _CLASSIC.fullmatch(classic.name):
             column = "classic_path" if row[columns[0]] else columns[0]
-            fault = f"{row.cite(column)}: expected the UID and the path of a slice"
+            fault = f"{row.quote(column)}: expected the UID and the path of a slice"
             series.faults.append(RowError(fault))
             continue
         homes[classic.parent] = series
@@ -143,7 +145,7 @@ def _region(box: Row, series: _Series, row: Row | None) -> Region:
     uids = [series.uids[n] for n in range(first, max(end, first + 1)) if n in series.uids]
     if not uids:
         raise SourceError(
-            f"{box.cite('Start Slice')}: the mapping sheet has no such slice of {BOXED}; the card "
+            f"{box.quote('Start Slice')}: the mapping sheet has no such slice of {BOXED}; the card "
             "assumes that boxes use the slice numbers of original_path_and_filename"
         )
     alone = row is not None and all(row[column] == "0" for column in FOCI)

@@ -14,6 +14,7 @@ from medrcube.sources.ejection import stated
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.sources.telling import quoted
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
 SPLITS = {"TRAIN": "train", "VAL": "val", "TEST": "test"}
@@ -167,8 +168,9 @@ def _traces(
     last = ""
     for row in read_csv(path, columns=TRACING):
         if tuple(row) != TRACING:
+            columns = ", ".join(quoted(it, TRACING) for it in row)
             raise SourceError(
-                f"{path}: columns are {', '.join(row)}, expected exactly {', '.join(TRACING)}; is "
+                f"{path.name}: columns are {columns}, expected exactly {', '.join(TRACING)}; is "
                 "this EchoNet-LVH or EchoNet-Pediatric?"
             )
         # Chords of a video follow each other: one without a name is the last one's, or the next.
@@ -216,8 +218,9 @@ def _widest_end(trace: Trace) -> float:
 
 def _reason(row: Row, found: Mapping[int, Trace]) -> str:
     """Why a video cannot be used, or nothing."""
-    if (row.integer("FrameHeight"), row.integer("FrameWidth")) != (SIDE, SIDE):
-        return f"{row['FrameWidth']} x {row['FrameHeight']} pixels; tracings belong to {SIDE}"
+    height, width = row.integer("FrameHeight"), row.integer("FrameWidth")
+    if (height, width) != (SIDE, SIDE):
+        return f"{width} x {height} pixels; tracings belong to {SIDE}"
     if len(found) != 2:
         return f"{len(found)} frames are traced; expected two"
     count = row.integer("NumberOfFrames")

@@ -36,7 +36,7 @@ def _case(row: Row, path: Path) -> Iterator[Case | Skip]:
     key = row["Image_name"]
     anatomy = row.meaning("Plane", {**ANATOMY, **dict.fromkeys(OUTSIDE)})
     if anatomy is None:
-        reason = f"{row.cite('Plane')}: lies outside the five anatomies"
+        reason = f"{row.quote('Plane', OUTSIDE)}: lies outside the five anatomies"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     yield Case(

@@ -62,7 +62,7 @@ def _picture(
     key, side, view = row["File Name"], row["Laterality"], row["View"]
     if named and (named[3].upper(), VIEW[named[4].upper()]) != (side, view):
         column = "View" if named[3].upper() == side else "Laterality"
-        reason = f"{row.cite(column)}: the file name says otherwise"
+        reason = f"{row.quote(column, VIEW.values())}: the file name says otherwise"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     if view == "FB":

@@ -150,6 +150,6 @@ def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
     except TableError as error:
         raise RowError(f"{sidecar.name}: {error.what}") from None
     if not isinstance(stated, dict):
-        raise RowError(f"{sidecar.name}: expected a JSON object, found {str(stated)[:40]!r}")
+        raise RowError(f"{sidecar.name}: expected a JSON object, found {type(stated).__name__}")
     named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}
     return tuple((name, str(stated[key])) for name, key in named.items() if stated.get(key))

@@ -25,6 +25,7 @@ from medrcube.sources.contents import read_text
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv
+from medrcube.sources.telling import shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,7 +174,7 @@ def _person(line: str, place: str) -> _Person | RowError:
         _, age, sex = found.groups()
         return _Person(age=age, sex=sex, place=place)
     return RowError(
-        f"{place}: {line[:60]!r} is no row as the card knows them; expected film, subtlety, "
+        f"{place}: {shape_of(line)} is no row as the card knows them; expected film, subtlety, "
         "size, age, sex, x, y, state, or film, age, sex and non-nodule"
     )
 
@@ -193,10 +194,10 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
 
 def _row(row: Row) -> _Person:
     if not _STEM.match(row["study_id"]):
-        raise RowError(f"{row.cite('study_id')}: expected JPCLN or JPCNN, and a number")
+        raise RowError(f"{row.quote('study_id')}: expected JPCLN or JPCNN, and a number")
     age, sex = row["age"] or "?", row.meaning("gender", _SEXES)
     if not re.fullmatch(r"\d+|\?", age):
-        raise RowError(f"{row.cite('age')}: expected whole years or ?")
+        raise RowError(f"{row.quote('age')}: expected whole years or ?")
     if not row["study_id"].upper().startswith("JPCLN"):
         return _Person(age=age, sex=sex, place=row.place)
     row.meaning("state", _STATES)

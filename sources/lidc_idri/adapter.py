@@ -36,6 +36,7 @@ from medrcube.sources.nodules import (
 from medrcube.sources.patients import files_by_patient, no_slices
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
+from medrcube.sources.telling import quoted
 
 PATIENT = re.compile(r"LIDC-IDRI-\d{4}")
 READERS, NEEDED, MOST_SHOWN = 4, 3, 4
@@ -305,7 +306,7 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
         raise TableError(
             paths[0],
             f"expected columns that begin with {', '.join(HEADS)}; found "
-            f"{[cell[:30] for cell in head[:3]]}: is this another edition?",
+            f"{', '.join(quoted(cell, HEADS) for cell in head[:3])}: is this another edition?",
         )
     found: dict[str, Label] = {}
     for line, cells in enumerate(rows, 2):

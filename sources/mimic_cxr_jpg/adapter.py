@@ -151,7 +151,7 @@ def _same(row: Row, before: Reading | RowError | None, reading: Reading) -> Read
         raise before
     if before is not None and before.states != reading.states:
         raise RowError(
-            f"{row.cite('study_id')}: {before.place} says otherwise of this study; expected one "
+            f"{row.quote('study_id')}: {before.place} says otherwise of this study; expected one "
             "row for each"
         )
     return reading

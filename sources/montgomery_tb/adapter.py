@@ -13,6 +13,7 @@ from medrcube.sources.contents import read_text_of_case
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.sources.telling import shape_of
 
 _NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
 _READING = re.compile(
@@ -53,9 +54,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=path.stem, reason=fault, paths=(path, *masks.values()), code=BAD_ROW)
             continue
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
-            found = f"{texts[path.stem][:60]!r}" if path.stem in texts else "none"
+            found = f"{shape_of(texts[path.stem])}" if path.stem in texts else "none"
             row = rows.get(path.stem)
-            place = f"{row.cite('gender')} {row.cite('age')}" if row else f"reading of {path.stem}"
+            place = f"reading of {path.stem}"
+            if row:
+                place = f"{row.quote('gender', ('male', 'female'))} {row.quote('age')}"
             reason = f"{place}: {found}; expected sex, age in years and a reading"
             yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
             continue

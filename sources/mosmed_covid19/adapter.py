@@ -13,6 +13,7 @@ from medrcube.sources.nifti_masks import load_labels, slice_at
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 from medrcube.sources.tables import seek_table
+from medrcube.sources.telling import quoted
 
 SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
@@ -131,6 +132,7 @@ def _registry(path: Path) -> dict[str, str]:
         grade = row[1].strip() if len(row) > 1 else ""
         for study in studies:
             sound = len(studies) == 1 and grade in GRADES and study not in grades
-            told = f"{path.name}:{line} second column={grade} for {', '.join(sorted(studies))}"
+            cell = quoted(grade, GRADES)
+            told = f"{path.name}:{line} second column={cell} for {', '.join(sorted(studies))}"
             grades[study] = grade if sound else told
     return grades

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
 from medrcube.sources.contents import read_text
-from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.raw_tree import RawTree, newest
 from medrcube.sources.rows import by_name, check_no_finding, unless_bad, unnamed
 from medrcube.sources.tables import Row, read_csv, seek_table
 
@@ -23,7 +23,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label table."""
     del layout
     tables = root.part("table")
-    table = max(tables, key=lambda path: path.name)  # the last name in order is the newest
+    table = newest(tables)
     for other in sorted(set(tables) - {table}):
         reason = f"labels are read from {table.name} alone, the newest of {len(tables)} tables"
         yield Skip(key=other.name, reason=reason, code="other-table")

@@ -83,7 +83,7 @@ def _names(row: Row) -> list[str]:
         items = ast.literal_eval(text)
         return list(dict.fromkeys(item.strip() for item in items if item.strip()))
     except (AttributeError, SyntaxError, TypeError, ValueError):
-        raise RowError(f"{row.cite('Labels')}: expected a list of texts in brackets") from None
+        raise RowError(f"{row.quote('Labels')}: expected a list of texts in brackets") from None
 
 
 def _unsuited(row: Row, names: list[str]) -> str:

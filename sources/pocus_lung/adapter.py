@@ -13,6 +13,7 @@ from medrcube.records import BAD_ROW, Case, ImageRef, Scope, Skip, State
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
+from medrcube.sources.telling import quoted
 
 PREFIXES = {
     "cov": "covid-19",
@@ -28,6 +29,7 @@ SIGNS = (
     "Pleural line irregularities",
     "Air bronchogram",
 )
+_LICENCES = ("CC BY-NC-ND 4.0", "Creative Commons Attribution", "not specified", "no licence")
 STATES = {"1": State.PRESENT, "0": State.ABSENT, "": State.UNKNOWN}
 COMMENTS = ("Comments first medical doctor (MD1)", "MD2", "MD3")
 WORDS = {
@@ -81,13 +83,15 @@ def _objection(row: Row, file: Path | None) -> str:
     comments = " ".join(row[column].lower() for column in COMMENTS)
     sick = row["Label"].lower() != "regular"
     if not may_redistribute(row["License"]) and "emergency" not in row["License"].lower():
-        return f"the licence {row['License']!r} does not allow a picture made from it"
+        licence = quoted(row["License"], _LICENCES)
+        return f"the licence {licence!r} does not allow a picture made from it"
     if file is not None and "label_uncertain" in file.parts:
         return "the dataset calls its label uncertain"
     if prefix is None:
         return "the name lacks the prefix of a class"
     if PREFIXES[prefix[1]] != row["Label"].lower():
-        return f"the name says {prefix[1]!r} but the table {row['Label']!r}"
+        label = quoted(row["Label"], PREFIXES.values())
+        return f"the name says {prefix[1]!r} but the table {label!r}"
     if "do not use" in comments or "no lung" in comments or {"liver", "95%"} <= _words(comments):
         return "a doctor's comment advises against its use"
     if (row["Healthy"] == "1" or not sick) and "1" in (row["Effusion"], row["Consolidations"]):

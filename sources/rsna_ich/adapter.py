@@ -103,7 +103,7 @@ def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]
             continue
         image, _, name = row["ID"].rpartition("_")
         if name not in _NAMES:
-            reason = f"{row.cite('ID')}: expected an image and one of {', '.join(_NAMES)}"
+            reason = f"{row.quote('ID')}: expected an image and one of {', '.join(_NAMES)}"
             skips.append(Skip(key=row.place, reason=reason, code=BAD_ROW))
             continue
         own = marks.setdefault(image, {})
@@ -114,7 +114,7 @@ def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]
             continue
         if own.setdefault(name, marked) != marked:
             faults[image] = RowError(
-                f"{row.cite('Label')}: another row of {row['ID']} says otherwise"
+                f"{row.quote('Label')}: another row of {row['ID']} says otherwise"
             )
     return {image: faults.get(image) or _types(own) for image, own in marks.items()}, skips
 

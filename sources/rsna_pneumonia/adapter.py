@@ -12,9 +12,10 @@ from medrcube.errors import ReadError, RowError, TableError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.contents import read_json
 from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.raw_tree import RawTree
+from medrcube.sources.raw_tree import RawTree, newest
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, read_csv, seek_table
+from medrcube.sources.telling import quoted, told_by_code
 
 Box = tuple[float, float, float, float]
 
@@ -109,7 +110,7 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
 
     Without the table of classes a film without a box may be normal or not, so it has no class.
     """
-    table = max(root.part("boxes"), key=lambda path: path.name)  # the later stage
+    table = newest(root.part("boxes"))  # the later stage
     told = _of_stage(root.part("classes"), table.name[: len("stage_N")])
     rows = read_csv(told, columns=("patientId", "class")) if told else []
     classes, nameless = by_name(rows, "patientId", opens=_FIELDS)
@@ -140,18 +141,21 @@ def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
     first = (*classes, *boxes)[0]
     if len(classes) != len(boxes):
         raise RowError(
-            f"{first.place}: one table has {len(classes)} rows of {first['patientId']}, the other "
+            f"{first.place}: one table has {len(classes)} rows of this film, the other "
             f"{len(boxes)}; expected as many: are the tables of one stage?"
         )
     film = _Film(first.name("class"), first.cite("class"))
     for row, box in zip(classes, boxes, strict=True):
         if row["class"] != film.label:
-            raise RowError(f"{row.cite('class')}: another row says {film.label!r} of this film")
+            label = quoted(film.label, _CLASSES)
+            raise RowError(
+                f"{row.quote('class', _CLASSES)}: another row says {label!r} of this film"
+            )
         marked = box.meaning("Target", {"1": True, "0": False})
         if marked != (film.label == _OPACITY):
             raise RowError(
-                f"{box.cite('Target')} but {row.cite('class')}: expected 1 exactly for films of "
-                f"class {_OPACITY!r}; are the tables of one stage?"
+                f"{box.quote('Target')} but {row.quote('class', _CLASSES)}: expected 1 exactly "
+                f"for films of class {_OPACITY!r}; are the tables of one stage?"
             )
         film.boxes += [_box(box)] if marked else []
     return film
@@ -165,7 +169,7 @@ def _boxed(boxes: Sequence[Row]) -> _Film:
     """
     marked = [box.meaning("Target", {"1": True, "0": False}) for box in boxes]
     if len(set(marked)) > 1:
-        raise RowError(f"{boxes[0].cite('Target')}: another row of this film says otherwise")
+        raise RowError(f"{boxes[0].quote('Target')}: another row of this film says otherwise")
     drawn = [_box(box) for box in boxes] if marked[0] else []
     return _Film(_OPACITY if marked[0] else "", boxes[0].cite("Target"), drawn)
 
@@ -203,7 +207,7 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
         raise TableError(
             path,
             f"expected labelGroups with labels, and datasets with annotations that "
-            f"name one of them ({type(error).__name__}: {error}); the card assumes this form of "
+            f"name one of them ({told_by_code(error)}); the card assumes this form of "
             "the MD.ai export (unverified)",
         ) from error
     # Folders are named after study and series, files after the image.
@@ -218,13 +222,13 @@ def _film(marks: list[tuple[str, Any]]) -> _Film:
     # Opacities also come as `Lung Opacity (High Prob)`, with Med or Low.
     labels = {_OPACITY if name.startswith(_OPACITY) else name for name, _ in stated}
     if len(labels) != 1 or not labels <= set(_CLASSES):
-        reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
+        named = [quoted(it, _CLASSES) for it in sorted(labels)]
+        reason = f"its annotations name {named}; expected one of the three classes"
         return _Film("", _ANNOTATIONS, problem=reason)
     try:
         boxes = [_drawn(data) for _, data in stated if data]
     except (KeyError, TypeError, ValueError):
-        drawn = [data for _, data in stated if data]
-        reason = f"{_ANNOTATIONS}: data={drawn}: expected x, y, width and height, all numbers"
+        reason = f"{_ANNOTATIONS}: data: expected x, y, width and height, all numbers"
         return _Film("", _ANNOTATIONS, problem=reason, code=BAD_ROW)
     return _Film(labels.pop(), _ANNOTATIONS, boxes)
 
@@ -272,7 +276,8 @@ def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
         raise TableError(
             path,
             f"no entry has an NIH file name; the card assumes (unverified) that "
-            f"it stands under 'img_id' (found: {', '.join(entries[0])})",
+            "it stands under 'img_id' (found: "
+            f"{', '.join(quoted(it, ('img_id', *_NAMES)) for it in entries[0])})",
         )
     return people, faults, lost
 

@@ -137,7 +137,8 @@ def _row(row: Row) -> _Reading:
     person = _PERSON.match(f"{row['sex']} {row['age']}")
     if person is None:
         column = "sex" if row["age"][:1].isdigit() else "age"
-        raise RowError(f"{row.cite(column)}: expected male or female, and an age")
+        cell = row.quote(column, ("male", "female"))
+        raise RowError(f"{cell}: expected male or female, and an age")
     return _Reading(person, row.name("findings"), row.cite("findings"))
 
 

@@ -87,7 +87,7 @@ def _runs(row: Row) -> tuple[tuple[int, int], ...]:
     try:
         return relative_runs(row["EncodedPixels"])
     except SourceError as error:
-        raise RowError(f"{row.cite('EncodedPixels')[:80]}: {error}") from None
+        raise RowError(f"{row.place} EncodedPixels: {error}") from None
 
 
 def _pictures(root: RawTree) -> Iterator[Case]:

@@ -120,12 +120,21 @@ def _physionet(
                 _add_labels(reading, row, stated)
             for row in drawn:
                 row.meaning("class_name", known)
-                if len(reading.readers) == _PANEL["train"]:  # nobody is the fourth reader
-                    row.meaning("rad_id", {reader: reader for reader in sorted(reading.readers)})
+                _check_reader(reading, row)
                 _add_box(reading, row)
         except RowError as error:
             reading.problem = str(error)
     return readings
+
+
+def _check_reader(reading: _Reading, row: Row) -> None:
+    """Of three readers nobody is the fourth.
+
+    Raises:
+        RowError: a row is of another one.
+    """
+    if len(reading.readers) == _PANEL["train"] and row["rad_id"] not in reading.readers:
+        raise RowError(f"{row.quote('rad_id')}: expected one of the three readers of this film")
 
 
 def _add_labels(reading: _Reading, row: Row, stated: Iterable[str]) -> None:
@@ -143,8 +152,7 @@ def _kaggle(pictures: Mapping[str, Sequence[Row]]) -> dict[str, _Reading]:
         readings[image] = reading = _Reading(table=rows[0].table)
         try:
             for row in rows:
-                if len(reading.readers) == _PANEL["train"]:
-                    row.meaning("rad_id", {reader: reader for reader in sorted(reading.readers)})
+                _check_reader(reading, row)
                 reading.readers.add(row.name("rad_id"))
                 reading.lines.append(row.line)
                 reading.marked.setdefault(row.name("class_name"), set()).add(row["rad_id"])
@@ -159,7 +167,7 @@ def _add_box(reading: _Reading, row: Row) -> None:
         try:
             x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
         except RowError as error:
-            raise RowError(f"{row.cite('class_name')}, {error}") from None
+            raise RowError(f"{row.quote('class_name', (*_COMMON, *_RARE))}, {error}") from None
         reader = row.name("rad_id") if "rad_id" in row else "consensus"
         reading.boxes.setdefault(row["class_name"], []).append((reader, (x0, y0, x1, y1)))
         reading.marked.setdefault(row["class_name"], set()).add(reader)

@@ -166,7 +166,9 @@ def _categories(row: Row) -> list[str]:
     except (ValueError, SyntaxError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise RowError(f"{row.cite('finding_categories')}: expected a list of names")
+        raise RowError(
+            f"{row.quote('finding_categories', (*LESIONS, *SIGNS))}: expected a list of names"
+        )
     return names
 
 

@@ -1,5 +1,7 @@
 """An ejection fraction holds where its own volumes give it, and is unknown where they do not."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +57,7 @@ def test_a_fraction_that_its_volumes_contradict_has_a_row_that_names_it():
     assert not list(contradicted(read(EF="61", EDV="82", ESV="32"), "A"))
 
 
-@pytest.mark.parametrize("cell", ["130.2", "-4", "abc"])
+@pytest.mark.parametrize("cell", ["130.2", "-4", "?"])
 def test_a_fraction_that_is_no_percentage_is_a_row_that_cannot_be_used(cell):
-    with pytest.raises(RowError, match=f"EF={cell}: expected a"):
+    with pytest.raises(RowError, match=rf"EF={re.escape(cell)}: expected a"):
         read(EF=cell)

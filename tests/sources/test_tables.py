@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -169,9 +170,12 @@ def test_a_whole_number_that_was_saved_again_is_the_same_number(cell, number):
     assert Row({"n": cell}, "t.csv", 3).integer("n") == number
 
 
-@pytest.mark.parametrize("cell", ["", "nan", "4.5", "four", "4.0.0"])
-def test_what_is_no_whole_number_names_table_row_column_and_value(cell):
-    with pytest.raises(RowError, match=rf"t\.csv:3 n={cell}: expected a whole number"):
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [("", ""), ("nan", "nan"), ("4.5", "4.5"), ("four", "(like xxxx)"), ("4.0.0", "4.0.0")],
+)
+def test_what_is_no_whole_number_names_table_row_and_column(cell, shown):
+    with pytest.raises(RowError, match=rf"t\.csv:3 n={re.escape(shown)}: expected a whole number"):
         Row({"n": cell}, "t.csv", 3).integer("n")
 
 
@@ -212,7 +216,7 @@ def test_byte_that_is_no_text_spoils_its_cell_and_no_other_row(tmp_path):
     path.write_bytes(b"a,b\n1,no\xe9\n2,yes\n")
     first, second = read_csv(path, columns=("a", "b"))
     assert (first["a"], second["b"]) == ("1", "yes")
-    with pytest.raises(RowError, match=r"t\.csv:2 b=no\\xe9: holds a byte that is not text"):
+    with pytest.raises(RowError, match=r"t\.csv:2 b=.*: holds a byte that is not text"):
         first.name("b")
 
 

@@ -1,16 +1,20 @@
 """A cell that may identify somebody reaches no reason, in any table of any source."""
 
+import csv
 import functools
+import gzip
+import io
 
 import pytest
 
+from medrcube.errors import TableError
 from medrcube.records import BAD_ROW, Case, Skip
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
-from medrcube.sources.tables import Row
-from medrcube.sources.telling import told
+from medrcube.sources.tables import Row, read_csv
+from medrcube.sources.telling import quoted, told, told_by_code
 
-WORD = "ZZCANARY19501231"
+WORDS = ("ZZCANARY19501231", "Zyllerq Annajo")
 SOURCES = find_sources()
 
 
@@ -30,29 +34,30 @@ def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monk
         patch.setattr(Row, "__getitem__", note)
         list(source.scan(tree, layout))
 
-    def start(cell, self, values, table, line, lines=None, **rest):
-        if table == cell[0] and cell[1] in values:
-            values = {**values, cell[1]: WORD}
+    def start(cell, words, self, values, table, line, lines=None, **rest):
+        if table == cell[0] and cell[1] in values and (word := next(words, "")):
+            values = {**values, cell[1]: word}
         begin(self, values, table, line, lines, **rest)
 
     for cell in sorted(columns):
         with monkeypatch.context() as patch:
-            patch.setattr(Row, "__init__", functools.partialmethod(_swap, start, cell))
+            words = iter(WORDS)  # in a row each; a value that many people share is a label
+            patch.setattr(Row, "__init__", functools.partialmethod(_swap, start, cell, words))
             found = list(source.scan(tree, layout))
         for it in found:
-            if not isinstance(it, Case) and WORD not in it.key:
-                assert WORD not in it.reason, cell
+            for word in () if isinstance(it, Case) else WORDS:
+                assert word in it.key or word not in it.reason, cell
 
 
-def _swap(self, start, cell, *values, **named):
-    start(cell, self, *values, **named)
+def _swap(self, start, cell, words, *values, **named):
+    start(cell, words, self, *values, **named)
 
 
 @pytest.mark.parametrize(
     ("reason", "shown"),
     [
-        (f"t.csv:2 age={WORD}: expected a number", "t.csv:2 age=(16 characters, letters and"),
-        ("t.csv:2 age=1950-12-31: expected a number", "age=(10 characters, digits)"),
+        (f"t.csv:2 age={WORDS[0]}: expected a number", "t.csv:2 age=(like XXXXXXXX99999999)"),
+        ("t.csv:2 age=1950-12-31: expected a number", "age=(like 9999-99-99)"),
         ("t.csv:223414 Edema=2: expected one of", "t.csv:223414 Edema=2: expected one of"),
         ("t.csv:2 study=50414267: is another", "t.csv:2 study=50414267: is another"),
         ("t.csv: has 2000000000 bytes", "t.csv: has 2000000000 bytes"),
@@ -63,3 +68,59 @@ def test_word_that_may_identify_somebody_is_told_by_its_shape(reason, shown):
     assert told(skip, ["files/p10/s50414267/a.jpg"]).reason.startswith(shown) or (
         shown in told(skip, ["files/p10/s50414267/a.jpg"]).reason
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("Muller Anna", "(like Xxxxxx Xxxx)"),
+        ("KIM", "(like XXX)"),
+        ("Łukasz-Öz 07", "(like Xxxxxx-Xx 99)"),
+        ("12345678", "(like 99999999)"),
+        ("a" * 40, f"(like {'x' * 24}..., 40 characters)"),
+        ("-1.5", "-1.5"),
+        ("q", "q"),
+        ("N/A", "N/A"),
+        ("?", "?"),
+        ("", ""),
+        ("Latral", "Latral"),
+        ("LATERAL", "LATERAL"),
+        ("erect lateral", "erect lateral"),
+    ],
+)
+def test_cell_is_shown_only_where_it_cannot_be_personal(cell, shown):
+    assert quoted(cell, ("Lateral", "AP erect")) == shown
+
+
+def test_fault_of_code_shows_no_cell_that_python_quotes():
+    with pytest.raises(ValueError, match="Muller") as fault:
+        int("Muller Anna")
+    assert told_by_code(fault.value).endswith("base 10: (like Xxxxxx Xxxx)")
+
+
+@pytest.mark.parametrize(("patients", "shown"), [(2, "(like XXXXXXX)"), (3, "OBLIQUE")])
+def test_unmapped_value_that_several_patients_share_is_shown(tmp_path, patients, shown):
+    source = SOURCES["padchest"]
+    source.build_fixture(tmp_path, source.card.layouts[0].name)
+    (table,) = tmp_path.rglob("PADCHEST*.csv.gz")
+    records = list(csv.DictReader(io.StringIO(gzip.decompress(table.read_bytes()).decode())))
+    for number, row in enumerate(records[:patients]):
+        row |= {"Projection": "OBLIQUE", "PatientID": f"{number}0000000{number}"}
+    text = io.StringIO()
+    writer = csv.DictWriter(text, records[0])
+    writer.writeheader()
+    writer.writerows(records)
+    table.write_bytes(gzip.compress(text.getvalue().encode()))
+    found = source.scan(tmp_path, source.card.layouts[0].name)
+    reasons = [it.reason for it in found if isinstance(it, Skip) and "of field 'view'" in it.reason]
+    assert len(reasons) == patients
+    assert all(f"value {shown!r}" in it for it in reasons)
+
+
+def test_header_that_may_be_a_row_of_a_person_is_told_by_its_shape(tmp_path):
+    (tmp_path / "t.csv").write_text("Muller Anna,1950-12-31\nMuller Anna,1950-12-31\n")
+    with pytest.raises(TableError, match=r"columns: \(like Xxxxxx Xxxx\), \(like 9999-99-99\)"):
+        read_csv(tmp_path / "t.csv", columns=("film", "age"))
+    (tmp_path / "t.csv").write_text("film,other\n1,2\n")
+    with pytest.raises(TableError, match=r"columns: film, other"):
+        read_csv(tmp_path / "t.csv", columns=("film", "age"))
