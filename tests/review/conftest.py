@@ -64,6 +64,8 @@ from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User
 from medrcube.review.policy import Policy  # noqa: E402
 from medrcube.review.questionnaire import VERSION  # noqa: E402
 
+settings.PASSWORD_HASHERS = ["stage.quick_hash.QuickArgon2"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _swept():
@@ -161,7 +163,12 @@ def use_place(database):
     return use
 
 
-@pytest.fixture(params=["database", "postgresql"], ids=["sqlite", "postgresql"])
+@pytest.fixture(
+    params=[
+        pytest.param("database", id="sqlite"),
+        pytest.param("postgresql", id="postgresql", marks=pytest.mark.thorough),
+    ]
+)
 def any_database(request):
     """Both databases, one after the other."""
     return request.getfixturevalue(request.param)

@@ -2,10 +2,12 @@
 
 import pytest
 from django.test import Client
+from django.utils.module_loading import import_string
 
 from medrcube.review import keymap
 from medrcube.review.models import Event
 from medrcube.review.questionnaire import Reason
+from medrcube.review.settings import PASSWORD_HASHERS
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 NEW = "five quiet grey pigeons"
@@ -26,6 +28,13 @@ def test_the_password_can_be_changed_and_other_sessions_end(signed_in):
     assert client.get("/me/").status_code == 200
     assert elsewhere.get("/me/").status_code == 302
     assert Event.objects.get().kind == "person.password_changed"
+
+
+def test_passwords_are_hashed_at_full_cost_outside_the_tests():
+    hasher = import_string(PASSWORD_HASHERS[0])()
+    stored = hasher.encode(PASSWORD, hasher.salt())
+    assert hasher.decode(stored)["memory_cost"] == 100 * 1024
+    assert hasher.verify(PASSWORD, stored)
 
 
 @pytest.mark.parametrize(

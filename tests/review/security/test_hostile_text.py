@@ -7,7 +7,6 @@ import pytest
 from django.apps import apps
 from django.db import transaction
 from django.db.models import CharField, JSONField, TextField
-from django.test import override_settings
 from django.urls import resolve, reverse
 from stage.hostile import ATTACK, CLOSED, PLANTED, hostile, plant_the_rest, sign, word
 from stage.markup import Markup, is_ours
@@ -122,7 +121,6 @@ def test_the_steps_of_a_reader_show_text_as_text(ill):
 
 
 @pytest.mark.parametrize("who", PEOPLE)
-@override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"])
 def test_what_is_sent_comes_back_as_text(world, who):
     """Every field of every form of every page."""
     client, tried = world.client(who), set()
