@@ -9,6 +9,8 @@ from medrcube.records import Case, ImageRef, Label
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
+ACDC = find_sources()["acdc"].card
+
 
 def test_a_readable_key_becomes_the_published_name():
     assert picture_names(["benign (277)"]) == {"benign (277)": "benign_277"}
@@ -47,8 +49,7 @@ def pair(*values):
 
 
 def numbered(case, *tasks):
-    card = find_sources()["acdc"].card
-    made = artefacts_of(replace(card, tasks=tasks), case)
+    made = artefacts_of(replace(ACDC, tasks=tasks), case)
     return [it.concept for it in made if it.kind == "numbered"]
 
 

@@ -27,17 +27,33 @@ def run(monkeypatch, capsys):
     return run_command
 
 
-@pytest.fixture
-def public(run, tmp_path):
-    """Both editions of a release of CAMUS, whose pictures may not be passed on, and of BUSI."""
+@pytest.fixture(scope="module")
+def editions_of_two(tmp_path_factory):
+    """Both editions of a release of CAMUS, whose pictures may not be passed on, and of BUS-BRA."""
+    root = tmp_path_factory.mktemp("editions")
+
+    def run(*arguments):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
+            with pytest.raises(SystemExit) as stopped:
+                cli.main()
+        assert not stopped.value.code
+
     named = []
     for name in ("camus", "bus-bra"):
-        assert run("sources", "fixture", name, tmp_path / name)[0] == 0
-        named += ["--source", f"{name}={tmp_path / name}"]
-    assert run("build", tmp_path / "w", "--workers", 1, *named)[0] == 0
+        run("sources", "fixture", name, root / name)
+        named += ["--source", f"{name}={root / name}"]
+    run("build", root / "w", "--workers", 1, *named)
     for edition in ((), ("--private",)):
-        out = tmp_path / ("private" if edition else "public")
-        assert run("release", tmp_path / "w", out, "--allow-unreviewed", *edition)[0] == 0
+        out = root / ("private" if edition else "public")
+        run("release", root / "w", out, "--allow-unreviewed", *edition)
+    return root
+
+
+@pytest.fixture
+def public(editions_of_two, tmp_path):
+    """The public edition, which a test may change, beside the private one and the raw trees."""
+    shutil.copytree(editions_of_two, tmp_path, dirs_exist_ok=True)
     return tmp_path / "public"
 
 
@@ -231,6 +247,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 def test_a_kill_at_any_moment_costs_only_what_was_in_flight(public, tmp_path):
     script = tmp_path / "nursery.py"
