@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo test lint format typecheck wheel-check pins reference check-terms bench local-families clean
+.PHONY: help setup demo test test-all lint format typecheck wheel-check pins reference check-terms bench local-families clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
-	@echo "make test       run the tests with coverage"
+	@echo "make test       run the fast tests (minutes)"
+	@echo "make test-all   run every test with coverage; the gate"
 	@echo "make lint       ruff: rules and format        make format     mend the format"
 	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
 	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
@@ -37,10 +38,16 @@ demo: $(VENV)/.run
 
 # Compiled modules are kept, for the many processes that tests start. In the order of their names the
 # files with the longest tests do not come last, when other workers have nothing left to do.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
+	--no-loadscope-reorder
+
+# What a change is tried with; tests marked thorough are left to test-all.
 test: $(VENV)/.dev
+	$(PYTEST) -m "not thorough" $(TESTFLAGS)
+
+test-all: $(VENV)/.dev
 	rm -f .coverage .coverage.*
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder --cov --cov-report= $(TESTFLAGS)
+	$(PYTEST) --hypothesis-profile thorough --cov --cov-report= $(TESTFLAGS)
 	$(BIN)/python -m coverage report --fail-under 90
 	$(BIN)/python -m coverage report --fail-under 95 \
 		--include 'medrcube/*,sources/contract.py,build/*' --format total

@@ -10,22 +10,60 @@ import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
+from medrcube.sources.contract import Source
 from medrcube.sources.fields import REASONED
+from medrcube.sources.registry import find_sources
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
-SLOW = [HealthCheck.too_slow]
-settings.register_profile("local", deadline=None, suppress_health_check=SLOW)
-settings.register_profile("gate", deadline=None, derandomize=True, suppress_health_check=SLOW)
-settings.load_profile("gate" if "CI" in os.environ else "local")
+for name, examples in (("fast", 25), ("thorough", 100)):
+    settings.register_profile(
+        name,
+        deadline=None,
+        derandomize="CI" in os.environ,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("fast")
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
+
+SOURCES = find_sources()
+ONE_OF_EACH_READER = {
+    "busi": "raster, masks in files of their own",
+    "camus": "NIfTI and MetaImage",
+    "cbis-ddsm": "DICOM",
+    "echonet-dynamic": "video",
+    "figshare-brain-tumor": "MATLAB",
+    "jsrt": "headerless",
+    "lidc-idri": "DICOM series, regions in XML",
+    "vindr-cxr": "boxes of several readers",
+}
+"""Sources whose tests are run by ``make test``; those of the others are thorough."""
 
 
 def pytest_configure():
     """Hear Ctrl-C: what is started in the background is deaf to it, and so is all it starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark thorough what is asked of each source beyond one of each reader, and of real samples."""
+    for item in items:
+        beyond = _sources_of(item) - ONE_OF_EACH_READER.keys()
+        if beyond or item.get_closest_marker("real"):
+            item.add_marker(pytest.mark.thorough)
+
+
+def _sources_of(item):
+    """Ids of the sources in the parameters of a test, or that its file of traps is about."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    traps = item.path.parent.name == "traps"
+    stems = [item.path.stem.removeprefix("test_").replace("_", "-")] if traps else []
+    named = [value.id if isinstance(value, Source) else value for value in values]
+    return {name for name in (*named, *stems) if isinstance(name, str) and name in SOURCES}
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,9 +1,13 @@
 """The suite looks at itself: a folder that is not collected would pass in silence."""
 
+import re
 from fnmatch import fnmatch
 from pathlib import Path
 
+from medrcube.sources.registry import find_sources
+
 HERE = Path(__file__).parent
+PARTS = ("build", "evaluate", "medrcube", "ontologies", "review", "sources", "templates")
 
 
 def test_no_folder_of_tests_is_left_out_by_its_name(request):
@@ -12,3 +16,31 @@ def test_no_folder_of_tests_is_left_out_by_its_name(request):
     folders = {path.parent.name for path in HERE.rglob("test_*.py")}
     assert "build" in folders
     assert not [name for name in folders for pattern in patterns if fnmatch(name, pattern)]
+
+
+def test_the_fast_tests_import_every_package_of_the_product():
+    texts = [path.read_text(encoding="utf-8") for path in HERE.rglob("test_*.py")]
+    whole = re.compile(r"^pytestmark = .*thorough", re.MULTILINE)
+    fast = [text for text in texts if not whole.search(text)]
+    assert len(fast) < len(texts)
+    modules = {name for text in fast for name in re.findall(r"\bmedrcube(?:\.\w+)+", text)}
+    lacking = [name for name in _packages() if not _imported(name, modules)]
+    assert lacking == []
+
+
+def test_the_sources_of_the_fast_tests_are_sources(request):
+    shared = request.config.pluginmanager.get_plugin(str(HERE / "conftest.py"))
+    assert shared.ONE_OF_EACH_READER.keys() < find_sources().keys()
+
+
+def _packages():
+    """Dotted names of the folders of the product that hold modules, those of sources apart."""
+    own = {source.folder for source in find_sources().values()}
+    for part in PARTS:
+        for folder in sorted({path.parent for path in (HERE.parent / part).rglob("*.py")} - own):
+            name = ".".join(folder.relative_to(HERE.parent).parts)
+            yield name if part == "medrcube" else f"medrcube.{name}"
+
+
+def _imported(package, modules):
+    return any(name == package or name.startswith(f"{package}.") for name in modules)

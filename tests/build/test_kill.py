@@ -100,6 +100,7 @@ print(json.dumps(stages))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 def test_a_build_killed_at_any_moment_goes_on_to_the_bytes_of_a_clean_one(
     toy, raw, write_case, tmp_path

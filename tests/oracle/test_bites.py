@@ -8,7 +8,7 @@ import pytest
 from medrcube.records import FactKind, Scope, State
 from medrcube.sources.card import Quirk
 
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 MEDICAL = {FactKind.FINDING, FactKind.DISEASE}
 
 

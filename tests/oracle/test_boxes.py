@@ -7,7 +7,7 @@ import pytest
 from truth.geometry import Puzzle, learnt, score, tricks
 from truth.numbers import DIGITS, RED, pixels_of, read_tags, reading_faults
 
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 VARIANTS = ("demo", "hard", "easy", "whole")
 BOUND = 3
 """Standard errors above chance that luck is allowed."""

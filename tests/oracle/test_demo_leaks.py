@@ -12,7 +12,7 @@ from medrcube.build.audit.leaks import options_only, text_only
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 CONSTANT = ("Modality Recognition", "Organ Recognition")
 PAGE = Path(__file__).parents[2] / "docs/explanation/option-sets.md"
 VARIANTS = ("demo", "hard", "easy")

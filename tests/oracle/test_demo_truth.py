@@ -9,7 +9,7 @@ from medrcube.records import Grade
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 SHOWN = 10
 
 

@@ -18,7 +18,7 @@ from truth.silence import (
 from medrcube.records import FactKind, Grade, Scope, State
 from medrcube.sources.registry import find_sources
 
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 VARIANTS = ("demo", "hard", "easy")
 
 

@@ -93,7 +93,7 @@ def asked(built):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("variant", ["demo", "hard", "easy"])
 @pytest.mark.parametrize(
     ("source", "table", "read", "faults"),

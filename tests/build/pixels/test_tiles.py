@@ -63,7 +63,10 @@ def refused(job):
     return caught.value
 
 
-@pytest.mark.parametrize("plane", ["axial", "coronal", "sagittal"])
+@pytest.mark.parametrize(
+    "plane",
+    ["axial", *(pytest.param(p, marks=pytest.mark.thorough) for p in ("coronal", "sagittal"))],
+)
 def test_every_storage_of_a_series_gives_one_picture_and_one_mask(job, tmp_path, plane):
     made = set()
     for number, turn in enumerate(TURNS):

@@ -354,6 +354,7 @@ def hundred_thousand():
     return asked[:100_000]
 
 
+@pytest.mark.thorough
 def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundred_thousand):
     started = time.process_time()
     plan = build_toward(UPSTREAM, hundred_thousand, keep_all)
@@ -371,6 +372,7 @@ def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundr
     assert seconds < 60  # about 5, and a third more where coverage is traced
 
 
+@pytest.mark.thorough
 def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
     stock = stock_of(hundred_thousand, UPSTREAM.per_patient)
     table = fit(UPSTREAM, stock)

@@ -134,6 +134,7 @@ def opinion(table, frame):
     return expect(table, frame)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", RULES)
 def test_good_tables_keep_every_rule_in_both_engines(table):
     frame = MAKE[table](GOOD[table])
@@ -146,6 +147,7 @@ def test_a_broken_row_breaks_exactly_its_rules(table, changes, expected):
     assert broken_rules(hold(table, changed(table, changes))) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", RULES)
 def test_both_engines_say_the_same_of_broken_tables(table):
     for name, changes, _ in BROKEN:
@@ -267,6 +269,7 @@ assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
 """
 
 
+@pytest.mark.thorough
 def test_great_expectations_is_silent_on_the_network_the_screen_and_the_disk(tmp_path):
     pytest.importorskip("great_expectations", reason="needs the extra 'validate'")
     done = subprocess.run(

@@ -96,6 +96,7 @@ def test_a_public_release_and_the_raw_data_give_the_private_release(source, rele
     assert files_of(public) == files_of(private)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
 def test_a_copy_of_the_files_that_are_needed_gives_the_private_release(
     source, released, tmp_path, quiet
@@ -107,6 +108,7 @@ def test_a_copy_of_the_files_that_are_needed_gives_the_private_release(
     assert files_of(public) == files_of(private)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
 def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_path, quiet):
     raw, _, private = pressed(source)

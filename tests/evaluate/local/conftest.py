@@ -215,7 +215,12 @@ def tiny(tmp_path_factory, torch):
     return folder
 
 
-@pytest.fixture(params=sorted(FAMILIES))
+@pytest.fixture(
+    params=[
+        "llava",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("idefics3", "qwen2-vl")),
+    ]
+)
 def family(request, tiny):
     """The folder of each family in turn."""
     return tiny(request.param)

@@ -60,6 +60,7 @@ def names(page):
     return page.locator("#board tbody th a").all_inner_texts()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible(open_page, made, scheme):
     for name in pages(made):
@@ -71,6 +72,7 @@ def test_every_page_is_accessible(open_page, made, scheme):
         assert [(name, it["id"], it["nodes"][0]["target"]) for it in found] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_page_fits_its_window(open_page, made, width):
     for name in pages(made):

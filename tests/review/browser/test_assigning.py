@@ -21,6 +21,7 @@ def short(world):
     return world
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("who", "address"),
     [("manager", "/assignment/"), ("manager", "/dashboard/"), ("other", "/review/?empty")],

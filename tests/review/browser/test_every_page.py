@@ -19,7 +19,7 @@ from medrcube.review.states import State
 from medrcube.review.views.dashboards import _NAMES as FIGURES
 from medrcube.review.views.record import reason_words
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 ANSWER = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
 STRATUM = "?stratum=MRI+%7C+Abnormality+Diagnosis+%7C+knowledge"
 PAGES = {

@@ -196,6 +196,7 @@ def test_a_phone_shows_no_wider_page(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(opened, new_page, scheme):
     page = opened(at=new_page(color_scheme=scheme))

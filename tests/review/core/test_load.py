@@ -15,7 +15,7 @@ from django.db import connection
 from medrcube.review.audit import verify
 from medrcube.review.models import Claim, Event, Item, Review
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 PROCESSES = 8
 ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "2000"))
 """As many as are promised; fewer for a quick look."""

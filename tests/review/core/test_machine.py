@@ -359,7 +359,12 @@ def gold_or(item, danger):
     return danger & {"PHI"} if item.gold_defect else danger
 
 
-def test_whatever_people_do_the_rules_hold(template, database, project, person, add_items):
+@pytest.mark.parametrize(
+    ("runs", "steps"), [(3, 20), pytest.param(15, 40, marks=pytest.mark.thorough)]
+)
+def test_whatever_people_do_the_rules_hold(
+    template, database, project, person, add_items, runs, steps
+):
     def reset():
         connection.close()
         for left in Path(database.database).parent.glob("review.sqlite3*"):
@@ -378,5 +383,5 @@ def test_whatever_people_do_the_rules_hold(template, database, project, person, 
 
     Here.reset = staticmethod(reset)
     run_state_machine_as_test(
-        Here, settings=settings(max_examples=15, stateful_step_count=40, deadline=None)
+        Here, settings=settings(max_examples=runs, stateful_step_count=steps, deadline=None)
     )
