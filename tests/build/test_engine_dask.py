@@ -49,6 +49,7 @@ def _beside(workspace, name):
     return other
 
 
+@pytest.mark.thorough
 def test_a_cluster_gives_the_bytes_of_this_machine_also_when_a_worker_is_killed(
     toy, workspace, raw, write_case, quiet, cluster
 ):
@@ -73,6 +74,7 @@ def test_a_cluster_gives_the_bytes_of_this_machine_also_when_a_worker_is_killed(
     assert _files(other.root) == _files(workspace.root)
 
 
+@pytest.mark.thorough
 def test_a_case_that_kills_its_worker_takes_no_other_with_it(
     toy, raw, write_case, tmp_path, cluster
 ):

@@ -116,6 +116,7 @@ except MedrcubeError as error:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced  # what is traced is written to that disk too
 @pytest.mark.parametrize("limit", [0, 2_000, 12_000, 36_000])
 def test_a_build_on_a_full_disk_is_refused_and_goes_on_when_there_is_room(

@@ -134,6 +134,7 @@ def test_the_company_of_a_label_is_seen_in_sets_that_never_come_twice():
     assert row["accuracy"] > 0.9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("each", [1, 8])
 def test_a_fair_batch_rarely_seems_to_leak(each):
     """Two standard errors are passed by luck in 2.3 of 100; 6 of 50 would be 1 in 1,000."""

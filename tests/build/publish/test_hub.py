@@ -71,6 +71,7 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
         assert {name: value for name, value in row.items() if value is not None} == record
 
 
+@pytest.mark.thorough
 def test_each_source_can_be_loaded_alone(load, editions):
     for source in ("busi", "vindr-cxr"):
         rows = load(editions[0], source)

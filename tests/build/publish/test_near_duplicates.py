@@ -131,6 +131,7 @@ def test_many_equal_hashes_are_all_paired():
     assert len(found_in([7] * 60, 8)) == 60 * 59 // 2
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_hashes_take_seconds_and_no_planted_pair_is_lost():
     lots = random.Random(5)
     hashes = [lots.getrandbits(64) for _ in range(100_000)]
@@ -300,6 +301,7 @@ def test_only_pictures_whose_hashes_lie_near_are_read(picture, tmp_path):
     assert (found.compared, len(found.near)) == (20, 1)
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_pictures_take_under_a_minute(picture, tmp_path):
     lots = random.Random(5)
     alike = [picture("a", scene(1)), picture("b", brighter(scene(1)))]

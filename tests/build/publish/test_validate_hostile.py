@@ -191,6 +191,7 @@ def test_a_small_file_of_endless_rows_is_not_read(name, public, check, monkeypat
     assert told == [f"{name}: has 100,000 rows, far more than there are items"]
 
 
+@pytest.mark.thorough
 def test_a_text_that_repeats_is_not_held_for_many_rows_at_once(tmp_path):
     name, rows = "t.parquet", 64
     pq.write_table(pa.table({"text": ["x" * 20_000_000] * rows}), tmp_path / name)

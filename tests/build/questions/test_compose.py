@@ -293,6 +293,7 @@ def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
     assert all(set(keys) == names for names, keys in found.items())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sign", [1, -1], ids=["most", "least"])
 def test_who_knows_the_other_keys_of_a_set_knows_no_more_than_by_chance(sign):
     """Naming the option that is most, or least, often the key of the others."""

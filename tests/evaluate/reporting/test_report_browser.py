@@ -18,7 +18,7 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 NARROW = 360
 PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 HOSTILE = (
@@ -147,7 +147,6 @@ EMPTY_ALIKE = """() => {
 }"""
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["one", "many", "perfect"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(open_page, pages, name, scheme):
@@ -168,7 +167,6 @@ def test_the_page_is_accessible(open_page, pages, name, scheme):
     assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == []
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["one", "many", "perfect"])
 def test_the_page_fits_a_phone(open_page, pages, name):
     page = open_page(getattr(pages, name), viewport={"width": NARROW, "height": 740})
@@ -181,7 +179,6 @@ CUT = """() => [...document.querySelectorAll(".scroll")]
     .map((box) => box.getAttribute("aria-label") || box.innerText.slice(0, 60))"""
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("name", ["one", "many", "mixed"])
 def test_no_column_is_clipped(open_page, pages, name, width):
@@ -195,7 +192,6 @@ def test_no_column_is_clipped(open_page, pages, name, width):
     assert cells == []
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scripts", [True, False])
 def test_every_value_is_named_on_a_phone_with_and_without_scripts(open_page, pages, width, scripts):
@@ -349,7 +345,6 @@ A4_BETWEEN_MARGINS = 703
 """Pixels of a sheet of 210 mm less two margins of 12 mm."""
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["one", "many"])
 def test_on_paper_nothing_is_cut_off_at_the_side(open_page, pages, name):
     page = open_page(getattr(pages, name), viewport={"width": A4_BETWEEN_MARGINS, "height": 1400})

@@ -12,7 +12,7 @@ from medrcube.taxonomy import Task
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 WIDTHS = (1440, 390)
 AXE = {"preload": False}
@@ -60,7 +60,6 @@ def names(page):
     return page.locator("#board tbody th a").all_inner_texts()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible(open_page, made, scheme):
     for name in pages(made):
@@ -72,7 +71,6 @@ def test_every_page_is_accessible(open_page, made, scheme):
         assert [(name, it["id"], it["nodes"][0]["target"]) for it in found] == []
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_page_fits_its_window(open_page, made, width):
     for name in pages(made):

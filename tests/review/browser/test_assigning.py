@@ -8,7 +8,7 @@ from medrcube.review.assignment import Scope, assign
 from medrcube.review.models import Assignment
 from medrcube.review.policy_change import change_policy
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 
 
 @pytest.fixture
@@ -21,7 +21,6 @@ def short(world):
     return world
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("who", "address"),
     [("manager", "/assignment/"), ("manager", "/dashboard/"), ("other", "/review/?empty")],

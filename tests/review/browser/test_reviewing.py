@@ -80,6 +80,7 @@ def test_an_item_is_rejected_for_two_reasons_by_four_keys(opened):
     assert (review.decision, codes) == ("reject", {"KEY_WRONG", "DISTRACTOR_CORRECT"})
 
 
+@pytest.mark.thorough
 def test_a_letter_keeps_its_meaning_after_a_change_of_mind(opened):
     page, _ = opened()
     blind_by_keys(page)
@@ -90,6 +91,7 @@ def test_a_letter_keeps_its_meaning_after_a_change_of_mind(opened):
     expect(page.locator("#reasons")).to_be_visible()  # a tick is never hidden
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("word", "ticked"), [("Yes, tick it", 1), ("No", 0)])
 def test_a_reason_that_acts_at_once_is_asked_once_more(opened, word, ticked):
     page, _ = opened()
@@ -102,6 +104,7 @@ def test_a_reason_that_acts_at_once_is_asked_once_more(opened, word, ticked):
     expect(page.locator('input[value="PHI"]:checked')).to_have_count(ticked)
 
 
+@pytest.mark.thorough
 def test_the_second_step_fits_a_screen_of_1440_by_900(opened):
     page, _ = opened()
     blind_by_keys(page)
@@ -112,6 +115,7 @@ def test_the_second_step_fits_a_screen_of_1440_by_900(opened):
     expect(page.get_by_role("button", name="Send and take the next")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_own_reviews_fit_a_phone(opened):
     page, _ = opened()
     blind_by_keys(page)
@@ -125,6 +129,7 @@ def test_own_reviews_fit_a_phone(opened):
     expect(page.get_by_role("button", name="Take it back")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_picture_stays_beside_the_question(
     site, new_page, person, add_shown, sign_in
 ):
@@ -147,6 +152,7 @@ def test_an_item_is_accepted_by_two_clicks(opened):
     assert Review.objects.get().decision == "accept"
 
 
+@pytest.mark.thorough
 def test_whoever_is_about_to_lose_an_item_is_told(opened):
     page, _ = opened()
     expect(page.locator("[data-lease-warning]")).to_be_hidden()
@@ -158,6 +164,7 @@ def test_whoever_is_about_to_lose_an_item_is_told(opened):
     expect(page.get_by_role("alert")).to_contain_text("Your hold on this item ends")
 
 
+@pytest.mark.thorough
 def test_the_chosen_theme_stays(opened, site):
     page, _ = opened()
     page.goto(f"{site.address}/me/")
@@ -180,6 +187,7 @@ def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
     says(page, "saved")
 
 
+@pytest.mark.thorough
 def test_keys_of_one_character_can_be_off(opened, site):
     page, _ = opened()
     page.goto(f"{site.address}/me/")
@@ -200,6 +208,7 @@ def test_keys_of_one_character_can_be_off(opened, site):
     assert transform(page) != before
 
 
+@pytest.mark.thorough
 def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
     page, _ = opened()
     answer(page)
@@ -236,6 +245,7 @@ def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
     assert Draft.objects.count() == stored
 
 
+@pytest.mark.thorough
 def test_a_mark_that_is_asked_about_stays_in_the_second_step(opened):
     page, _ = opened(asks_mark=True)
     expect(page.locator(".marked")).to_be_visible()
@@ -246,6 +256,7 @@ def test_a_mark_that_is_asked_about_stays_in_the_second_step(opened):
     expect(page.locator(".marked")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_zooming_by_the_wheel_keeps_the_point_under_the_pointer(opened):
     page, _ = opened()
     box = page.locator(".stage").bounding_box()
@@ -263,6 +274,7 @@ def test_zooming_by_the_wheel_keeps_the_point_under_the_pointer(opened):
     assert ((500 - x) / scale, (200 - y) / scale) == pytest.approx(before, abs=0.5)
 
 
+@pytest.mark.thorough
 def test_one_to_one_and_reset(opened):
     page, _ = opened()
     page.keyboard.press("p")
@@ -274,6 +286,7 @@ def test_one_to_one_and_reset(opened):
     assert page.locator(".stage").evaluate("element => element.classList.contains('whole')")
 
 
+@pytest.mark.thorough
 def test_what_is_typed_survives_a_killed_server(opened, server):
     page, _ = opened(at=server)
     page.check('input[name="confidence"][value="2"]')
@@ -289,6 +302,7 @@ def test_what_is_typed_survives_a_killed_server(opened, server):
     assert Draft.objects.get().body["option"] == ["2"]
 
 
+@pytest.mark.thorough
 def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
     page, _ = opened(at=server)
     answer(page)
@@ -309,6 +323,7 @@ def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
     assert Draft.objects.get().body["comment"] == ["typed while the server was away"]
 
 
+@pytest.mark.thorough
 def test_what_is_typed_before_the_scripts_have_come_is_saved(opened):
     page, _ = opened()
     answer(page)
@@ -349,6 +364,7 @@ def test_a_lost_session_is_begun_again_in_place(opened):
     assert Review.objects.get().comment == "typed before the session was lost"
 
 
+@pytest.mark.thorough
 def test_a_new_sign_in_in_another_tab_does_not_stop_the_first(opened, site, sign_in):
     page, _ = opened()
     email = page.locator("#again-email").input_value()
@@ -361,6 +377,7 @@ def test_a_new_sign_in_in_another_tab_does_not_stop_the_first(opened, site, sign
     assert BlindAnswer.objects.exists()
 
 
+@pytest.mark.thorough
 def test_a_full_review_without_scripts(site, new_page, person, add_shown, sign_in):
     version = add_shown()
     plain = sign_in(new_page(java_script_enabled=False), site, person("reviewer").email)

@@ -14,7 +14,7 @@ from stage.world import PASSWORD
 from medrcube.review.models import SecondFactor
 from medrcube.review_site import ReviewSite, SingleSignOn
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 
 
 @pytest.fixture

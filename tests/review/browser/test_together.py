@@ -10,7 +10,7 @@ from stage.world import add_item
 from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, Review, User
 from medrcube.review.questionnaire import DANGERS
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 
 
 def judge(page, *, decision="accept", option="0", reason=""):

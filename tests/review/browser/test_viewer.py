@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from stage.drawings import numbered
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 ROWS = """canvas => {
     const {width, height} = canvas;
     const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
@@ -196,7 +196,6 @@ def test_a_phone_shows_no_wider_page(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(opened, new_page, scheme):
     page = opened(at=new_page(color_scheme=scheme))

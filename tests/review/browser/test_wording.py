@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from medrcube.review.models import Proposal
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 ANSWER = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
 TEXT = "Which abnormality does this axial T1-weighted MR image of the brain show?"
 
