@@ -1,6 +1,6 @@
 """The command ``medrcube``. Workers of a build import this again, so it loads nothing by itself."""
 
-import sys
+from medrcube.cli_end import end_interrupted
 
 
 def main() -> None:
@@ -9,9 +9,8 @@ def main() -> None:
         from medrcube.cli import main as run  # noqa: PLC0415  # only the command itself needs it
 
         run()
-    except KeyboardInterrupt:  # during the imports, or while another one was being told
-        sys.stderr.write("\nstopped; the same command goes on from here\n")
-        sys.exit(130)
+    except KeyboardInterrupt as stop:  # during the imports, or while another one was being told
+        end_interrupted(stop)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medrcube.cli_compare import compare
+from medrcube.cli_end import INTERRUPTED, end_in_error, end_interrupted
 from medrcube.cli_errata import errata_app
 from medrcube.cli_evaluate import evaluate
 from medrcube.cli_export import export
@@ -73,9 +73,6 @@ EXTRA_OF = {
     **dict.fromkeys(("num2words", "torch", "torchvision", "transformers"), "local"),
 }
 
-INTERRUPTED = 130
-"""Status after Ctrl-C, as shells have it: 128 and the number of the signal."""
-
 
 def main() -> None:
     """Run the command line; errors that a user can mend are shown without a traceback.
@@ -86,17 +83,18 @@ def main() -> None:
     try:
         app()
     except MedrcubeError as error:
-        _stop(error)
+        end_in_error(harmless(str(error)), error.exit_code)
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         if name not in EXTRA_OF:
             raise
-        _stop(MissingExtraError(name, _extra_of(name, error)))
-    except KeyboardInterrupt:
-        _interrupted()
+        missing = MissingExtraError(name, _extra_of(name, error))
+        end_in_error(harmless(str(missing)), missing.exit_code)
+    except KeyboardInterrupt as stop:
+        end_interrupted(stop)
     except SystemExit as end:
         if end.code == INTERRUPTED:  # what typer makes of it
-            _interrupted()
+            end_interrupted(end)
         raise
 
 
@@ -364,13 +362,3 @@ def _show_lacking(report: BuildReport, root: Path, reporter: Reporter) -> None:
                 f"{entry.source}: not in this copy: {named}{more}; all by name: "
                 f"{root / 'absent.csv'}"
             )
-
-
-def _interrupted() -> NoReturn:
-    sys.stderr.write("\nstopped; the same command goes on from here\n")
-    sys.exit(INTERRUPTED)
-
-
-def _stop(error: MedrcubeError) -> None:
-    sys.stderr.write(f"medrcube: {harmless(str(error))}\n")
-    sys.exit(error.exit_code)

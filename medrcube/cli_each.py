@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from medrcube.cli_end import Interrupted
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def each_model(
     Raises:
         Exit: always.
         MedrcubeError: the only model cannot be used.
+        Interrupted: a model was stopped by hand; with what was told of those before.
     """
     if len(folders) == 1:
         row, status = handle(next(iter(folders)))
@@ -45,6 +47,8 @@ def each_model(
         except MedrcubeError as error:
             row, status = {"model": name, "out": str(folder), "error": str(error)}, error.exit_code
             ends.append(f"{name}: FAILED {error}")
+        except Interrupted as stop:
+            raise Interrupted({"runs": [*rows, {**stop.told, "interrupted": True}]}) from None
         rows.append(row)
         worst = max(worst, status)
     for end in ends:

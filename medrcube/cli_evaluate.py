@@ -27,6 +27,7 @@ from medrcube.cli_asking import (
 )
 from medrcube.cli_batch import Batch
 from medrcube.cli_each import each_model
+from medrcube.cli_end import Interrupted
 from medrcube.cli_endpoint import (
     ApiKeyEnv,
     BaseUrl,
@@ -242,31 +243,35 @@ def evaluate(
             if check
             else None
         )
-        with watch(reporter, timed=not batch) as on_progress:
-            return run_evaluation(
-                benchmark,
-                opened,
-                folders[name],
-                max_connections=max_connections or suggested or 32,
-                fixed_connections=fixed or suggested is not None,
-                limit=limit,
-                conditions=conditions,
-                epochs=epochs,
-                retry=RetryPolicy(attempts=max_retries + 1),
-                timeout=timeout,
-                prices=prices,
-                max_cost=max_cost,
-                recheck=recheck,
-                edition=other,
-                again=again_of(again),
-                first=first,
-                choice=choice,
-                may_send=sent,
-                asking=asking,
-                selfcheck=checked,
-                batches=Polling() if batch else None,
-                on_progress=on_progress,
-            )
+        try:
+            with watch(reporter, timed=not batch) as on_progress:
+                return run_evaluation(
+                    benchmark,
+                    opened,
+                    folders[name],
+                    max_connections=max_connections or suggested or 32,
+                    fixed_connections=fixed or suggested is not None,
+                    limit=limit,
+                    conditions=conditions,
+                    epochs=epochs,
+                    retry=RetryPolicy(attempts=max_retries + 1),
+                    timeout=timeout,
+                    prices=prices,
+                    max_cost=max_cost,
+                    recheck=recheck,
+                    edition=other,
+                    again=again_of(again),
+                    first=first,
+                    choice=choice,
+                    may_send=sent,
+                    asking=asking,
+                    selfcheck=checked,
+                    batches=Polling() if batch else None,
+                    on_progress=on_progress,
+                )
+        except KeyboardInterrupt:
+            so_far = tell_so_far(folders[name], reporter)
+            raise Interrupted({"model": name, **so_far, "out": str(folders[name])}) from None
 
     def foresee(name: str) -> tuple[dict[str, Any], int]:
         tell_too_large(benchmark, choices[name], models[name], asking, conditions, reporter)
@@ -281,11 +286,7 @@ def evaluate(
 
     def ask_and_tell(name: str) -> tuple[dict[str, Any], int]:
         tell_too_large(benchmark, choices[name], models[name], asking, conditions, reporter)
-        try:
-            summary = ask(name)
-        except KeyboardInterrupt:
-            tell_so_far(folders[name], reporter)
-            raise
+        summary = ask(name)
         tell(summary, reporter, directory, limit_of_reply)
         return {"model": name, **asdict(summary), "out": str(summary.out)}, summary.exit_code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from medrcube.counting import counted, dollars
 from medrcube.errors import WorkspaceError
@@ -57,11 +57,17 @@ def tell(
         )
 
 
-def tell_so_far(run: Path, reporter: Reporter) -> None:
-    """Say how the questions of a run stand that was stopped by hand; nothing is written."""
+def tell_so_far(run: Path, reporter: Reporter) -> dict[str, Any]:
+    """Say how the questions of a run stand that was stopped by hand; the same for programs.
+
+    Nothing is written; of a run that was not begun nothing is said.
+    """
     from medrcube.evaluate.running.standing import standing_of
     from medrcube.evaluate.scoring import read_by_rules
 
     with suppress(WorkspaceError):  # nothing was begun yet
         results = read_by_rules(run)
-        reporter.result(f"{counted(len(results), 'question')}: {standing_of(results)}: {run}")
+        standing = standing_of(results)
+        reporter.result(f"{counted(len(results), 'question')}: {standing}: {run}")
+        return {"ends": standing.ends}
+    return {}

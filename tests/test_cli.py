@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from medrcube import cli
+from medrcube.cli_end import Interrupted
 
 
 @pytest.fixture
@@ -229,6 +230,28 @@ def test_an_interrupt_says_that_the_command_can_be_repeated(run, monkeypatch):
     monkeypatch.setattr(cli, "app", interrupted)
     status, _, err = run()
     assert (status, "goes on from here" in err) == (130, True)
+
+
+def test_an_interrupt_tells_programs_what_was_done_before_it(run, monkeypatch):
+    def stopped():
+        try:
+            raise Interrupted({"model": "openai/a", "ends": {"answered": 5}})
+        except KeyboardInterrupt as error:
+            raise SystemExit(130) from error
+
+    monkeypatch.setattr(cli, "app", stopped)
+    status, out, _ = run("evaluate", "--json")
+    assert status == 130
+    told = {"interrupted": True, "model": "openai/a", "ends": {"answered": 5}}
+    assert json.loads(out) == told
+    assert run("evaluate")[1] == ""
+
+
+def test_an_error_is_an_object_for_programs_too(run, tmp_path):
+    status, out, err = run("validate", tmp_path / "nothing", "--json")
+    assert status == 2
+    assert f"medrcube: {json.loads(out)['error']}\n" == err
+    assert run("validate", tmp_path / "nothing")[1] == ""
 
 
 def test_the_command_is_installed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -40,6 +41,8 @@ COMMANDS = {
     "sources check": ("sources", "check", "busi"),
     "review import": ("review", "import", "{work}"),
 }
+WITHOUT_OBJECT = {"demo", "export"}
+"""Commands that have no --json."""
 
 
 def medrcube(*arguments, delay=60.0):
@@ -86,9 +89,10 @@ def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(made, tmp
         setattr(places, own, tmp_path / own)
         shutil.copytree(place, tmp_path / own, symlinks=True)
     arguments = [part.format(**vars(places)) for part in COMMANDS[name]]
+    programs = [] if name in WITHOUT_OBJECT else ["--json"]
     ends = []
     for delay in DELAYS:
-        done = medrcube(*arguments, delay=delay)
+        done = medrcube(*arguments, *programs, delay=delay)
         ends.append(done.returncode)
         if done.returncode != 130:
             break
@@ -96,6 +100,7 @@ def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(made, tmp
         last = done.stderr.rstrip().splitlines()
         assert last[-1] == "stopped; the same command goes on from here"
         assert done.stderr.count("stopped") == 1
+        assert not programs or json.loads(done.stdout)["interrupted"] is True
         assert rubbish(tmp_path) == []
     assert ends[0] == 130, done.stderr
     again = medrcube(*arguments)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from medrcube.cli import app
 from medrcube.cli_asking import again_of, number_of, object_of, prices_of
+from medrcube.cli_end import Interrupted
 from medrcube.console import Reporter
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
@@ -304,6 +305,31 @@ def test_a_run_that_is_stopped_by_hand_tells_how_far_it_came(
     words = " ".join(result.stdout.split())
     assert "8 questions: 5 answered" in words
     assert "3 not asked" in words
+
+
+def test_a_stopped_command_keeps_for_programs_what_the_models_before_it_did(
+    evaluate, server, completion, monkeypatch
+):
+    asked = runner.Session.ask_all
+
+    async def stop(self, *arguments, **named):
+        if self.model.name == "openai/good":
+            raise KeyboardInterrupt
+        return await asked(self, *arguments, **named)
+
+    monkeypatch.setattr(runner.Session, "ask_all", stop)
+    result = evaluate("--model", "openai/good", "--json", "--limit", "5")
+    first, second = interrupt_behind(result.exception).told["runs"]
+    assert (first["model"], first["answered"]) == ("openai/stub", 5)
+    assert (second["model"], second["interrupted"]) == ("openai/good", True)
+    assert second["ends"]["not-asked"] == 5
+
+
+def interrupt_behind(error):
+    """The interrupt that led to an error."""
+    while not isinstance(error, Interrupted):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def test_a_report_says_above_its_first_number_how_many_replies_were_cut(

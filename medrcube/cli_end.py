@@ -1,0 +1,59 @@
+"""How a command ends that was stopped by hand or cannot be carried out, for people and programs.
+
+Loads nothing by itself: Ctrl-C may come while the command is still being imported.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+__all__ = ["INTERRUPTED", "Interrupted", "end_in_error", "end_interrupted"]
+
+INTERRUPTED = 130
+"""Status after Ctrl-C, as shells have it: 128 and the number of the signal."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what programs are told of the work that was done before it."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.told = told
+
+
+def end_interrupted(error: BaseException) -> NoReturn:
+    """Say that the command was stopped, with what ``error`` or its cause tells, and exit.
+
+    Raises:
+        SystemExit: always, with 130.
+    """
+    sys.stderr.write("\nstopped; the same command goes on from here\n")
+    _tell_programs({"interrupted": True, **_told(error)})
+    sys.exit(INTERRUPTED)
+
+
+def end_in_error(words: str, status: int) -> NoReturn:
+    """Say why the command cannot be carried out, and exit.
+
+    Raises:
+        SystemExit: always, with the status.
+    """
+    sys.stderr.write(f"medrcube: {words}\n")
+    _tell_programs({"error": words})
+    sys.exit(status)
+
+
+def _tell_programs(value: Mapping[str, Any]) -> None:
+    """One object, where the command line asks for one; the command itself may never have begun."""
+    if "--json" in sys.argv[1:]:
+        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def _told(error: BaseException | None) -> Mapping[str, Any]:
+    """What was told with the interrupt that led to this error."""
+    while error is not None and not isinstance(error, Interrupted):
+        error = error.__cause__ or error.__context__
+    return {} if error is None else error.told
