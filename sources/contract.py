@@ -47,7 +47,7 @@ from medrcube.sources.opened import files_opened
 from medrcube.sources.raw_tree import RawTree, newest
 from medrcube.sources.rows import OLDER_EDITION, unless_bad, unread
 from medrcube.sources.settled import doubts_of, one_a_key, opened
-from medrcube.sources.telling import place_of, quoted, told, told_by_code
+from medrcube.sources.telling import place_of, quoted, quoted_evidence, told, told_by_code
 
 _SEVERAL = 3
 """Patients of whom a value is said that names none of them."""
@@ -242,11 +242,13 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
         return field.concept(statement.value)
     except (KeyError, ValueError):
         known = ", ".join(repr(value) for value in field.values) or "numeric bands"
-        value = quoted(statement.value, (*field.values, *shared))
+        known_values = (*field.values, *shared)
+        place = quoted_evidence(statement.evidence, known_values)
+        value = quoted(statement.value, known_values)
         raw = json.dumps(value) if value == statement.value else "what stands there"
         raise RowError(
-            f"{card.id}: {place_of(statement.evidence)}: value {value!r} of field "
-            f"{field.name!r} is not in the card (known: {known}); say in medrcube.toml what it "
+            f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
+            f"(known: {known}); say in medrcube.toml what it "
             f'means, or "" for nothing:  [values.{card.id}.{field.name}]  {raw} = ""'
         ) from None
 

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from medrcube.records import Case, Skip
 
-__all__ = ["place_of", "quoted", "shape_of", "told", "told_by_code"]
+__all__ = [
+    "place_of",
+    "quoted",
+    "quoted_evidence",
+    "shape_of",
+    "told",
+    "told_by_code",
+    "told_name",
+    "words_of",
+]
 
 _WORD = re.compile(r"[^\s=:,;'\"()\[\]{}|/<>]+")
 _MOST_DIGITS = 4
@@ -31,6 +40,8 @@ _GAPS = frozenset(
 _NEAR = 0.8
 """Least similarity (``difflib``) of a slip of the pen to the word that was meant."""
 _LONGEST = 24
+_PAIR = re.compile(r"([^\W\d_]{2,})(?=,? +([^\W\d_]{2,}))")
+"""Two words side by side, as in ``Muller Anna`` and ``Muller, Anna``."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -50,6 +61,32 @@ def shape_of(cell: str) -> str:
     if len(cell) > _LONGEST:
         shape += f"..., {len(cell)} characters"
     return f"(like {shape})"
+
+
+def quoted_evidence(evidence: str, known: Iterable[str] = ()) -> str:
+    """Where a label stands, and the cell there as ``quoted`` gives it."""
+    place, sign, cell = evidence.partition("=")
+    return place + sign + quoted(cell, known)
+
+
+def told_name(name: str, familiar: Collection[str]) -> str:
+    """What a table calls a picture that no file of the copy bears, as a list may show it.
+
+    Where the column of names holds a person's, each part of the path that reads like one is told
+    by its shape: two words side by side that are not ``familiar``, or a DICOM name with ``^``.
+
+    Args:
+        name: key of a case, or the path that its file would have.
+        familiar: words of ``words_of`` that names of this source are made of.
+    """
+    return "/".join(
+        shape_of(part) if _is_of_a_person(part, familiar) else part for part in name.split("/")
+    )
+
+
+def words_of(texts: Iterable[str]) -> frozenset[str]:
+    """Every word of some texts, in one case."""
+    return frozenset(word.casefold() for text in texts for word in _LETTERS.findall(text))
 
 
 def place_of(evidence: str) -> str:
@@ -92,6 +129,14 @@ def _sign(character: str) -> str:
     if character.isdecimal():
         return "9"
     return character if character.isascii() else "?"
+
+
+def _is_of_a_person(part: str, familiar: Collection[str]) -> bool:
+    if "^" in part:
+        return True
+    return any(
+        not {one.casefold(), other.casefold()} & set(familiar) for one, other in _PAIR.findall(part)
+    )
 
 
 def _is_impersonal(cell: str, known: Iterable[str]) -> bool:

@@ -66,7 +66,7 @@ def test_view_that_is_neither_plain_frontal_nor_lateral_is_set_aside(
 def test_view_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing(METADATA, ",AP AXIAL,", ",OBLIQUE,"))
     found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("ViewPosition: value '(like XXXXXXX)'")
+    assert found.bad_rows("ViewPosition=(like XXXXXXX): value '(like XXXXXXX)'")
 
 
 def test_ll_and_lateral_are_both_lateral(build_fixture, scan_fixture):

@@ -88,7 +88,7 @@ def test_cell_that_is_no_list_of_texts_sets_its_case_aside(changed, scan_tree, c
 
 def test_label_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
     found = _after(changed, scan_tree, NORMAL, Labels="['mystery']")
-    assert found.bad_rows("Labels: value '(like xxxxxxx)'")
+    assert found.bad_rows("value '(like xxxxxxx)'")
 
 
 def test_view_that_a_network_could_not_tell_is_known_and_not_asked(changed, scan_tree):
