@@ -58,7 +58,7 @@ def compare(
         marks = "AB" if len(runs) == 2 else [run["label"] for run in found["runs"]]
         reporter.result("")
         reporter.table(("set differently", *marks), found["settings"])
-    for line in (*found["notes"], *found["conclusions"]):
+    for line in found["conclusions"]:
         reporter.result(f"\n{line}")
     reporter.data(found)
 
@@ -68,7 +68,7 @@ def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
 
     labels = [run["label"] for run in found["runs"]]
     reporter.result(f"A  {labels[0]}\nB  {labels[1]}")
-    _condition(reporter, found)
+    _head(reporter, found)
     _left_out(reporter, found["items"], "only_one", "in one run only")
     rows = [("all", found["overall"], "mcnemar_p")]
     rows += [(short_name(by, row), row, "mcnemar_p_holm") for row in found["families"][by]]
@@ -93,7 +93,7 @@ def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
 def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
     from medrcube.evaluate.statistics.conclusions import points, short_name
 
-    _condition(reporter, found)
+    _head(reporter, found)
     _left_out(reporter, found["items"], "only_some", "not in all runs")
     shown = len(found["overall"]["runs"])
     marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(shown)]
@@ -137,8 +137,8 @@ def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
     )
 
 
-def _condition(reporter: Reporter, found: Mapping[str, Any]) -> None:
-    """Say which condition the figures are of, where there is a choice or it is not the usual."""
+def _head(reporter: Reporter, found: Mapping[str, Any]) -> None:
+    """Say which condition the figures are of, where that is not plain, and what else differs."""
     left = [
         f"{', '.join(names)} of {run['label']}"
         for run, names in zip(found["runs"], found["conditions_left"], strict=True)
@@ -147,6 +147,8 @@ def _condition(reporter: Reporter, found: Mapping[str, Any]) -> None:
     if left or found["condition"] != "full":
         more = f"; not compared: {'; '.join(left)}" if left else ""
         reporter.result(f"all figures are of the condition {found['condition']}{more}")
+    for note in found["notes"]:
+        reporter.result(note)
 
 
 def _left_out(reporter: Reporter, items: Mapping[str, int], key: str, where: str) -> None:

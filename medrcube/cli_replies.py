@@ -78,7 +78,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) -> bool:
     """Say what was scored and what was not; whether the numbers are of a part only."""
     from medrcube.evaluate.outcomes import Outcome
-    from medrcube.evaluate.reporting.certainty import accuracy_told
+    from medrcube.evaluate.reporting.certainty import accuracy_line
 
     matched, total = imported.matched, imported.metrics["global"]
     if withdrawn := imported.metrics["withdrawn"]:
@@ -103,10 +103,7 @@ def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) 
         reporter.result(f"{counted(len(matched.bad), 'row')} cannot be read: {_first(matched.bad)}")
     outcomes = [(one.words, total["outcomes"][one]) for one in Outcome]
     reporter.result(", ".join(f"{count:,} {words}" for words, count in outcomes if count))
-    interval = total["interval"]
-    span = f" (95 % {100 * interval[0]:.1f} to {100 * interval[1]:.1f})" if interval else ""
-    between = "between " if total["accuracy"] is None else ""
-    reporter.result(f"accuracy of all items {between}{accuracy_told(total)} %{span}")
+    reporter.result(accuracy_line(total))
     if matched.missing and total["accuracy_without_failures"] is not None:
         answered = 100 * total["accuracy_without_failures"]
         reporter.result(f"accuracy of the items with a reply {answered:.1f} %")

@@ -65,6 +65,7 @@ def score(
         )
     from medrcube.evaluate.judging import ask_judge
     from medrcube.evaluate.models.registry import ModelSettings, open_model
+    from medrcube.evaluate.reporting.certainty import accuracy_line
     from medrcube.evaluate.running.run_folder import METRICS
     from medrcube.evaluate.running.standing import standing_of
     from medrcube.evaluate.running.whole_lists import gaps
@@ -86,6 +87,7 @@ def score(
         reporter.result(f"left out: {counted(len(found['withdrawn']), 'item')} withdrawn by errata")
     standing = standing_of(read_results(run))
     reporter.result(f"{counted(sum(standing.ends.values()), 'question')}: {standing}")
+    reporter.result(accuracy_line(found["global"]))
     reporter.result(f"wrote {run / METRICS}")
     if standing.incomplete:
         reporter.result(f"INCOMPLETE {standing.incomplete}")

@@ -226,7 +226,8 @@ def _page(changes: Changes) -> str:
     if changes.still_there:
         shouted = f"{counted(len(changes.still_there), 'item')} withdrawn from {title}"
         told = _names(changes.still_there)
-        lines += [f"**{shouted} are in this release unchanged:** {told}.", ""]
+        still = "is" if len(changes.still_there) == 1 else "are"
+        lines += [f"**{shouted} {still} in this release unchanged:** {told}.", ""]
     if not changes.changes:
         return "\n".join([*lines, "No item changed.", ""])
     lines += ["| Change | Items | Means |", "|---|---:|---|"]

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.counting import counted
 from medrcube.evaluate.reporting.comparison import INCOMPLETE, asked_alike
+from medrcube.evaluate.reporting.put import PLAIN, put
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.statistics.ranking import ranking
 
@@ -38,8 +38,8 @@ class Block:
 def ranked_apart(runs: Sequence[Run]) -> list[Block]:
     """Runs by what they were asked.
 
-    First those that were asked most, then each other selection or sample as a block, last the runs
-    that lack too many replies.
+    First those that were asked most, then each other selection, sample, prompt or setting that
+    changes the questions as a block, last the runs that lack too many replies.
     """
     groups = asked_alike([run for run in runs if not run.incomplete])
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
@@ -69,17 +69,7 @@ def otherwise(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
 
 def _asked(run: Run) -> dict[str, str]:
     """The settings of a run that change its questions, in a few words each."""
-    manifest, model = run.manifest, run.manifest["model"]
-    prompt, shots, pixels = manifest["prompt"], manifest.get("shots"), manifest.get("pictures")
-    detail = model.get("image_detail")
-    return {
-        "prompt": f"prompt {prompt['name']} {prompt['version']}",
-        "system": "system prompt" if model.get("system") else "no system prompt",
-        "shots": f"{counted(shots['count'], 'example')}" if shots else "no examples",
-        "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "whole pictures",
-        "detail": f"detail {detail}" if detail else "detail not set",
-        "condition": run.condition.value,
-    }
+    return {**PLAIN, **put(run), "condition": run.condition.value}
 
 
 def _best_first(runs: Sequence[Run]) -> list[Run]:

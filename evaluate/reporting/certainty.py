@@ -29,6 +29,12 @@ def accuracy_told(row: Mapping[str, Any], digits: int = 1) -> str:
     return low if low == high else f"{low}\u2013{high}"
 
 
+def accuracy_line(row: Mapping[str, Any]) -> str:
+    """The accuracy of a group as a sentence of its own, with its interval and units."""
+    between = "between " if row["accuracy"] is None else ""
+    return f"accuracy of all items {between}{accuracy_told(row)} % ({certainty(row)})"
+
+
 def without_reply(group: Mapping[str, Any]) -> str:
     """What of a group has no reply, by outcome: ``3 failed and 400 not asked``."""
     counts = {outcome: group["outcomes"][outcome] for outcome in Outcome if outcome in LOST}

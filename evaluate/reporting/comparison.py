@@ -8,6 +8,7 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.reporting.put import put
 from medrcube.evaluate.reporting.runs import Run
 from medrcube.evaluate.running.summary import FAILURE_GATE
 from medrcube.evaluate.statistics.answer_table import answer_table
@@ -75,10 +76,11 @@ def comparison(runs: Sequence[Run]) -> list[Alike]:
 
 def asked_alike(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     """(what they were asked, in words; the runs), in the order of their first one."""
-    groups: dict[tuple[str, Condition, frozenset[str]], list[Run]] = {}
+    groups: dict[object, list[Run]] = {}
     for run in runs:
         names = frozenset(result.item.name for result in run.results)
-        groups.setdefault((run.benchmark, run.condition, names), []).append(run)
+        how = tuple(put(run).items())
+        groups.setdefault((run.benchmark, run.condition, names, how), []).append(run)
     releases = {run.manifest["dataset"]["digest"] for run in runs}
     return [(_asked(members[0], several=len(releases) > 1), members) for members in groups.values()]
 
@@ -107,7 +109,7 @@ def _alike(runs: Sequence[Run], asked: str) -> Alike:
 
 
 def _asked(run: Run, *, several: bool) -> str:
-    told = _asked_of(run)
+    told = ", ".join((_asked_of(run), *put(run).values()))
     if run.condition is not Condition.FULL:
         told = f"{told}, {run.condition.value}"
     return f"{told}, release {run.manifest['dataset']['digest'][:8]}" if several else told

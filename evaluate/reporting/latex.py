@@ -209,7 +209,10 @@ def _told(runs: Sequence[Run]) -> str:
     blocks = ranked_apart(runs)
     if len(blocks) > 1:
         first = f"first those asked {escape(blocks[0].asked)}, " if blocks[0].asked else ""
-        told.append(f"Only models asked the same items are ranked together: {first}then by block.")
+        told.append(
+            f"Only models asked the same items in the same way are ranked together: {first}"
+            "then by block."
+        )
     how = {label: words for label, words in otherwise(runs).items() if words}
     if how:
         told.append(

@@ -58,7 +58,7 @@ def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
     """The leaderboard, best first.
 
     Only runs that were asked the same stand in one ranking: first those that were asked most, then
-    each other selection or sample as a block, last the runs that lack too many replies.
+    each other selection, sample or prompt as a block, last the runs that lack too many replies.
     """
     how = otherwise(runs)
     entries = []

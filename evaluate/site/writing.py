@@ -93,7 +93,8 @@ def write_site(
     require_errata_of(runs, benchmark)
     items = benchmark.standing
     pages = model_pages(run.label for run in runs)
-    shows.note(f"comparing every two of {len(runs):,} runs")
+    if len(runs) > 1:
+        shows.note(f"comparing every two of {len(runs):,} runs")
     entries = board(runs, pages)
     ordered = [entry.run for entry in entries]
     asked = {

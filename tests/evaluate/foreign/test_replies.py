@@ -18,8 +18,10 @@ from medrcube.evaluate.foreign.importing import score_replies
 from medrcube.evaluate.foreign.matching import match_replies
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.report import write_report
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.reporting.certainty import accuracy_line
+from medrcube.evaluate.scoring import read_metrics, read_results
 from medrcube.evaluate.statistics.compare import compare
+from medrcube.evaluate.statistics.units import units_told
 
 RIGHT = ("A", "B", "C", "D", "A", "B")
 
@@ -178,6 +180,17 @@ def test_the_command_counts_what_it_left_out_and_ends_with_3(benchmark, tmp_path
     assert ran.exit_code == 3, ran.output
     assert "1 item unknown to this release, left out: q999" in ran.output
     assert "accuracy of all items 100.0 %" in ran.output
+
+
+def test_the_accuracy_is_told_with_its_interval_and_units_as_it_is_of_a_run(benchmark, tmp_path):
+    write_jsonl(tmp_path / "r.jsonl", rows())
+    kept = ("--out", tmp_path / "run")
+    ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, *kept)
+    row = read_metrics(tmp_path / "run")["global"]
+    line = accuracy_line(row)
+    assert units_told(row["unit_kinds"]) in line
+    assert line in " ".join(ran.output.split())
+    assert line in " ".join(invoke(tmp_path / "run").output.split())
 
 
 @pytest.mark.parametrize("broken", ['{"id": "q0', "[1, 2]", "\x00", '"A"'])

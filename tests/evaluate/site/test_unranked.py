@@ -157,8 +157,46 @@ def test_a_run_that_was_asked_otherwise_than_the_most_says_so(mixed):
     runs[0] = replace(runs[0], manifest={**runs[0].manifest, "model": other, "shots": {"count": 5}})
     entries = board(runs, model_pages(run.label for run in runs))
     told = {entry.run.label: entry.otherwise for entry in entries}
-    assert told.pop(runs[0].label) == ["system prompt", "5 examples"]
+    assert told.pop(runs[0].label) == ["system prompt d41fb863", "5 examples"]
     assert set(map(tuple, told.values())) == {()}
+
+
+def asked_by(run, **changed):
+    """The run as if its manifest had been begun so."""
+    return replace(run, manifest={**run.manifest, **changed})
+
+
+def with_model(run, **changed):
+    return asked_by(run, model={**run.manifest["model"], **changed})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda run: with_model(run, system="You read X-rays."), "system prompt 2fb0e9b9"),
+        (lambda run: with_model(run, image_detail="low"), "detail low"),
+        (lambda run: asked_by(run, shots={"count": 2, "seed": 0}), "2 examples"),
+        (lambda run: asked_by(run, shots={"count": 2, "seed": 7}), "2 examples by seed 7"),
+        (lambda run: asked_by(run, pictures={"longest_side": 512}), "pictures to 512 px"),
+        (lambda run: asked_by(run, prompt={"name": "own", "version": "abc"}), "prompt own abc"),
+    ],
+)
+def test_runs_whose_questions_were_put_in_another_way_are_ranked_apart(mixed, change, words):
+    able, poor, third = load_runs(mixed.runs[:3])
+    runs = [change(able), poor, third]
+    entries = {entry.run.label: entry for entry in board(runs, model_pages(r.label for r in runs))}
+    assert entries[able.label].block == f"Asked all 48 questions, {words}"
+    assert entries[able.label].letters == ""
+    assert {entries[run.label].block for run in (poor, third)} == {""}
+    assert all(entries[run.label].letters for run in (poor, third))
+    assert [len(part.runs) for part in comparison(runs)] == [1, 2]
+
+
+def test_people_stand_with_the_runs_of_the_usual_prompt(mixed):
+    able, poor, *_ = load_runs(mixed.runs[:3])
+    readers = {"readers": 3, "items": 48, "answers": 100}
+    human = asked_by(able, readers=readers, prompt={"name": "review", "version": "of review"})
+    assert [len(part.runs) for part in comparison([human, poor])] == [2]
 
 
 @pytest.mark.parametrize("command", ["site", "report"])
@@ -186,7 +224,7 @@ def test_tables_for_papers_rank_only_what_was_asked_the_same(mixed, tmp_path):
     assert "Asked a sample of 20 of 48 questions" in below[0]
     assert below[0].index("test/sample") < below[0].index("test/other")
     assert "Not ranked: more than 5" in below[1]
-    assert "Only models asked the same items are ranked together" in text
+    assert "Only models asked the same items in the same way are ranked together" in text
     assert text.count("multicolumn") == 2
     tasks = (tmp_path / "tasks.tex").read_text("utf-8")
     assert tasks.count("Asked a sample of 20") >= 1
