@@ -30,7 +30,7 @@ Meaning = TypeVar("Meaning")
 class Row(Mapping[str, str]):
     """One row of a table: values by column name, stripped, and the place where it stands."""
 
-    __slots__ = ("_lines", "_lost", "_values", "fault", "line", "table")
+    __slots__ = ("_lines", "_lost", "_values", "ended", "fault", "line", "table")
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Row(Mapping[str, str]):
         *,
         lost: Collection[str] = (),
         fault: str = "",
+        ended: bool = True,
     ) -> None:
         """Take the cells of a row.
 
@@ -51,11 +52,13 @@ class Row(Mapping[str, str]):
             lines: line of each value, where they stand on lines of their own.
             lost: columns of which nothing is sure, since the row is not whole.
             fault: why it is not.
+            ended: whether a line break stands behind it; else its last cell may be cut.
         """
         self._values = values
         self._lines = lines or {}
         self._lost = lost
         self.fault = fault
+        self.ended = ended
         self.table = table
         self.line = line
 
@@ -250,6 +253,7 @@ def iter_csv(
             line,
             lost=frozenset(header[len(record.cells) - 1 :]) if record.fault else frozenset(),
             fault=record.fault,
+            ended=record.ended,
         )
     if empty:
         raise TableError(path, "holds a header and no row; get the file again")

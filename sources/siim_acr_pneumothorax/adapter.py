@@ -84,10 +84,16 @@ def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
 
 
 def _runs(row: Row) -> tuple[tuple[int, int], ...]:
+    """The runs of a row; a code that breaks off between two numbers reads as a whole one."""
+    if not row.ended:
+        raise RowError(
+            f"{row.place} EncodedPixels: the table ends here without a line break, so the code may "
+            "be cut; get the table again, or end it with a line break if it is whole"
+        )
     try:
         return relative_runs(row["EncodedPixels"])
     except SourceError as error:
-        raise RowError(f"{row.place} EncodedPixels: {error}") from None
+        raise RowError(f"{row.quote('EncodedPixels')}: {error}") from None
 
 
 def _pictures(root: RawTree) -> Iterator[Case]:

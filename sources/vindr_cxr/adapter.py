@@ -11,6 +11,7 @@ from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, 
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.sources.telling import quoted
 
 Box = tuple[float, float, float, float]
 
@@ -134,7 +135,8 @@ def _check_reader(reading: _Reading, row: Row) -> None:
         RowError: a row is of another one.
     """
     if len(reading.readers) == _PANEL["train"] and row["rad_id"] not in reading.readers:
-        raise RowError(f"{row.quote('rad_id')}: expected one of the three readers of this film")
+        known = ", ".join(quoted(it) for it in sorted(reading.readers))
+        raise RowError(f"{row.quote('rad_id')}: expected one of the readers of this film ({known})")
 
 
 def _add_labels(reading: _Reading, row: Row, stated: Iterable[str]) -> None:

@@ -189,3 +189,15 @@ def test_film_is_shown_as_it_is_stored(build_fixture, scan_fixture):
 def test_sources_of_the_same_pool_are_named():
     assert {overlap.source for overlap in CARD.overlaps} == {"nih-chestxray14", "rsna-pneumonia"}
     assert not CARD.access.redistribute
+
+
+def test_code_in_which_the_table_ends_without_a_line_break_is_set_aside(changed, scan_tree):
+    def cut(root):
+        (table,) = root.rglob(TABLE)
+        lines = table.read_text().rstrip().splitlines()
+        coded = max(n for n, line in enumerate(lines) if len(line.split(",")[1].split()) > 4)
+        lines.append(lines.pop(coded).rpartition(" ")[0].rpartition(" ")[0])
+        table.write_text("\n".join(lines))
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, cut))
+    assert len(found.bad_rows("ends here without a line break, so the code may be cut")) == 1
