@@ -104,12 +104,12 @@ class Labels:
         """Voxels of some values; without any, every voxel above one half."""
         whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
         voxels = np.isin(whole, values) if values else self.values > 0.5
-        instead = "" if not values or voxels.any() else self._instead(values)
+        instead = "" if voxels.any() else self._instead(values)
         return Marked(voxels=voxels, affine=self.affine, instead=instead)
 
     def _instead(self, values: tuple[int, ...]) -> str:
         found = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
-        return f": it holds {found}; expected {' or '.join(map(str, values))}"
+        return f": it holds {found}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
     def strays(self, *values: int) -> Marked:
         """Voxels of some values that are not joined, face to face, to the most of them."""

@@ -25,7 +25,7 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import GreyScale, grey_scale
 from medrcube.build.plan import Job
 from medrcube.build.readers.checks import MOST_PIXELS
-from medrcube.build.readers.masks import labels_in
+from medrcube.build.readers.masks import labels_in, values_told
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import ImageRef, MaskFile, Rectangle, Region, Shape
 from medrcube.shapes import files_of, frame_of
@@ -333,9 +333,10 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
     held = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
     if region.optional and not any(held):
         return
+    instead = values_told(region.shape) if isinstance(region.shape, MaskFile) else ""
     raise ReadError(
         f"the region {region.value!r} ({region.evidence}) marks no pixel"
-        f"{_instead(region.shape, held or _values_in(region.shape))}",
+        f"{f': {instead}' if instead else ''}",
         code="empty-mask",
     )
 
@@ -384,14 +385,6 @@ def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:
 def _values_in(shape: Shape) -> tuple[float, ...]:
     """What a mask of labels holds; none where it names no values."""
     return labels_in(shape) if isinstance(shape, MaskFile) and shape.values else ()
-
-
-def _instead(shape: Shape, held: Sequence[float]) -> str:
-    """What a mask of labels holds in place of the values that were looked for."""
-    if not held or not isinstance(shape, MaskFile):
-        return ""
-    found = ", ".join(f"{value:g}" for value in held)
-    return f": the mask holds {found}; expected {' or '.join(map(str, shape.values))}"
 
 
 def _needed(shape: Shape) -> Iterator[MaskFile]:

@@ -28,6 +28,8 @@ from medrcube.records import ImageRef, MaskFile
 
 # A JPEG smears a mask of 0 and 255; halfway is the edge that was drawn.
 _HALF = 127
+_NAMED = 20
+"""Most values that a message names; a probability map holds thousands."""
 _DRAWN = ("SEG", "RTSTRUCT")
 
 
@@ -87,11 +89,33 @@ def labels_in(mask: MaskFile) -> tuple[float, ...]:
     Raises:
         ReadError: as ``read_mask``.
     """
+    return _values_in(mask) if mask.values else ()
+
+
+def values_told(mask: MaskFile) -> str:
+    """What mask files hold and what would mark a region, for people; empty for drawn segments.
+
+    Raises:
+        ReadError: as ``read_mask``.
+    """
+    found = _values_in(mask)
+    if not found:
+        return ""
+    lossy = any(
+        content_of(it) == "raster" and module_of("raster").is_lossy(it) for it in mask.paths
+    )
+    held = ", ".join(f"{value:g}" for value in found[:_NAMED])
+    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    wanted = " or ".join(map(str, mask.values)) or f"more than {_HALF if lossy else 0}"
+    return f"the mask holds {held}{more}; expected {wanted}"
+
+
+def _values_in(mask: MaskFile) -> tuple[float, ...]:
     found: set[float] = set()
-    for path in mask.paths if mask.values else ():
+    for path in mask.paths:
         if _kind_of(path) in _DRAWN:  # segment numbers and names, no stored values
             continue
-        stored = _stored(path, mask.member, labels=True)
+        stored = _stored(path, mask.member, labels=bool(mask.values))
         for k in range(stored.slices.shape[0]):
             found.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())
     return tuple(sorted(found))

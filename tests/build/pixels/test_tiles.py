@@ -10,6 +10,7 @@ from PIL import Image
 from medrcube.build.pixels.tiles import choose, open_tiles
 from medrcube.build.pixels.volume import stack
 from medrcube.build.plan import Artefact, Job
+from medrcube.build.readers.masks import values_told
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region, Runs
 from medrcube.sources import phantoms
@@ -257,3 +258,19 @@ def test_a_voxel_without_a_value_is_background_but_for_a_marked_region(job, tmp_
         assert "1 of 9 voxels of the region 'g'" in str(error)
     else:
         assert open_tiles(made)[0].volume.greys.filled == 1
+
+
+@pytest.mark.parametrize(
+    ("suffix", "values", "told"),
+    [
+        (".png", (), "the mask holds 0; expected more than 0"),
+        (".jpg", (), "the mask holds 0; expected more than 127"),
+        (".png", (1, 2), "the mask holds 0; expected 1 or 2"),
+    ],
+)
+def test_a_mask_that_marks_nothing_tells_what_it_holds_and_what_would_mark(
+    tmp_path, suffix, values, told
+):
+    path = tmp_path / f"mask{suffix}"
+    Image.fromarray(np.zeros((16, 16), np.uint8)).save(path)
+    assert values_told(MaskFile(paths=(path,), values=values)) == told
