@@ -8,12 +8,13 @@ promises and to more.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from medrcube.build.damaged_copies import told_of_damage
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.privacy import (
@@ -22,6 +23,7 @@ from medrcube.build.privacy import (
     leaks,
     named_in,
     secret_identifiers,
+    told,
     unnamed_identifiers,
     unsearchable,
 )
@@ -53,11 +55,19 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """A source with the fixture and the build of each of its layouts."""
+    """A source with the fixture and the build of each of its layouts.
+
+    Attributes:
+        source: the source.
+        copies: fixture of each layout.
+        workspaces: what a build of each wrote.
+        told: what a build of each printed, and what is told of damaged copies, by what it is.
+    """
 
     source: Source
     copies: dict[str, Copied]
     workspaces: dict[str, Workspace]
+    told: dict[str, Mapping[str, str]]
 
 
 def check_source(source: Source) -> tuple[Check, ...]:
@@ -78,6 +88,7 @@ def check_source(source: Source) -> tuple[Check, ...]:
 def _try_out(source: Source, folder: Path) -> _Trial:
     copies: dict[str, Copied] = {}
     workspaces: dict[str, Workspace] = {}
+    told: dict[str, Mapping[str, str]] = {}
     for layout in source.card.layouts:
         raw = folder / "raw" / layout.name
         source.build_fixture(raw, layout.name)
@@ -90,8 +101,12 @@ def _try_out(source: Source, folder: Path) -> _Trial:
             ),
             sources={source.id: raw},
         )
-        build(workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True))
-    return _Trial(source=source, copies=copies, workspaces=workspaces)
+        report = build(
+            workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True)
+        )
+        printed = {"the report of the build": repr(report)}
+        told[layout.name] = printed | dict(told_of_damage(source, raw, folder))
+    return _Trial(source=source, copies=copies, workspaces=workspaces, told=told)
 
 
 def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
@@ -161,6 +176,13 @@ def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
                 f"layout {name!r}: the identifier {identifier!r} of the fixture stands in {file}; "
                 "name cases by what the names of their files hold, or by a number"
             )
+    for name, texts in trial.told.items():
+        for what, text in texts.items():
+            for identifier in told(text, identifiers):
+                yield (
+                    f"layout {name!r}: {what}: the identifier {identifier!r} of the fixture is "
+                    "told; in reasons quote cells by  row.quote(column)"
+                )
 
 
 def _identifiers_are_told(trial: _Trial) -> Iterator[str]:

@@ -95,6 +95,12 @@ def holds_canary(copied: Copied) -> bool:
     return any(word in _plain(text) for path in files for text in _texts(path))
 
 
+def told(text: str, identifiers: Iterable[str]) -> list[str]:
+    """Identifiers, besides ``CANARY``, that a text holds in any spelling."""
+    plain = _plain(text)
+    return sorted({it for spelling, it in _wanted(identifiers).items() if spelling in plain})
+
+
 def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Every file below a folder that holds an identifier, by name or content, with the identifier.
 
@@ -102,7 +108,7 @@ def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]
         folder: what a build has written.
         identifiers: what to search for, besides ``CANARY``; see ``unsearchable``.
     """
-    wanted = {spelling: it for it in sorted({*identifiers, _WORD}) for spelling in _spellings(it)}
+    wanted = _wanted(identifiers)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         texts = [name, *(_texts(path) if path.is_file() else ())]
@@ -125,6 +131,10 @@ def _relative(path: Path, root: Path) -> str:
 
 def _plain(text: str) -> str:
     return _SEPARATORS.sub("", text.casefold())
+
+
+def _wanted(identifiers: Iterable[str]) -> dict[str, str]:
+    return {spelling: it for it in sorted({*identifiers, _WORD}) for spelling in _spellings(it)}
 
 
 def _spellings(identifier: str) -> set[str]:

@@ -23,6 +23,7 @@ from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.registry import get_source
 from medrcube.sources.roots import find_root
 from medrcube.sources.settled import unmarked
+from medrcube.sources.telling import told_name, words_of
 
 PICTURE_SUFFIXES = frozenset(
     {
@@ -177,8 +178,9 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     report = compare(source.card, seen)
     require_fit(report)
     there = tree.states.keys() & set(seen.names)
+    familiar = _familiar(source, report.layout, seen)
     cases: list[Case] = []
-    absent: dict[str, str] = {}
+    absent: list[tuple[str, str]] = []
     problems: list[Problem] = []
     remarks: list[Problem] = []
     outcomes: list[tuple[str, str]] = []
@@ -190,10 +192,13 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         if isinstance(found, Skip):
             files = _relative(found.paths, root)
             claimed.update(files)
-            if files and there.isdisjoint(files):
-                absent[found.key] = files[0]
+            unseen = there.isdisjoint(files)
+            name = told_name(found.key, familiar) if unseen else found.key
+            if files and unseen:
+                absent.append((name, told_name(files[0], familiar)))
             else:
-                problems.append(_problem(source, found.key, found.code, found.reason))
+                reason = found.reason.replace(found.key, name)
+                problems.append(_problem(source, name, found.code, reason))
             continue
         files = _relative(found.files(), root)
         claimed.update(files)
@@ -217,7 +222,8 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             patient = hash_patient(source.id, found.patient, key)
             cases.append(replace(heard.case, patient=patient))
         elif problem.code == "absent":
-            absent[found.key] = next(name for name in files if name not in there)
+            lacking = next(name for name in files if name not in there)
+            absent.append((told_name(found.key, familiar), told_name(lacking, familiar)))
         else:
             problems.append(problem)
     problems += [
@@ -228,12 +234,18 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     return _Found(
         layout=report,
         cases=tuple(cases),
-        absent=tuple(absent),
-        absent_files=tuple(absent.values()),
+        absent=tuple(key for key, _ in absent),
+        absent_files=tuple(file for _, file in absent),
         problems=tuple(problems),
         remarks=tuple(remarks),
         outcomes=tuple(outcomes),
     )
+
+
+def _familiar(source: Source, layout: str, seen: RawTree) -> frozenset[str]:
+    """Words that names of a source are made of: those of its files, its globs and its adapter."""
+    code = (source.folder / "adapter.py").read_text(encoding="utf-8")
+    return words_of((*seen.names, *source.card.layout(layout).globs, code))
 
 
 def _bar(

@@ -25,6 +25,8 @@ def build(root, layout):
         phantoms.write_picture(root / f"{key}_mask.png", mask)
 """
 
+EXPECT = 'expect.pictures = { "*.png" = 8 }\nexpect.ages = { "ages.csv" = 1 }'
+
 
 @pytest.fixture
 def checked(toy):
@@ -121,3 +123,21 @@ def test_a_fixture_without_a_canary_proves_nothing(checked):
 def test_a_real_source_passes():
     checks = check_source(find_sources()["busi"])
     assert [check.failures for check in checks] == [()] * len(checks)
+
+
+@pytest.mark.parametrize(("cell", "told"), [("row.quote('age')", False), ("row['age']", True)])
+def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, told):
+    """The fixture is whole; only in a shifted row the name of a person stands under ``age``."""
+    table = '    (root / "ages.csv").write_text("who,age\\nPerson Nobody Quux,41\\n")\n'
+    read = (
+        '    for row in tables.read_csv(root.part("ages")[0], columns=("who", "age")):\n'
+        '        if not row["age"].isdecimal():\n'
+        f'            yield Skip(key=row.place, reason=f"{{{cell}}}: expected a number")\n'
+    )
+    checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
+    checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
+    checked("adapter.py", "def cases", "from medrcube.sources import tables\n\ndef cases")
+    checked("adapter.py", "    for path in sorted", f"{read}    for path in sorted")
+    found = checked("adapter.py", 'patient="CANARY-" + path.stem', 'patient="Person Nobody Quux"')
+    leaked = found.get("no identifier reaches an output", ())
+    assert any("cells shifted to the right" in it for it in leaked) == told

@@ -176,3 +176,26 @@ def test_a_file_beside_the_layout_that_an_adapter_opens_is_named(toy, raw):
     (raw / "notes.dat").touch()
     _add(toy, '(root.path / "notes.dat").read_bytes()')
     assert opened_beside(toy, raw, layout) == ["notes.dat"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Muller Anna", "(like Xxxxxx Xxxx)"),
+        ("MULLER, Anna", "(like XXXXXX, Xxxx)"),
+        ("MULLER^ANNA", "(like XXXXXX^XXXX)"),
+        ("gone", "gone"),
+        ("g (77)", "g (77)"),
+        ("Muller mask", "Muller mask"),
+    ],
+)
+def test_an_absent_picture_with_the_name_of_a_person_is_listed_by_its_shape(toy, raw, name, shown):
+    text = (toy.folder / "adapter.py").read_text()
+    extra = (  # as if it stood in a table: words of the adapter itself are no names
+        f'\n    name = bytes.fromhex("{name.encode().hex()}").decode()\n'
+        '    yield Case(key=name, images=(ImageRef(paths=(root / f"{name}.png",)),))\n'
+    )
+    (toy.folder / "adapter.py").write_text(text + extra)
+    found = scan(toy, raw, KEY)
+    assert found.absent == (shown,)
+    assert (name in found.absent_files[0]) == (name == shown)
