@@ -62,8 +62,15 @@ def _sources_of(item):
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
     traps = item.path.parent.name == "traps"
     stems = [item.path.stem.removeprefix("test_").replace("_", "-")] if traps else []
-    named = [value.id if isinstance(value, Source) else value for value in values]
+    named = [_source_of(value) for value in values]
     return {name for name in (*named, *stems) if isinstance(name, str) and name in SOURCES}
+
+
+def _source_of(value):
+    """The id of a source in a parameter: a source, a row of a table with one, or an id itself."""
+    if isinstance(value, Source):
+        return value.id
+    return value.get("source") if isinstance(value, dict) else value
 
 
 @pytest.hookimpl(wrapper=True)

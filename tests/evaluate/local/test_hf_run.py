@@ -73,6 +73,7 @@ def test_a_run_that_fails_the_check_asks_nothing(tiny, release, tmp_path, monkey
     assert not out.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 def test_a_killed_run_goes_on_and_ends_like_an_unbroken_one(tiny, release, tmp_path):
     arguments = [
