@@ -31,7 +31,7 @@ SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "sha
 SOURCES = find_sources()
 ONE_OF_EACH_READER = {
     "busi": "raster, masks in files of their own",
-    "camus": "NIfTI and MetaImage",
+    "camus": "NIfTI",
     "cbis-ddsm": "DICOM",
     "echonet-dynamic": "video",
     "figshare-brain-tumor": "MATLAB",
@@ -50,27 +50,40 @@ def pytest_configure():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark thorough what is asked of each source beyond one of each reader, and of real samples."""
+    """Mark thorough what is asked of each source beyond one of each reader, and of real samples.
+
+    Of those sources, what is asked of a further layout is thorough too.
+    """
     for item in items:
-        beyond = _sources_of(item) - ONE_OF_EACH_READER.keys()
+        layouts = _layouts_of(item)
+        beyond = layouts.keys() - ONE_OF_EACH_READER.keys() or any(layouts.values())
         if beyond or item.get_closest_marker("real"):
             item.add_marker(pytest.mark.thorough)
 
 
-def _sources_of(item):
-    """Ids of the sources in the parameters of a test, or that its file of traps is about."""
-    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    traps = item.path.parent.name == "traps"
-    stems = [item.path.stem.removeprefix("test_").replace("_", "-")] if traps else []
-    named = [_source_of(value) for value in values]
-    return {name for name in (*named, *stems) if isinstance(name, str) and name in SOURCES}
+def _layouts_of(item):
+    """Of each source that a test is about: its further layouts that the test is about.
+
+    The sources are in the parameters of a test, or its file of traps is about one.
+    """
+    values = list(item.callspec.params.values()) if hasattr(item, "callspec") else []
+    if item.path.parent.name == "traps":
+        values.append(item.path.stem.removeprefix("test_").replace("_", "-"))
+    words = {word for value in values for word in _words(value)}
+    return {
+        name: [layout.name for layout in SOURCES[name].card.layouts[1:] if layout.name in words]
+        for name in words & SOURCES.keys()
+    }
 
 
-def _source_of(value):
-    """The id of a source in a parameter: a source, a row of a table with one, or an id itself."""
+def _words(value):
+    """Texts of a parameter: an id of a source, a source, or a row of a table with one."""
     if isinstance(value, Source):
-        return value.id
-    return value.get("source") if isinstance(value, dict) else value
+        value = value.id
+    elif isinstance(value, dict):
+        value = value.get("source"), value.get("layout")
+    parts = value if isinstance(value, tuple) else (value,)
+    return [part for part in parts if isinstance(part, str)]
 
 
 @pytest.hookimpl(wrapper=True)

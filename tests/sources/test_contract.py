@@ -267,6 +267,7 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built, fixture_
     assert quarantine["message"].str.len().min() > 10 or quarantine.empty
 
 
+@pytest.mark.thorough
 @each_source
 def test_four_workers_give_the_bytes_of_one(source, built, four_workers):
     layout = source.card.layouts[0].name

@@ -46,6 +46,7 @@ def long_list(add_items):
         )
 
 
+@pytest.mark.thorough
 def test_a_page_of_a_list_of_100000_items_comes_within_the_promised_time(long_list, signed_in):
     clients = {role: signed_in(role)[0] for role in ("manager", "adjudicator")}
     for address in PAGES:

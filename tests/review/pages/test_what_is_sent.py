@@ -68,6 +68,7 @@ def test_what_a_database_would_refuse_is_refused_in_words(send, text):
         assert b"Null characters" in reply.content or b"at most" in reply.content
 
 
+@pytest.mark.thorough
 def test_no_text_breaks_a_form(send):
     @settings(
         max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None

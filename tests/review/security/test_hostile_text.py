@@ -95,6 +95,7 @@ def everything_said(world):
     return "\n".join(said)
 
 
+@pytest.mark.thorough
 def test_what_is_stored_comes_back_as_text_on_every_page(ill):
     said = everything_said(ill)
     blind = ill.client("reviewer")

@@ -73,6 +73,7 @@ def killed(provider, release_of, tmp_path):
     return at
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 @pytest.mark.parametrize(
     ("provider", "step"),
