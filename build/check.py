@@ -32,8 +32,9 @@ from medrcube.console import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.records import BAD_ROW, Case, Grade
 from medrcube.sources.card import Card
+from medrcube.sources.card_values import uncommented
 from medrcube.sources.claims import admitted, too_wide
-from medrcube.sources.contract import Source, opened_beside
+from medrcube.sources.contract import Source, opened_beside, unasked
 from medrcube.sources.layout import verify
 from medrcube.sources.phantoms import CANARY
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
@@ -121,6 +122,15 @@ def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
     text = (trial.source.folder / "card.toml").read_text(encoding="utf-8")
     yield from admitted(card, text)
     yield from too_wide(card)
+
+
+def _card_is_asked(trial: _Trial) -> Iterator[str]:
+    card = trial.source.folder / "card.toml"
+    for key in unasked(trial.source):
+        yield f"{card}: adapter.py never asks for {key}; ask for it (own_card), or take it out"
+    keys = {"numbers": tuple(trial.source.card.numbers), "names": tuple(trial.source.card.names)}
+    for key in uncommented(card.read_text(encoding="utf-8"), keys):
+        yield f"{card}: no comment says where {key} comes from; write it behind it or above it"
 
 
 def _values_are_used(trial: _Trial) -> Iterator[str]:
@@ -219,6 +229,7 @@ _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "layouts are told apart": _layouts_are_told_apart,
     _WORDS: lambda trial: missing_words(trial.source),
     "what a picture does not show is not asked": _unseen_is_not_asked,
+    "the adapter asks for all that the card names for it": _card_is_asked,
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,
     "no file is opened that the card does not name": _opens_what_the_card_names,

@@ -149,8 +149,12 @@ def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
 
 
 def _hooks(source: Source) -> str:
+    """Hash of what the hooks of an adapter depend on: its code, and what it asks its card for."""
     if source.find_hook("read") or source.find_hook("frames"):
-        return hashlib.sha256((source.folder / "adapter.py").read_bytes()).hexdigest()
+        card = source.card
+        asked = repr([sorted(it.items()) for it in (card.numbers, card.names, card.patterns)])
+        code = (source.folder / "adapter.py").read_bytes()
+        return hashlib.sha256(asked.encode() + b"\0" + code).hexdigest()
     return ""
 
 

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -65,6 +66,14 @@ class TomlTable:
         """The keys that are given, of a table whose keys the user chooses."""
         return tuple(self._data)
 
+    def unasked(self) -> tuple[str, ...]:
+        """The keys that nobody has asked for."""
+        return tuple(key for key in self._data if key not in self._asked)
+
+    def holds_list(self, key: str) -> bool:
+        """Whether a list stands under the key."""
+        return isinstance(self._data.get(key), list)
+
     def has(self, key: str) -> bool:
         """Whether the key is given; it counts as known from here on."""
         self._asked.append(key)
@@ -83,6 +92,14 @@ class TomlTable:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             self.fail(key, "a number", value)
         return float(value)
+
+    def numbers(self, key: str, *, count: int = 0) -> tuple[float, ...]:
+        """A list of finite numbers, ``count`` of them where that is told; else at least one."""
+        value: Any = self._get(key)
+        listed = value if isinstance(value, list) else []
+        if not listed or (count and len(listed) != count) or not all(map(_is_finite, listed)):
+            self.fail(key, f"a list of {count or 'one or more'} finite numbers", value)
+        return tuple(map(float, listed))
 
     def span(self, key: str, *, default: tuple[float, float]) -> tuple[float, float]:
         """Two shares between 0 and 1, the smaller first."""
@@ -250,6 +267,10 @@ class TomlTable:
 
     def _path(self, key: str) -> str:
         return f"{self._where}.{key}" if self._where else key
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
 
 
 def _is_filled(value: object, kind: type) -> bool:

@@ -21,6 +21,7 @@ from medrcube.records import Scope
 from medrcube.sources.access import Access, access
 from medrcube.sources.adoption import Adoption, adoption
 from medrcube.sources.card_layout import Layout, parse_layout
+from medrcube.sources.card_values import parse_names, parse_numbers, parse_patterns
 from medrcube.sources.counts import Count, count
 from medrcube.sources.drawn_in import DrawnIn, parse_drawn_in
 from medrcube.sources.fields import Field, Reason, gaps, parse_field, parse_reason
@@ -129,6 +130,8 @@ class Card:
     its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
     is known. ``carried`` says why masks that were drawn on one image are true of another one of the
     same person, on a grid of its own; without it no mask leaves the grid that it was drawn on.
+    ``numbers`` (one alone is a tuple of one), ``names`` and ``patterns`` are what the adapter asks
+    for by name (see ``own_card``).
     ``enclosed`` and ``side`` say what the marks of every case must show. ``drawn_in`` is the size
     of the pictures that boxes were drawn in, where it is one for all; ``gate`` the share of cases
     that may be lost before the source fails, where it is not the usual one.
@@ -163,6 +166,9 @@ class Card:
     side: Side | None
     drawn_in: DrawnIn | None
     gate: Gate | None
+    numbers: Mapping[str, tuple[float, ...]]
+    names: Mapping[str, tuple[str, ...]]
+    patterns: Mapping[str, str]
     fingerprint: str
 
     @property
@@ -260,6 +266,9 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         drawn_in=parse_drawn_in(table.table("drawn_in")) if table.has("drawn_in") else None,
         gate=parse_gate(table.table("gate")) if table.has("gate") else None,
         carried=parse_reason(table.table("carried")) if table.has("carried") else None,
+        numbers=parse_numbers(table.table("numbers", optional=True)),
+        names=parse_names(table.table("names", optional=True)),
+        patterns=parse_patterns(table.table("patterns", optional=True)),
         fingerprint=fingerprint,
     )
     table.unique("layout", [layout.name for layout in card.layouts])

@@ -14,6 +14,8 @@ with a reason. Optional hooks, for what the core cannot know::
     def read(image: ImageRef) -> Volume: ...              # a format of this source alone
     def frames(case: Case, volume: Volume) -> list[int]: ...  # where no slice policy fits
 
+What it has to know of the dataset, it asks its card for (see ``own_card``).
+
 ``fixture.py`` has one function that writes a tiny synthetic raw tree in the source's true
 layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
 
@@ -44,6 +46,7 @@ from medrcube.sources.drawn_in import framed
 from medrcube.sources.fields import Field
 from medrcube.sources.notices import noticed
 from medrcube.sources.opened import files_opened
+from medrcube.sources.own_card import unasked_by
 from medrcube.sources.raw_tree import RawTree, newest
 from medrcube.sources.rows import OLDER_EDITION, unless_bad, unread
 from medrcube.sources.settled import doubts_of, one_a_key, opened
@@ -196,6 +199,11 @@ def opened_beside(source: Source, root: Path, layout: str) -> list[str]:
     return sorted(names - declared)
 
 
+def unasked(source: Source) -> list[str]:
+    """Keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never asks for."""
+    return unasked_by(_load(source.folder / "adapter.py"), source.folder / "card.toml")
+
+
 def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
     """The first quirk of that action whose globs name the case."""
     for quirk in card.quirks:
@@ -342,9 +350,10 @@ def _shared(card: Card, found: Iterable[Case | Skip]) -> frozenset[str]:
 
 
 def _load(file: Path) -> ModuleType:
-    """Import a file of a source folder, ours or a user's, once for each content that it has."""
+    """Import a file of a source folder, ours or a user's, once for each content of it and card."""
     try:
-        identity = str(file).encode() + b"\0" + file.read_bytes()
+        contents = (it.read_bytes() for it in (file, file.with_name("card.toml")))
+        identity = b"\0".join((str(file).encode(), *contents))
     except OSError as error:
         raise CardError(f"{file}: is missing ({error.strerror}); a source needs it") from error
     name = f"medrcube_source_{sha256(identity).hexdigest()[:12]}_{file.stem}"

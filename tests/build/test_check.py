@@ -56,6 +56,7 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
         ("card.toml", '"glioma"', '"glioma of nobody"', "glioma of nobody"),
         ("card.toml", 'g = "glioma",', 'g = "glioma", z = "",', "no fixture uses the value 'z'"),
         ("adapter.py", "key=path.stem", 'modality="CT", key=path.stem', "not declared, but"),
+        ("card.toml", "[case]", "[names]\nstray = ['g']\n[case]", "never asks for [names] stray"),
         ("card.toml", '"Modality Rec', '"View Recognition", "Modality Rec', "declared, but no"),
         ("fixture.py", "_mask.png", "_msk.png", "no case of layout 'flat' uses this file"),
         ("adapter.py", "key=path.stem", 'key="CANARY" + path.stem', "the identifier 'CANARY'"),
