@@ -1,4 +1,4 @@
-"""Which patient the DICOM files of a copy belong to.
+"""Which patient the DICOM files of a copy belong to, and who is a child.
 
 The home's own client makes a folder for each patient; downloads by series make one for each
 series, and then the header alone names the patient.
@@ -14,6 +14,10 @@ from medrcube.errors import ReadError
 from medrcube.records import Skip
 from medrcube.sources.dicom_headers import is_dicom, read_header
 from medrcube.sources.raw_tree import RawTree, extension
+
+ADULT_YEARS = 18
+"""From this age on a film is held to what the adapters know of adults; of younger patients, whose
+normal anatomy and diseases are others, nothing is asked."""
 
 
 def files_by_patient(root: RawTree, name: re.Pattern[str]) -> Iterator[tuple[str, list[Path]]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from medrcube.errors import ReadError, RowError
 from medrcube.records import Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
@@ -19,8 +20,8 @@ _ZONES = "ABCDEF"
 _GLOBAL = ("Filename", "BrixiaScore", "BrixiaScoreGlobal", "ConsensusTestset", "Subject")
 _CONSENSUS = ("Filename", "MeanGlobal", "ModeGlobal", *(f"Mode{zone}" for zone in _ZONES))
 _PUBLIC = tuple(f"{who}-{what}" for who in "SJ" for what in (*_ZONES, "Global"))
-_NEAR = 1
-"""Readers may lie this far from the score that is stated."""
+CARD = own_card(__file__)
+_NEAR = CARD.integer("near_points")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

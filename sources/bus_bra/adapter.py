@@ -8,13 +8,14 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv, seek_table
 
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
-STRAY = ("bus_0101-l", "bus_0185-r", "bus_1046-l")
-"""Masks with one or two pixels far from the lesion, which would widen its box."""
+CARD = own_card(__file__)
+STRAY = CARD.names("stray_masks")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:

@@ -10,12 +10,14 @@ from typing import Any
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, Skip
 from medrcube.sources.contents import read_text
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree, lower_extension
 from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, find_table, natural, read_csv, seek_table
 
-LEAST_SIDE, MOST_ASPECT = 200, 2.5
+CARD = own_card(__file__)
+LEAST_SIDE, MOST_ASPECT = CARD.integer("least_side_px"), CARD.number("most_aspect_ratio")
 _FOLDERS = {"CT_COVID": "CT_COVID", "CT_NonCOVID": "CT_NonCOVID", "CT_nonCOVID": "CT_NonCOVID"}
 _KINDS = {".png", ".jpg"}
 

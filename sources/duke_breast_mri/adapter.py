@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.spreadsheets import read_sheet
@@ -24,11 +24,10 @@ BOXED = "post_1"
 USED = ("pre", BOXED, "T1")
 LATER = ("post_2", "post_3", "post_4")
 
-_NAME = re.compile(
-    r"DICOM_Images/(?P<patient>Breast_MRI_\d{3})/(?P<series>[^/]+)/.*_0*(?P<n>\d+)\.dcm"
-)
-_CLASSIC = re.compile(r"\d+-\d+\.(?i:dcm)")
-_FILE = re.compile(r"(?:.*/)?(Breast_MRI_\d{3})/(?:[^/]+/)?([^/]+)/\d+-0*(\d+)\.(?i:dcm)")
+CARD = own_card(__file__)
+_NAME = CARD.pattern("original_path", "patient", "series", "number")
+_CLASSIC = CARD.pattern("classic_name")
+_FILE = CARD.pattern("file", "patient", "folder", "number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,8 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
     there: dict[tuple[str, str], dict[int, Path]] = {}
     for name in root.names:
         if found := _FILE.fullmatch(name):
-            there.setdefault((found[1], found[2]), {})[int(found[3])] = root / name
+            slices = there.setdefault((found["patient"], found["folder"]), {})
+            slices[int(found["number"])] = root / name
     folders: dict[tuple[str, str], list[str]] = {}
     for patient, folder in there:
         folders.setdefault((patient, folder[-5:]), []).append(folder)
@@ -123,7 +123,7 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
         # Descriptive folder names end with the last five digits of the series UID.
         likely = [uid] if (patient, uid) in there else folders.get((patient, uid[-5:]), [])
         files = there[patient, likely[0]] if len(likely) == 1 else {}
-        number = int(named["n"])
+        number = int(named["number"])
         # The sheet pads 1-052.dcm where the disk has 1-52.dcm: files are found by number.
         on_disk = int(classic.stem.rpartition("-")[2])
         series.paths[number] = files.get(on_disk, root / classic)

@@ -11,6 +11,7 @@ from pathlib import Path
 from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
 from medrcube.sources.ejection import stated
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, read_csv
@@ -18,13 +19,10 @@ from medrcube.sources.telling import quoted
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
 SPLITS = {"TRAIN": "train", "VAL": "val", "TEST": "test"}
-SIDE = 112
-SMALLEST = 200.0
-"""Square pixels of a traced ventricle; smaller outlines are mistakes."""
-
-FARTHEST = 3.0
-"""Steps; chords follow each other from the apex to the mitral plane (echonet/dynamic, echo.py).
-That they do so evenly is not verified on the whole table."""
+CARD = own_card(__file__)
+SIDE = CARD.integer("side_px")
+SMALLEST = CARD.number("least_outline_px2")
+FARTHEST = CARD.number("most_steps_to_axis_end")
 
 Point = tuple[float, float]
 Trace = Sequence[tuple[Point, Point]]

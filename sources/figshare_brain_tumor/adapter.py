@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from medrcube.errors import TableError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import seek_table
 
-_FILES = 3064
+CARD = own_card(__file__)
+_FILES = CARD.integer("slices")
+_SLICE = CARD.pattern("slice", "number")
 _MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
 
 
@@ -20,7 +22,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     files, parts = root.index("slices"), seek_table(root, "folds")
     folds = None if parts is None else _folds(parts)
-    numbers = [int(name[:-4]) for name in files if re.fullmatch(r"[1-9]\d{0,3}\.mat", name)]
+    numbers = [int(found["number"]) for found in map(_SLICE.fullmatch, files) if found]
     for number in sorted(number for number in numbers if number <= _FILES):
         split = None if folds is None else f"fold-{folds[number - 1]}"
         yield _case(files[f"{number}.mat"], split)

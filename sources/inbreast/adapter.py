@@ -10,6 +10,7 @@ from pathlib import Path
 from medrcube.errors import RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
 from medrcube.sources.osirix import Mark, Points, read_marks
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.spreadsheets import read_sheet
@@ -23,10 +24,9 @@ AREAS = ("mass", "cluster", "asymmetry", "assymetry", "distortion")
 VIEW = {"CC": "CC", "ML": "MLO", "FB": "FB"}
 """View in the sheet for its code in a file name."""
 
-_DICOM = re.compile(
-    r"(?P<id>\d{8})_(?P<patient>[0-9a-f]{16})_MG_([LR])_(CC|ML|FB)_ANON\.dcm", re.IGNORECASE
-)
-_XML = re.compile(r".*/(?P<kind>AllXML|Pectoral Muscle XML)/(?P<id>\d{8})[^/]*\.xml", re.IGNORECASE)
+CARD = own_card(__file__)
+_DICOM = CARD.pattern("film", "id", "patient", "side", "view")
+_XML = CARD.pattern("outlines", "kind", "id")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -60,8 +60,8 @@ def _picture(
     classes: Iterable[tuple[str, str]],
 ) -> Iterator[Case | Skip]:
     key, side, view = row["File Name"], row["Laterality"], row["View"]
-    if named and (named[3].upper(), VIEW[named[4].upper()]) != (side, view):
-        column = "View" if named[3].upper() == side else "Laterality"
+    if named and (named["side"].upper(), VIEW[named["view"].upper()]) != (side, view):
+        column = "View" if named["side"].upper() == side else "Laterality"
         reason = f"{row.quote(column, VIEW.values())}: the file name says otherwise"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
@@ -144,7 +144,7 @@ def _breast(row: Row, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
     """One breast of one exam; a picture without a file stands alone."""
     named = dicoms.get(row["File Name"])
     woman = named["patient"] if named else row["File Name"]
-    side = named[3].upper() if named else _cell(row, "Laterality")
+    side = named["side"].upper() if named else _cell(row, "Laterality")
     return (
         woman.lower(),
         side,

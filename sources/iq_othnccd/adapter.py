@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +9,14 @@ from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
-SIZES = {"Benign": 120, "Malignant": 561, "Normal": 416}
-SIDE = 512
-_NAME = re.compile(r"(Bengin|Benign|Malignant|Normal) case \((\d+)\)")
+CARD = own_card(__file__)
+SIZES = {it: CARD.integer(f"{it.lower()}_slices") for it in ("Benign", "Malignant", "Normal")}
+SIDE = CARD.integer("side_px")
+_NAME = CARD.pattern("slice", "label", "number")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -28,8 +29,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     named: list[tuple[str, int, Path]] = []
     for path in sorted(root.files, key=natural):
         name = _NAME.fullmatch(path.stem)
-        if name and _class(path.parent.name) == _class(name[1]):
-            named.append((_class(name[1]), int(name[2]), path))
+        if name and _class(path.parent.name) == _class(name["label"]):
+            named.append((_class(name["label"]), int(name["number"]), path))
         elif path.suffix.lower() != ".txt" and path.parent.name != "Test cases":
             yield Skip(
                 key=path.relative_to(root.path).as_posix(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,21 +14,19 @@ from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.shapes import files_of
 from medrcube.sources.contents import read_json
 from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
 from medrcube.sources.tables import natural
 
-LEAST = 20
-"""Voxels of a lesion on its slice: smaller ones look normal."""
-APART = 3
-"""A slice without a lesion lies this many slices from any marked one."""
+CARD = own_card(__file__)
+LEAST = CARD.integer("least_lesion_voxels")
+APART = CARD.integer("least_slices_from_lesion")
 _FILES = {
     "zenodo": {"dwi": "dwi/{}_dwi", "adc": "dwi/{}_adc", "flair": "anat/{}_FLAIR"},
     "grand-challenge": {"dwi": "{}_dwi", "adc": "{}_adc", "flair": "{}_flair"},
 }
-
-
-_SESSION = re.compile(r"(sub-strokecase\d{4})_(ses-\d{4})_msk\..*")
+_SESSION = CARD.pattern("mask", "patient", "session")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -42,7 +39,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if name is None:
             yield Skip(key=mask.name, reason="names no case and session", paths=(mask,))
             continue
-        patient, session = name.groups()
+        patient, session = name["patient"], name["session"]
         top = root.path / ("rawdata" if layout == "grand-challenge" else "") / patient / session
         places = {
             sequence: Path(pattern.format(f"{patient}_{session}"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.spreadsheets import read_sheet
@@ -16,13 +16,11 @@ from medrcube.sources.tables import seek_table
 
 SEX = "SEX_ID (1=m, 2=f)"
 PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axial",)}
-TESLA = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
-HEIGHT = Fraction(58, 100)
-"""A T1 volume shows the neck: mid-brain lies this far up the head."""
-_NAME = re.compile(
-    r"(?P<stem>(?P<who>IXI\d{3})-(?P<site>Guys|HH|IOP)-\d{4}-(?P<kind>T1|T2|PD|MRA))\.(?i:nii).*"
-)
-_DISPUTED = {"IXI219", "IXI328"}  # two ages in one id, two sexes in the other
+CARD = own_card(__file__)
+TESLA = {site: f"{CARD.number(f'{site.lower()}_tesla'):g}" for site in ("Guys", "HH", "IOP")}
+HEIGHT = Fraction(CARD.integer("mid_brain_percent"), 100)
+_NAME = CARD.pattern("volume", "stem", "who", "site", "kind")
+_DISPUTED = CARD.names("disputed_people")
 Facts = tuple[tuple[str, str], ...]
 
 

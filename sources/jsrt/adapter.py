@@ -22,6 +22,8 @@ from medrcube.records import (
     State,
 )
 from medrcube.sources.contents import read_text
+from medrcube.sources.own_card import own_card
+from medrcube.sources.patients import ADULT_YEARS
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv
@@ -32,29 +34,29 @@ if TYPE_CHECKING:
 
     from medrcube.build.pixels.volume import Volume
 
+CARD = own_card(__file__)
+_RAW_SIDE, _RAW_MM = CARD.integer("raw_side_px"), CARD.number("raw_pixel_mm")
 _RAW = RawLayout(
-    rows=2048, columns=2048, dtype=">u2", bits=12, inverted=True, spacing=(0.175, 0.175)
+    rows=_RAW_SIDE,
+    columns=_RAW_SIDE,
+    dtype=">u2",
+    bits=CARD.integer("raw_bits"),
+    inverted=True,
+    spacing=(_RAW_MM, _RAW_MM),
 )
-_SIDE = 1024
-"""Films are shrunk to the frame of the SCR masks."""
-_SCALE = _SIDE / _RAW.rows
-_MM = 0.175 / _SCALE  # of one pixel of the shrunk film
-_FILM = re.compile(r"(?i)(?:.*/)?(jpc(?:ln|nn)\d{3})\.(?:img|png)")
-_MASK = re.compile(
-    r"(?i)(?:.*/)?(fold[12])/masks/(heart|(?:left|right) (?:lung|clavicle))/"
-    r"(jpc(?:ln|nn)\d{3})\.gif"
-)
-# Name, subtlety, size, age, sex, x, y and state; the rest is text cut at fixed columns.
-_NODULE = re.compile(
-    r"(?i)\s*(jpcln\d{3})\.\w+\s+([1-5])\s+(\d+)\s+(\d+|\?)\s+(male|female)\s+(\d+)\s+(\d+)\s+"
-    r"(malignant|benign)\b.*"
-)
-_TABLE = re.compile(r"(?i)(?:.*/)?c[ln]ndat_en\.txt")
-_PLAIN, _LOCATED, _LEAST_MM, _ADULT = 4, 3, 10, 18  # of subtlety, subtlety, mm and years
-_STEM = re.compile(r"(?i)\s*(jpc[ln]n\d{3})\.")
+_SIDE = CARD.integer("side_px")
+_SCALE = _SIDE / _RAW_SIDE
+_MM = _RAW_MM / _SCALE  # of one pixel of the shrunk film
+_PLAIN, _LOCATED = CARD.integer("plain_subtlety"), CARD.integer("located_subtlety")
+_LEAST_MM = CARD.number("least_nodule_mm")
+_FILM = CARD.pattern("film", "stem")
+_MASK = CARD.pattern("mask", "fold", "structure", "stem")
+_NODULE = CARD.pattern("nodule_row", "subtlety", "size", "age", "sex", "x", "y")
+_NORMAL = CARD.pattern("normal_row", "age", "sex")
+_TABLE = CARD.pattern("table")
+_STEM = CARD.pattern("row_of_film", "stem")
 _SEXES = {name: name.lower() for name in ("male", "female", "Male", "Female")}
 _STATES = {name: name.lower() for name in ("malignant", "benign", "Malignant", "Benign")}
-_NORMAL = re.compile(r"(?i)\s*(jpcnn\d{3})\.\w+\s+(\d+|\?)\s+(male|female)\s+non-nodule\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +82,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for match in filter(None, map(_MASK.fullmatch, names)):
         region = Region(
             field="structure",
-            value=match[2].lower(),
+            value=match["structure"].lower(),
             shape=MaskFile(paths=(root / match[0],)),
-            evidence=f"{match[1]} {match[2]}",
+            evidence=f"{match['fold']} {match['structure']}",
         )
-        masks.setdefault(match[3].upper(), []).append((match[1].lower(), region))
-    films = {match[1].upper(): root / match[0] for match in map(_FILM.fullmatch, names) if match}
+        masks.setdefault(match["stem"].upper(), []).append((match["fold"].lower(), region))
+    named = filter(None, map(_FILM.fullmatch, names))
+    films = {match["stem"].upper(): root / match[0] for match in named}
     for stem, path in sorted(films.items()):
         person = people.get(stem)
         if not isinstance(person, _Person):
@@ -160,19 +163,24 @@ def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person | RowError]:
             for number, line in enumerate(read_text(root / name, "latin-1").splitlines(), 1):
                 if line.strip():
                     place = f"{name.rpartition('/')[2]}:{number}"
-                    found = _STEM.match(line)
-                    people[found[1].upper() if found else place] = _person(line, place)
+                    found = _STEM.fullmatch(line)
+                    people[found["stem"].upper() if found else place] = _person(line, place)
     return people
 
 
 def _person(line: str, place: str) -> _Person | RowError:
     if found := _NODULE.fullmatch(line):
-        _, subtlety, size, age, sex, x, y, _ = found.groups()
-        numbers = {"size": float(size), "x": float(x), "y": float(y)}
-        return _Person(age=age, sex=sex, place=place, subtlety=int(subtlety), **numbers)
+        return _Person(
+            age=found["age"],
+            sex=found["sex"],
+            place=place,
+            subtlety=int(found["subtlety"]),
+            size=float(found["size"]),
+            x=float(found["x"]),
+            y=float(found["y"]),
+        )
     if found := _NORMAL.fullmatch(line):
-        _, age, sex = found.groups()
-        return _Person(age=age, sex=sex, place=place)
+        return _Person(age=found["age"], sex=found["sex"], place=place)
     return RowError(
         f"{place}: {shape_of(line)} is no row as the card knows them; expected film, subtlety, "
         "size, age, sex, x, y, state, or film, age, sex and non-nodule"
@@ -183,8 +191,8 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
     people: dict[str, _Person | RowError] = {}
     columns = ("study_id", "subtlety", "size", "age", "gender", "x", "y", "state")
     for row in iter_csv(table, columns=columns):
-        found = None if unnamed(row, "study_id") else _STEM.match(row["study_id"])
-        stem = found[1].upper() if found else row.place
+        found = None if unnamed(row, "study_id") else _STEM.fullmatch(row["study_id"])
+        stem = found["stem"].upper() if found else row.place
         try:
             people[stem] = _row(row)
         except RowError as error:
@@ -193,7 +201,7 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
 
 
 def _row(row: Row) -> _Person:
-    if not _STEM.match(row["study_id"]):
+    if not _STEM.fullmatch(row["study_id"]):
         raise RowError(f"{row.quote('study_id')}: expected JPCLN or JPCNN, and a number")
     age, sex = row["age"] or "?", row.meaning("gender", _SEXES)
     if not re.fullmatch(r"\d+|\?", age):
@@ -220,7 +228,7 @@ def _labels(stem: str, person: _Person) -> Iterator[Label]:
             yield Label(field="nodule", value="nodule", evidence=evidence)
         elif person.subtlety < _LOCATED:
             yield Label(field="nodule", value="nodule", state=State.UNKNOWN, evidence=evidence)
-    elif person.age.isdigit() and int(person.age) >= _ADULT:
+    elif person.age.isdigit() and int(person.age) >= ADULT_YEARS:
         yield Label(field="nodule", value="non-nodule", evidence=f"{person.place} {stem}")
 
 

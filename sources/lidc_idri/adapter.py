@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -33,13 +32,17 @@ from medrcube.sources.nodules import (
     rating,
     read_reading,
 )
+from medrcube.sources.own_card import own_card
 from medrcube.sources.patients import files_by_patient, no_slices
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 from medrcube.sources.telling import quoted
 
-PATIENT = re.compile(r"LIDC-IDRI-\d{4}")
-READERS, NEEDED, MOST_SHOWN = 4, 3, 4
+CARD = own_card(__file__)
+PATIENT = CARD.pattern("patient")
+READERS, NEEDED = CARD.integer("readers"), CARD.integer("least_readers_of_nodule")
+MOST_SHOWN = 4
+"""Images that one case may put side by side (see ``contract``)."""
 RATINGS = ("texture", "margin", "malignancy")
 HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
 Nodule = Sequence[Mark]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from medrcube.errors import RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.taxonomy import Modality
 
@@ -27,8 +27,11 @@ STRUCTURES = {
 """Value in the card -> stored values: 421 is a typing error for 420."""
 VESSELS = {"820", "850"}
 PLANES = ("axial", "coronal", "sagittal")
-_NAME = re.compile(r"(?P<key>(?P<kind>ct|mr)_train_\d{4})_image\.(?i:nii(\.gz)?)")
-_WINDOW = (200.0, 800.0)
+CARD = own_card(__file__)
+_NAME = CARD.pattern("image", "key", "kind")
+_CENTRE, _WIDTH = CARD.numbers("ct_window_hu", 2)
+_AIR = CARD.number("most_air_hu")
+_ENDS = CARD.numbers("mr_window_percentiles", 2)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -77,14 +80,14 @@ def read(image: ImageRef) -> Any:
     from medrcube.build import readers  # noqa: PLC0415
 
     volume = readers.read(image)
-    low, high = np.percentile(np.asarray(volume.slices), (1, 98))
+    low, high = np.percentile(np.asarray(volume.slices), _ENDS)
     window = ((low + high) / 2, max(high - low, 1.0))
     if image.paths[0].name.startswith("ct_"):
-        window = _WINDOW
-        if low > -800:
+        window = (_CENTRE, _WIDTH)
+        if low > _AIR:
             raise RefusedError(
                 f"{image.paths[0].name}: its darkest voxels are {low:.0f} where the card expects "
-                "air below -800 HU; is the file stored with an offset?",
+                f"air below {_AIR:.0f} HU; is the file stored with an offset?",
                 code="not-hounsfield",
             )
     return replace(volume, greys=replace(volume.greys, windows=(window,)))

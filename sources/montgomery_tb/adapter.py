@@ -10,20 +10,19 @@ from typing import Any
 from medrcube.errors import ReadError, RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.contents import read_text_of_case
+from medrcube.sources.own_card import own_card
+from medrcube.sources.patients import ADULT_YEARS
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, read_csv
 from medrcube.sources.telling import shape_of
 
-_NAME = re.compile(r"MCUCXR_(?P<number>\d{4})_(?P<label>[01])\.(?i:png)")
-_READING = re.compile(
-    r"\s*Patient's Sex:\s*(?P<sex>[FMO])\s+Patient's Age:\s*(?P<age>\d+)Y\s+(?P<text>.*)", re.DOTALL
-)
-_SAME_PERSON = re.compile(r"same pt as MCUCXR_(\d{4})")
+CARD = own_card(__file__)
+_NAME = CARD.pattern("film", "number", "label")
+_READING = CARD.pattern("reading", "sex", "age", "text")
+_SAME_PERSON = CARD.pattern("same_person", "number")
+_STRAY = CARD.names("stray_masks")
 _SIDES = ("leftMask", "rightMask")
-# Masks with a second blob outside the lung: a box around them would be too large.
-_STRAY = (("MCUCXR_0399_1", "leftMask"), ("MCUCXR_0052_0", "rightMask"))
-_ADULT = 18
 _MASKS = {
     "leftMask": ("left", "ManualMask/leftMask"),
     "rightMask": ("right", "ManualMask/rightMask"),
@@ -62,10 +61,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             reason = f"{place}: {found}; expected sex, age in years and a reading"
             yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
             continue
-        for key, folder in _STRAY:
-            if key == path.stem and folder in masks:
-                reason = "the mask carries a stray blob outside the lung"
-                yield Skip(key=f"{key}-{folder}", reason=reason, paths=(masks.pop(folder),))
+        for folder in [it for it in masks if f"{it}/{path.stem}" in _STRAY]:
+            reason = "the mask carries a stray blob outside the lung"
+            yield Skip(key=f"{path.stem}-{folder}", reason=reason, paths=(masks.pop(folder),))
         yield Case(
             key=path.stem,
             images=(ImageRef(paths=(path,)),),
@@ -150,9 +148,9 @@ def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:
     """Number of the earlier film of the same person, for films whose reading names it."""
     same: dict[str, str] = {}
     for key, reading in readings.items():
-        other = _SAME_PERSON.search(reading["text"]) if reading else None
+        other = _SAME_PERSON.fullmatch(reading["text"]) if reading else None
         if other:
-            first, second = sorted((key.split("_")[1], other[1]))
+            first, second = sorted((key.split("_")[1], other["number"]))
             same[second] = same.get(first, first)
     return same
 
@@ -164,7 +162,7 @@ def _beside(film: Path, folder: str) -> Path:
 def _labels(path: Path, label: str, reading: re.Match[str] | None) -> tuple[Label, ...]:
     state, evidence = State.PRESENT, path.name
     if reading is not None:
-        if int(reading["age"]) < _ADULT:
+        if int(reading["age"]) < ADULT_YEARS:
             return ()
         evidence = f"{path.stem}.txt"
         normal = reading["text"].strip().casefold() == "normal"

@@ -10,6 +10,7 @@ from typing import Any
 from medrcube.errors import RefusedError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.spreadsheets import read_cells
 from medrcube.sources.tables import seek_table
@@ -17,14 +18,11 @@ from medrcube.sources.telling import quoted
 
 SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
-SPARING = ("CT-1", "CT-2")
-"""Grades with less than half of either lung involved: the slice that is shown may be spared."""
-SEEN = 50.0
-"""Square mm that lesions must cover on a slice; less is not called a finding there."""
-AERATED = (-950, -400)
-"""HU of lung that holds air; the air around the patient lies below."""
-
-_STUDY = re.compile(r"(study_\d{4})\.(?i:nii(\.gz)?)")
+CARD = own_card(__file__)
+SPARING = CARD.names("sparing_grades")
+SEEN = CARD.number("least_lesion_mm2")
+AERATED = CARD.numbers("aerated_hu", 2)
+_STUDY = CARD.pattern("study", "study")
 _CITED = re.compile(r"study_\d{4}")
 
 
@@ -47,20 +45,20 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     # An unpacked .nii goes before its .nii.gz; the volumes are the same.
     for path in sorted(root.part("volumes"), key=lambda path: (path.name, str(path))):
         name = _STUDY.fullmatch(path.name)
-        if name is None or name[1] in seen:
+        if name is None or name["study"] in seen:
             reason = "not named study_NNNN" if name is None else "another copy of a study"
             yield Skip(key=path.relative_to(root.path).as_posix(), reason=reason, paths=(path,))
             continue
-        seen.add(name[1])
+        seen.add(name["study"])
         grade = next(part for part in reversed(path.parts) if part in GRADES)
-        if grades is not None and grades.get(name[1]) != grade:
-            said = grades.get(name[1], "dataset_registry.xlsx: holds no row of it")
-            reason = f"{name[1]}: {said}; the folder says {grade}: is this a re-sorted copy?"
-            yield Skip(key=name[1], reason=reason, paths=(path,), code=BAD_ROW)
+        if grades is not None and grades.get(name["study"]) != grade:
+            said = grades.get(name["study"], "dataset_registry.xlsx: holds no row of it")
+            reason = f"{name['study']}: {said}; the folder says {grade}: is this a re-sorted copy?"
+            yield Skip(key=name["study"], reason=reason, paths=(path,), code=BAD_ROW)
             continue
-        yield _graded(name[1], path, grade, marked=name[1] in masks)
-        if name[1] in masks:
-            yield _marked(name[1], path, grade, masks[name[1]])
+        yield _graded(name["study"], path, grade, marked=name["study"] in masks)
+        if name["study"] in masks:
+            yield _marked(name["study"], path, grade, masks[name["study"]])
 
 
 def frames(case: Case, volume: Any) -> list[int]:

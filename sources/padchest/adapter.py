@@ -9,6 +9,8 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
+from medrcube.sources.own_card import own_card
+from medrcube.sources.patients import ADULT_YEARS
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, iter_csv
@@ -17,22 +19,10 @@ _COLUMNS = (
     *("ImageID", "ImageDir", "StudyDate_DICOM", "PatientID", "PatientBirth", "Projection"),
     *("MethodProjection", "Pediatric", "PhotometricInterpretation_DICOM", "MethodLabel", "Labels"),
 )
-_DISEASES = {
-    *("pneumonia", "atypical pneumonia", "tuberculosis", "tuberculosis sequelae", "COPD signs"),
-    *("emphysema", "bullas", "aortic aneurysm", "heart insufficiency", "lung metastasis"),
-    *("lymphangitis carcinomatosa", "pulmonary hypertension", "pulmonary artery hypertension"),
-    *("pulmonary venous hypertension",),
-}
-# Each leaves open whether what the card names for it is there.
-_HINTS = {
-    *("volume loss", "pseudonodule", "mass", "cyst", "fissure thickening", "hilar congestion"),
-    *("major fissure thickening", "minor fissure thickening", "kerley lines", "fibrotic band"),
-    *("vascular redistribution", "central vascular redistribution", "asbestosis signs"),
-    *("post radiotherapy changes", "hyperinflated lung", "flattened diaphragm", "bullas"),
-    *("tuberculosis sequelae", "lymphangitis carcinomatosa"),
-}
-_NO_FILM = {"exclude", "suboptimal study"}
-_ADULT = 18
+CARD = own_card(__file__)
+_DISEASES = CARD.names("diseases")
+_HINTS = CARD.names("hints")
+_NO_FILM = frozenset(CARD.names("unfit"))
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
@@ -89,7 +79,7 @@ def _names(row: Row) -> list[str]:
 def _unsuited(row: Row, names: list[str]) -> str:
     """Why a film is set aside, or nothing."""
     year, birth = row["StudyDate_DICOM"][:4], row["PatientBirth"].partition(".")[0]
-    young = year.isdigit() and birth.isdigit() and int(year) - int(birth) < _ADULT
+    young = year.isdigit() and birth.isdigit() and int(year) - int(birth) < ADULT_YEARS
     if row["Projection"] in {"COSTAL", "EXCLUDE"}:
         return f"the projection is {row['Projection']}, not one of the chest"
     if not _NO_FILM.isdisjoint(names):

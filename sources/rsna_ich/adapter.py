@@ -13,6 +13,7 @@ import numpy as np
 from medrcube.errors import ReadError, RefusedError, RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Skip, State
 from medrcube.sources.dicom_headers import distance_along_normal, read_header
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unnamed
 from medrcube.sources.tables import find_table, iter_csv
@@ -21,8 +22,9 @@ _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "s
 _NAMES = (*_TYPES, "any")
 _PLACE = ("ImagePositionPatient", "ImageOrientationPatient")
 _IDS = ("PatientID", "StudyInstanceUID", "SeriesInstanceUID")
-# Slices of air, of the vertex and of the skull base show too little soft tissue (0 to 80 HU).
-_SOFT_TISSUE, _LEAST_SHARE = (0.0, 80.0), 0.1
+CARD = own_card(__file__)
+_LOW, _HIGH = CARD.numbers("soft_tissue_hu", 2)
+_LEAST_SHARE = CARD.number("least_soft_tissue_share")
 
 Types = frozenset[str]
 
@@ -78,12 +80,11 @@ def frames(case: Case, volume: Any) -> list[int]:
     """
     del case
     units = volume.slices[0] * volume.greys.slope + volume.greys.intercept
-    low, high = _SOFT_TISSUE
-    share = float(np.mean((units >= low) & (units <= high)))
+    share = float(np.mean((units >= _LOW) & (units <= _HIGH)))
     if share < _LEAST_SHARE:
         raise RefusedError(
-            f"{share:.1%} of the slice have the density of soft tissue (0 to 80 HU); expected at "
-            f"least {_LEAST_SHARE:.0%}, less shows next to nothing of the brain",
+            f"{share:.1%} of the slice have the density of soft tissue ({_LOW:.0f} to {_HIGH:.0f} "
+            f"HU); expected at least {_LEAST_SHARE:.0%}, less shows next to nothing of the brain",
             code="little-tissue",
         )
     return [0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from medrcube.errors import ReadError, RowError, TableError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
 from medrcube.sources.contents import read_json
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree, newest
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, read_csv, seek_table
@@ -28,9 +28,10 @@ _HEADER = ("ViewPosition", "PatientSex", "PatientAge")
 _NAMES = ("subset_img_id", "SOPInstanceUID")
 _ANNOTATIONS = "pneumonia-challenge-annotations-adjudicated-kaggle_2018.json"
 _MAPPING = "pneumonia-challenge-dataset-mappings_2018.json"
-# Marks of the work on the labels, which say nothing of the film.
-_WORKFLOW = re.compile(r"Question|Question Addressed|Adjudicate|QA|Flag|Flag \d+")
-_OLDEST = 100  # five films state more, up to 155 years
+CARD = own_card(__file__)
+_WORKFLOW = CARD.pattern("workflow_mark")
+_NIH_FILE = CARD.pattern("nih_file", "patient")
+_OLDEST = CARD.integer("oldest_years")
 
 
 @dataclass(slots=True)
@@ -263,10 +264,10 @@ def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
     if not isinstance(entries, list) or not all(isinstance(it, dict) for it in entries):
         raise TableError(path, "expected a list of entries with names; get it again")
     for number, entry in enumerate(entries, 1):
-        original = re.match(r"(\d{8})_\d{3}", str(entry.get("img_id", "")))
+        original = _NIH_FILE.fullmatch(str(entry.get("img_id", "")))
         names = [entry[name] for name in _NAMES if entry.get(name)]
         if original is not None:
-            people.update(dict.fromkeys(names, original[1]))
+            people.update(dict.fromkeys(names, original["patient"]))
             continue
         place = f"{_MAPPING}:entry {number}"
         reason = f"{place} img_id: names no NIH file; expected a name such as 00000001_000.png"

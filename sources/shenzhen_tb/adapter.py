@@ -10,15 +10,16 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
 from medrcube.sources.contents import read_text_of_case
+from medrcube.sources.own_card import own_card
+from medrcube.sources.patients import ADULT_YEARS
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unnamed
 from medrcube.sources.tables import Row, find_table, read_csv
 
-_FILE = re.compile(r"(?P<film>CHNCXR_(?P<number>\d{4})_(?P<label>[01]))(?P<mask>_mask)?\.(?i:png)")
+CARD = own_card(__file__)
+_FILE = CARD.pattern("file", "film", "mask")
+_PERSON = CARD.pattern("person", "sex", "age", "unit")
 _MASK_FOLDERS = ("mask", "masks")
-# Written by hand: `femal 32yrs`, `female24yrs`, `male , 29yrs`, `male 16month`, `male 42`.
-_PERSON = re.compile(r"(?P<sex>fe?male?|male)\D*(?P<age>\d+)\s*(?P<unit>[ymd])?", re.IGNORECASE)
-_ADULT = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class _Reading:
         if self.person is None:
             return False
         # A number without a unit may be years: a small one is better taken for a child's.
-        return (self.person["unit"] or "").lower() in {"m", "d"} or int(self.person["age"]) < _ADULT
+        months_or_days = (self.person["unit"] or "").lower() in {"m", "d"}
+        return months_or_days or int(self.person["age"]) < ADULT_YEARS
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         if self.person is None:
@@ -114,7 +116,7 @@ def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
             continue
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if name.startswith("CHNCXR_") and len(lines) > 1:
-            person = _PERSON.match(lines[0])
+            person = _PERSON.fullmatch(lines[0])
             readings[path.stem] = _Reading(person, " ".join(lines[1:]), name, (path,))
     return readings
 
@@ -134,7 +136,7 @@ def _table(root: RawTree) -> dict[str, _Reading | RowError]:
 
 
 def _row(row: Row) -> _Reading:
-    person = _PERSON.match(f"{row['sex']} {row['age']}")
+    person = _PERSON.fullmatch(f"{row['sex']} {row['age']}")
     if person is None:
         column = "sex" if row["age"][:1].isdigit() else "age"
         cell = row.quote(column, ("male", "female"))

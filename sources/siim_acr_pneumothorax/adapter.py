@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,14 +9,17 @@ from pathlib import Path
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, unless_bad
 from medrcube.sources.runs import connected, joined, relative_runs
 from medrcube.sources.tables import Row, find_table, natural, read_csv
 
 _NONE = "-1"
-_SIDE = 1024
-_PNG = re.compile(r"\d+_(?:train|test)_(?P<label>[01])_\.(?i:png)")
+CARD = own_card(__file__)
+_SIDE = CARD.integer("side_px")
+_PNG = CARD.pattern("png", "label")
+_SERIES = CARD.pattern("series", "view")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -52,7 +54,7 @@ def _film(name: str, path: Path, rows: list[Row], *, held: bool) -> Iterator[Cas
     if held:
         keywords = ("ViewPosition", "SeriesDescription", "PatientSex", "PatientAge")
         header = read_header(path, keywords)
-    described = re.fullmatch(r"view: (\w+)", header.get("SeriesDescription", ""))
+    described = _SERIES.fullmatch(header.get("SeriesDescription", ""))
     view = header.get("ViewPosition") or (described[1] if described else "")
     evidence = "ViewPosition" if header.get("ViewPosition") else "SeriesDescription"
     views = (Label(field="view", value=view, evidence=evidence),) if view else ()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
 from medrcube.sources.tables import Row, find_table, read_csv
@@ -15,10 +16,9 @@ from medrcube.sources.telling import quoted
 
 Box = tuple[float, float, float, float]
 
-OVERLAP = 0.5
-"""Two boxes mean one place when their intersection is at least this part of their union."""
-
-_PANEL = {"train": 3, "test": 1}
+CARD = own_card(__file__)
+OVERLAP = CARD.number("least_overlap_iou")
+_PANEL = {split: CARD.integer(f"readings_{split}") for split in ("train", "test")}
 _FIELDS = ("finding", "disease")
 _IDS = ("image_id", "rad_id")
 _CORNERS = ("x_min", "y_min", "x_max", "y_max")
