@@ -129,6 +129,8 @@ class ChatClient:
             cause = _root(error)
             if isinstance(cause, TimeoutError):
                 raise self._too_slow() from None
+            if isinstance(cause, RejectedError):  # ours; the first versions of the SDK wrap it
+                raise cause from None
             message = self._sender.scrub(str(cause) or type(cause).__name__)
             raise TransientError(f"connection failed: {message}", code="connection") from None
         except (openai.APIError, ValueError) as error:
