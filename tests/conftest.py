@@ -77,13 +77,14 @@ def _layouts_of(item):
 
 
 def _words(value):
-    """Texts of a parameter: an id of a source, a source, or a row of a table with one."""
+    """Texts of a parameter: an id, the name of a folder, a source, or a row of a table with one."""
     if isinstance(value, Source):
         value = value.id
     elif isinstance(value, dict):
         value = value.get("source"), value.get("layout")
     parts = value if isinstance(value, tuple) else (value,)
-    return [part for part in parts if isinstance(part, str)]
+    texts = [part for part in parts if isinstance(part, str)]
+    return [*texts, *(text.replace("_", "-") for text in texts)]
 
 
 @pytest.hookimpl(wrapper=True)
