@@ -274,7 +274,15 @@ def evaluate(
             raise Interrupted({"model": name, **so_far, "out": str(folders[name])}) from None
 
     def foresee(name: str) -> tuple[dict[str, Any], int]:
-        tell_too_large(benchmark, choices[name], models[name], asking, conditions, reporter)
+        tell_too_large(
+            benchmark,
+            choices[name],
+            models[name],
+            asking,
+            conditions,
+            partial(plan, name),
+            reporter,
+        )
         known = (folders[name], plan(name), models[name], asking)
         if batch and prices is not None:
             tell_price_of_batches(price_batch, reporter)
@@ -285,7 +293,15 @@ def evaluate(
         return tell_estimate(measured, reporter), 0
 
     def ask_and_tell(name: str) -> tuple[dict[str, Any], int]:
-        tell_too_large(benchmark, choices[name], models[name], asking, conditions, reporter)
+        tell_too_large(
+            benchmark,
+            choices[name],
+            models[name],
+            asking,
+            conditions,
+            partial(plan, name),
+            reporter,
+        )
         summary = ask(name)
         tell(summary, reporter, directory, limit_of_reply)
         return {"model": name, **asdict(summary), "out": str(summary.out)}, summary.exit_code

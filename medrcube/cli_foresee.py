@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from medrcube.evaluate.estimate import Estimate
     from medrcube.evaluate.forecast import Forecast
     from medrcube.evaluate.models.contract import Model
+    from medrcube.evaluate.running.plan import Plan
     from medrcube.evaluate.selection import Choice
 
 __all__ = [
@@ -81,18 +82,22 @@ def tell_too_large(
     model: Model,
     asking: Asking,
     conditions: Iterable[Condition],
+    plan: Callable[[], Plan],
     reporter: Reporter,
 ) -> None:
-    """Say which pictures the provider would refuse for their size, before any is sent.
+    """Say which pictures and requests the provider would refuse for their size, before any is sent.
 
-    Nothing is said with ``--image-size``, which makes other files of them.
+    Nothing is said with ``--image-size``, which makes other files of them. ``plan`` is called only
+    where examples might make a request too large.
     """
     from medrcube.evaluate.conditions import Condition
-    from medrcube.evaluate.models.picture_limits import too_large
+    from medrcube.evaluate.models.picture_limits import may_be_heavy, too_large
     from medrcube.evaluate.selection import choose
 
     if asking.image_size is not None or set(conditions) == {Condition.BLIND}:
         return
+    if asking.shots is not None and may_be_heavy(benchmark, model, asking.shots.count):
+        _tell_heavy(plan(), model, reporter)
     found = too_large(benchmark, choose(benchmark, choice).items, model)
     if found is None:
         return
@@ -103,6 +108,22 @@ def tell_too_large(
         f"refused by {found.limits.provider} for their size ({found.limits.source}): {named}"
         f"{f' and {more:,} more' if more > 0 else ''}; --image-size N makes pictures smaller, as "
         "part of the run"
+    )
+
+
+def _tell_heavy(plan: Plan, model: Model, reporter: Reporter) -> None:
+    from medrcube.evaluate.models.picture_limits import heavy_requests
+
+    found = heavy_requests(plan, model)
+    if found is None:
+        return
+    more = len(found.items) - _NAMED
+    reporter.result(
+        f"questions of {counted(len(found.items), 'item')} would be refused by "
+        f"{found.limits.provider} for the size of all their pictures together, up to "
+        f"{in_bytes(found.largest)} ({found.limits.source}): {', '.join(found.items[:_NAMED])}"
+        f"{f' and {more:,} more' if more > 0 else ''}; fewer --shots or --image-size N makes "
+        "requests smaller, as part of the run"
     )
 
 

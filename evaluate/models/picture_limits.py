@@ -13,12 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from medrcube.evaluate.benchmark import Benchmark, Item
+from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.models.contract import Model
 
-__all__ = ["PictureLimits", "TooLarge", "limits_of", "too_large"]
+if TYPE_CHECKING:
+    from medrcube.evaluate.running.plan import Plan
+
+__all__ = [
+    "HeavyRequests",
+    "PictureLimits",
+    "TooLarge",
+    "heavy_requests",
+    "limits_of",
+    "may_be_heavy",
+    "too_large",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +64,21 @@ class TooLarge:
     limits: PictureLimits
     pictures: tuple[str, ...]
     items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeavyRequests:
+    """Questions that a provider would refuse for all their pictures together.
+
+    Attributes:
+        limits: of the provider.
+        items: names of the items that are asked so, sorted.
+        largest: bytes of the pictures of the largest request in base64.
+    """
+
+    limits: PictureLimits
+    items: tuple[str, ...]
+    largest: int
 
 
 _ANTHROPIC = PictureLimits(
@@ -109,6 +137,41 @@ def too_large(benchmark: Benchmark, items: Iterable[Item], model: Model) -> TooL
         pictures=tuple(sorted(large)),
         items=sum(item.image in large for item in asked),
     )
+
+
+def may_be_heavy(benchmark: Benchmark, model: Model, examples: int) -> bool:
+    """Whether so many examples and a question might be too much; looks at the largest pictures."""
+    limits = limits_of(model)
+    if limits is None or not examples:
+        return False
+    images = {item.image for item in benchmark.items if item.image is not None}
+    sizes = sorted((_base64(benchmark, image) for image in images), reverse=True)
+    return sum(sizes[: examples + 1]) > limits.request
+
+
+def heavy_requests(plan: Plan, model: Model) -> HeavyRequests | None:
+    """Questions whose pictures, those of their examples too, are more than a request may hold.
+
+    A picture that is too large by itself is told by ``too_large``.
+    """
+    limits = limits_of(model)
+    if limits is None:
+        return None
+    sizes: dict[str, int] = {}
+    heavy: dict[str, int] = {}
+    for asked in plan.asked:
+        if asked.presentation.condition is Condition.BLIND:
+            continue
+        shown = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
+        images = [image for image in shown if image is not None]
+        for image in images:
+            sizes.setdefault(image, _base64(plan.benchmark, image))
+        total = sum(sizes[image] for image in images)
+        if len(images) > 1 and total > limits.request:
+            heavy[asked.item.name] = max(total, heavy.get(asked.item.name, 0))
+    if not heavy:
+        return None
+    return HeavyRequests(limits=limits, items=tuple(sorted(heavy)), largest=max(heavy.values()))
 
 
 def _base64(benchmark: Benchmark, image: str) -> int:

@@ -21,6 +21,7 @@ from medrcube.evaluate import looks
 from medrcube.evaluate.asking import Asking
 from medrcube.evaluate.benchmark import load_benchmark
 from medrcube.evaluate.conditions import OF_ONE_EDITION, Condition
+from medrcube.evaluate.models import picture_limits
 from medrcube.evaluate.report import write_report
 from medrcube.evaluate.running.run_folder import read_asked
 from medrcube.evaluate.running.runner import run_evaluation
@@ -432,3 +433,28 @@ def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scri
             asking=asking,
             choice=replace(mine, withheld=frozenset({"BETA"})),
         )
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        (("--shots", "2"), True),
+        (("--shots", "1"), False),
+        (("--shots", "2", "--image-size", "64"), False),
+        (("--shots", "2", "--condition", "blind"), False),
+    ],
+)
+def test_pictures_that_are_too_much_together_are_told_before_any_is_sent(
+    cohort, tmp_path, monkeypatch, options, warned
+):
+    largest = max(path.stat().st_size for path in cohort.glob("*/pictures/*"))
+    room = replace(picture_limits._OPENAI, request=2 * (largest * 4 // 3 + 4))
+    monkeypatch.setitem(picture_limits._HOSTS, "api.openai.com", room)
+    for path in cohort.glob("*/pictures/*"):
+        path.write_bytes(path.read_bytes().ljust(largest, b"\0"))
+    command = ["evaluate", str(cohort), "--model", "openai/gpt-4.1", "--dry-run", *options]
+    result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stdout.split())
+    assert ("would be refused by OpenAI for the size of all their pictures" in told) == warned
+    assert "for their size (" not in told
