@@ -191,11 +191,12 @@ def _choose(user: User, rules: Policy, route: Route) -> Candidate | None:
     lost = candidates.unfinished(user.pk, rules, route)
     if lost:
         return lost[0]
-    if gold.is_turn(user, rules):
-        found = candidates.waiting(user.pk, rules, route, gold=True)
-        if found:
-            return min(found, key=lambda item: _lot(user, item))
+    turn = gold.is_turn(user, rules)
+    # Both are looked up whatever the turn is, so that the time tells nothing.
+    known = candidates.waiting(user.pk, rules, route, gold=True) if rules.gold_rate else []
     found = candidates.waiting(user.pk, rules, route, gold=False)
+    if turn and known:
+        return min(known, key=lambda item: _lot(user, item))
     if not found:
         return None
     first = (found[0].reviews, found[0].priority)

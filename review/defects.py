@@ -12,13 +12,15 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Literal
 
-from medrcube.ontologies.lint import ERROR, lint
+from medrcube.ontologies.lint import ERROR, Flaw, lint
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.ontologies.words import normalise
+from medrcube.review.defect_records import Made, moved, named_as
 from medrcube.review.models import ItemVersion
 from medrcube.review.proposals import Wording, draft_as
 from medrcube.review.questionnaire import OptionVerdict, Reason
+from medrcube.review.real_items import RealItems
 
 __all__ = ["FITTING", "KINDS", "SOUND", "Kind", "Trap", "kind_of", "sound", "traps"]
 
@@ -47,10 +49,6 @@ _DEFECTS: Mapping[Kind, Reason] = {
     "second-right": Reason.MULTI_CORRECT,
     "wrong-box": Reason.ROI_WRONG,
 }
-_OF_KEY = ("strategy", "grade", "passed", "similarity", "difficulty")
-"""What of an option says whether it is the key."""
-_APART = frozenset({"case", "source", "licence", "sample", "fingerprint", "split", "slice"})
-"""What of the provenance does not speak of the label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +75,9 @@ def kind_of(defect: str) -> Kind:
     return "wrong-box" if defect == Reason.ROI_WRONG else next(found, "other")
 
 
-def traps(version: ItemVersion, kind: Kind, seed: int, present: Sequence[str]) -> Iterator[Trap]:
+def traps(
+    version: ItemVersion, kind: Kind, seed: int, present: Sequence[str], real: RealItems
+) -> Iterator[Trap]:
     """Defective twins of a version, in an order drawn by lot; none where the kind does not fit.
 
     Args:
@@ -85,15 +85,18 @@ def traps(version: ItemVersion, kind: Kind, seed: int, present: Sequence[str]) -
         kind: of the defect.
         seed: of the draw.
         present: concepts that other items of the same picture say are there.
+        real: items of the same source and task.
     """
-    options = [dict(option) for option in version.options]
-    boxes = any(option.get("strategy") == "box" for option in options)
-    wrong = [place for place in range(len(options)) if place != version.key]
+    boxes = any(option.get("strategy") == "box" for option in version.options)
+    wrong = [place for place in range(len(version.options)) if place != version.key]
     wrong.sort(key=lambda place: sha256(f"{seed}|{version.item_id}|{place}".encode()).digest())
     if kind == "second-right":
-        made = _second_right(version, options, wrong, present)
+        made = _second_right(version, wrong, present, real)
+    elif kind == "wrong-box" and not (version.asks_mark or version.overlay is None):
+        return  # what is marked beside the question would have to move
     elif boxes == (kind == "wrong-box"):
-        made = (_moved(version, options, place) for place in wrong if _is_sure(options[place]))
+        sure = (place for place in wrong if _is_sure(version.options[place]))
+        made = filter(None, (moved(version, place, seed, real) for place in sure))
     else:
         return
     for changed, key, provenance in made:
@@ -108,56 +111,23 @@ def traps(version: ItemVersion, kind: Kind, seed: int, present: Sequence[str]) -
             )
 
 
-_Made = tuple[list[dict[str, Any]], int, dict[str, Any]]
-
-
-def _moved(version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int) -> _Made:
-    """The key is another option, and all that speaks of the label speaks of that one."""
-    changed = [dict(option) for option in options]
-    old, new = changed[version.key], changed[key]
-    for name in _OF_KEY:
-        if name in old and name in new:
-            old[name], new[name] = new[name], old[name]
-    words = [
-        (str(old.get(name) or ""), str(new.get(name) or "")) for name in ("word", "concept", "text")
-    ]
-    words.append((f"box {version.key + 1} of", f"box {key + 1} of"))
-    provenance = {
-        name: value if name in _APART else _said(str(value), words)
-        for name, value in version.provenance.items()
-    }
-    return changed, key, provenance
-
-
-def _said(value: str, words: Sequence[tuple[str, str]]) -> str:
-    """A text with the first of the words that it holds replaced."""
-    for old, new in words:
-        if old and old in value:
-            return value.replace(old, new)
-    return value
-
-
 def _second_right(
-    version: ItemVersion,
-    options: Sequence[Mapping[str, Any]],
-    wrong: Sequence[int],
-    present: Sequence[str],
-) -> Iterator[_Made]:
+    version: ItemVersion, wrong: Sequence[int], present: Sequence[str], real: RealItems
+) -> Iterator[Made]:
     """A wrong option says what is true as well: the key in other words, or what is there too."""
+    options = version.options
     key = str(options[version.key].get("concept") or "")
     known = {normalise(str(option["text"])) for option in options}
     terms = load_terms()
     for label in (*present, *_true_with(key)):
-        term = terms.get(label)
-        if term is None or normalise(term.name) in known:
+        if label not in terms:
             continue
         for place in wrong:
+            named = named_as(options[place], label, real)
+            if named is None or normalise(str(named["text"])) in known:
+                continue
             changed = [dict(option) for option in options]
-            text = term.name[:1].upper() + term.name[1:]
-            ids = [f"{ontology}:{value}" for ontology, value in term.ids().items()]
-            told = {"text": text, "concept": label, "ids": ids, "word": "", "named_by": ""}
-            changed[place].update({name: told[name] for name in told if name in changed[place]})
-            changed[place]["text"] = text
+            changed[place].update(named)
             yield changed, version.key, dict(version.provenance)
 
 
@@ -183,18 +153,28 @@ def _bent(
 ) -> list[str] | None:
     """Warnings of the item rules; ``None`` where one is broken that stops an item.
 
+    Those of the version stay where the change does not mend them: the build knows more of an item.
     Where two options are meant to be true the rules look at their words alone, since that they are
     one concept, or one a kind of the other, is the defect.
     """
+    before = _flaws(version, version.options, version.key, meant=meant)
+    after = _flaws(version, options, key, meant=meant)
+    if any(flaw.level == ERROR for flaw in after):
+        return None
+    old, new = ({flaw.rule for flaw in flaws} for flaws in (before, after))
+    kept = [rule for rule in version.warnings if rule not in old or rule in new]
+    return list(dict.fromkeys([*kept, *(f.rule for f in after if f.rule not in old)]))
+
+
+def _flaws(
+    version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int, *, meant: bool
+) -> Sequence[Flaw]:
     terms = load_terms()
     texts = tuple(str(option["text"]) for option in options)
     concepts = ["" if meant else str(option.get("concept") or "") for option in options]
     wording = Wording(question=version.question, options=texts, key=key)
     draft = draft_as(version, wording, [label if label in terms else "" for label in concepts])
-    flaws = lint(draft)
-    if any(flaw.level == ERROR for flaw in flaws):
-        return None
-    return list(dict.fromkeys(flaw.rule for flaw in flaws))
+    return lint(draft)
 
 
 def sound(version: ItemVersion) -> Trap:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from medrcube.review import disclosure, review_sql
 from medrcube.review.audit import SYSTEM, Entry, record
 from medrcube.review.decisions import Edit, content_sha256, current, new_options
+from medrcube.review.defect_records import made_by_hand
 from medrcube.review.defects import FITTING, Trap, kind_of
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Item, ItemVersion, User
@@ -67,12 +71,9 @@ def make_gold(
         options = new_options(old, change)
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed, so there is no defect to find")
+        told, key, provenance = made_by_hand(old, options, change.key)
         trap = Trap(
-            defect=defect,
-            options=options,
-            key=change.key,
-            provenance=old.provenance,
-            warnings=old.warnings,
+            defect=defect, options=told, key=key, provenance=provenance, warnings=old.warnings
         )
         return _make(old, change.question, trap, (user.pseudonym, change.note), now)
 
@@ -128,33 +129,40 @@ def found_defect(claim: Claim) -> bool:
     item without one is refused wrongly by who rejects it or names such a defect.
     """
     review, version = claim.review, claim.version
-    defect = version.item.gold_defect
-    kind = kind_of(defect)
     named = {reason.code for reason in review.reasons.all()} | set(review.verdicts.values())
+    away = claim.blind.option not in (None, version.key)
+    return _is_right(version.item.gold_defect, review.decision, named, away=away)
+
+
+def _is_right(defect: str, decision: str, named: AbstractSet[str], *, away: bool) -> bool:
+    """``named``: codes of the review; ``away``: whether the blind answer is not the key."""
+    kind = kind_of(defect)
     if kind == "sound":
         alarms = frozenset[str]().union(*FITTING.values())
-        return review.decision != Decision.REJECT and not named & alarms
-    if review.decision == Decision.ACCEPT:
+        return decision != Decision.REJECT and not named & alarms
+    if decision == Decision.ACCEPT:
         return False
     if named & {defect, *FITTING.get(kind, ())}:
         return True
-    answer = claim.blind.option
-    return kind in ("wrong-key", "wrong-box") and answer is not None and answer != version.key
+    return kind in ("wrong-key", "wrong-box") and away
 
 
 def judge(user: User, now: datetime) -> bool:
     """Pause a reader who misses too many known defects; whether that happened.
+
+    Asked after every review, and with one statement whatever was reviewed, so that neither the work
+    nor the time of a review tells a gold item.
 
     The reviews that they made since the first of the gold items that were looked at count no
     more, as long as they were not released; with them the gold items themselves, so that a
     reader who is let in again starts afresh.
     """
     rules = current_policy()
-    latest = last_gold(user, rules.gold_window)
-    found = sum(found_defect(claim) for claim in latest)
+    latest = _outcomes(user, rules.gold_window)
+    found = sum(right for _, right in latest)
     if len(latest) < rules.gold_window or found / len(latest) >= rules.gold_pass:
         return False
-    since = min(claim.submitted_at for claim in latest if claim.submitted_at)
+    since = min(at for at, _ in latest)
     with transaction.atomic():
         if not User.objects.filter(pk=user.pk, paused=False).update(paused=True):
             return False
@@ -169,14 +177,41 @@ def judge(user: User, now: datetime) -> bool:
 
 def last_gold(user: User, count: int) -> list[Claim]:
     """The latest valid reviews of gold items by a reader, the newest first."""
+    rows = _reviews(user, count).select_related("version__item", "blind", "review")
+    return list(rows.prefetch_related("review__reasons"))
+
+
+def _reviews(user: User, count: int) -> QuerySet[Claim]:
     done = Claim.objects.filter(
         user=user,
         released_at=None,
         submitted_at__isnull=False,
         version__item__gold_defect__gt="",
     )
-    rows = done.select_related("version__item", "blind", "review")
-    return list(rows.prefetch_related("review__reasons").order_by("-submitted_at", "-pk")[:count])
+    return done.order_by("-submitted_at", "-pk")[:count]
+
+
+def _outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
+    """When each of the latest was sent, and whether it decides rightly; one statement."""
+    rows = Claim.objects.filter(pk__in=_reviews(user, count).values("pk")).values_list(
+        "pk",
+        "submitted_at",
+        "version__item__gold_defect",
+        "version__key",
+        "blind__option",
+        "review__decision",
+        "review__verdicts",
+        "review__reasons__code",
+    )
+    told: dict[int, tuple[Any, ...]] = {}
+    named: dict[int, set[str]] = {}
+    for pk, *columns, verdicts, code in rows:
+        told[pk] = tuple(columns)
+        named.setdefault(pk, set(verdicts.values())).update([code] if code else [])
+    return [
+        (at, _is_right(defect, decision, named[pk], away=option not in (None, key)))
+        for pk, (at, defect, key, option, decision) in told.items()
+    ]
 
 
 def pause(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:

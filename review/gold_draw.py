@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from hashlib import sha256
 
 from django.db.models import F
@@ -22,6 +23,7 @@ from medrcube.review.defects import KINDS, SOUND, Kind, Trap, sound, traps
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Item, ItemVersion
 from medrcube.review.policy import current_policy
+from medrcube.review.real_items import RealItems
 from medrcube.review.states import State
 
 __all__ = ["Drawn", "draw", "top_up"]
@@ -94,13 +96,15 @@ def _defective(
     """First an equal share of each kind; then whatever the items still allow."""
     made: Counter[Kind] = Counter()
     taken: set[int] = set()
+    real = cache(RealItems)
     for most in (math.ceil(count / len(KINDS)), count):
         for version in candidates:
             if made.total() >= count:
                 return made
             wanted = [kind for kind in KINDS if made[kind] < most and version.pk not in taken]
             for kind in sorted(wanted, key=lambda kind: (made[kind], kind)):
-                trap = next(traps(version, kind, seed, _present(version)), None)
+                others = real(version.item.source, version.item.task)
+                trap = next(traps(version, kind, seed, _present(version), others), None)
                 if trap and _copied(version, trap, actor, now):
                     made[kind] += 1
                     taken.add(version.pk)

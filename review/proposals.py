@@ -25,6 +25,7 @@ __all__ = [
     "LONGEST_QUESTION",
     "Wording",
     "check_wording",
+    "concept_named",
     "draft_as",
     "flaws_of",
     "flaws_to_json",
@@ -110,13 +111,19 @@ def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) ->
 
 
 def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
-    """Rules of the build that a wording breaks, errors first."""
+    """Rules of the build that a wording breaks, errors first.
+
+    What the version itself breaks though no item may is not told again: a built item breaks none,
+    so it would tell a gold item whose defect is two right options.
+    """
     before, rules = wording_of(version), _rules()
+    own = [_known(str(option.get("concept") or "")) for option in version.options]
+    there = [flaw for flaw in lint(draft_as(version, before, own)) if flaw.level == ERROR]
     concepts = [
-        _known(str(option.get("concept") or "")) if text == old else _named(text)
-        for option, text, old in zip(version.options, wording.options, before.options, strict=True)
+        known if text == old else concept_named(text)
+        for known, text, old in zip(own, wording.options, before.options, strict=True)
     ]
-    found = list(lint(draft_as(version, wording, concepts)))
+    found = [flaw for flaw in lint(draft_as(version, wording, concepts)) if flaw not in there]
     if wording.key == before.key:
         changed = [
             Change(place=place, text=text, concept=concepts[place])
@@ -141,6 +148,11 @@ def rule_words(rule: str) -> str:
     return _ASKS.get(rule, "")
 
 
+def concept_named(text: str) -> str:
+    """Label of the term table that a text names; empty for none."""
+    return _by_name().get(normalise(text), "")
+
+
 @cache
 def _rules() -> Rules:
     return Rules(evidence=Grade.C)
@@ -158,7 +170,3 @@ def _by_name() -> Mapping[str, str]:
 
 def _known(concept: str) -> str:
     return concept if concept in _rules().terms else ""
-
-
-def _named(text: str) -> str:
-    return _by_name().get(normalise(text), "")

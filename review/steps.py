@@ -148,8 +148,7 @@ def submit(
     except StaleClaimError:
         keep(found, user, typed, now)
         raise
-    if found.gold_defect:
-        gold.judge(user, now)
+    gold.judge(user, now)
     return stored(
         Review,
         id=pk,

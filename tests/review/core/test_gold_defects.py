@@ -1,4 +1,4 @@
-"""Gold items that are drawn from defects, and the figures that tell careful readers from others."""
+"""Gold items drawn from defects, and figures that tell careful readers; on both databases."""
 
 import random
 
@@ -8,36 +8,55 @@ from django.utils import timezone
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.audit import verify
 from medrcube.review.claiming import claim_next
-from medrcube.review.defects import kind_of
+from medrcube.review.decisions import Edit
+from medrcube.review.defects import kind_of, traps
 from medrcube.review.exporting import _verdicts
+from medrcube.review.gold import make_gold, make_twin
 from medrcube.review.gold_draw import draw, top_up
 from medrcube.review.models import Claim, Item, ItemVersion
+from medrcube.review.proposals import Wording, flaws_of
 from medrcube.review.reader_figures import figures
+from medrcube.review.real_items import RealItems
 from medrcube.review.steps import answer_blind, submit
 
+pytestmark = pytest.mark.usefixtures("any_database")
 FINDINGS = {
     "Pleural effusion": "Pleural Effusion",
     "Pneumothorax": "Pneumothorax",
     "Cardiomegaly": "Cardiomegaly",
     "Atelectasis": "Atelectasis",
 }
+BROADER = {
+    "Pleural effusion": "Pleural Effusion",
+    "Pneumothorax": "Pneumothorax",
+    "Enlarged cardiomediastinum": "Enlarged Cardiomediastinum",
+    "Lung opacity": "Lung Opacity",
+}
 ANSWER = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
+OF_KEY = ("strategy", "grade", "passed", "similarity", "difficulty")
+OF_NAME = ("text", "concept", "ids", "versions", "named_by", "word")
+OF_LABEL = ("evidence", "concept", "group", "strategy", "difficulty", "marked")
 
 
 def options(texts, key, strategy):
-    """Options as the build records them."""
+    """Options as the build records them: how near to the key each is hangs on both."""
     rows = []
     for place, (text, concept) in enumerate(texts):
-        right = place == key
+        right, near = place == key, len(concept) % 5 / 10 + len(texts[key][1]) % 7 / 100
+        told = strategy == "knowledge" and not right
         rows.append(
             {
                 "text": text,
                 "concept": concept,
-                "ids": [],
+                "ids": [f"radlex:{len(concept)}"] if concept else [],
+                "versions": ["4.3"] if concept else [],
                 "strategy": "key" if right else strategy,
                 "grade": "" if right else "A",
                 "passed": [12] if right else [1, 2, 5, 12],
                 "word": f"Finding Labels: {concept}" if concept else "",
+                "named_by": "",
+                "similarity": near if told else None,
+                "difficulty": ("hard" if near > 0.2 else "easy") if told else "",
             }
         )
     return rows
@@ -45,27 +64,31 @@ def options(texts, key, strategy):
 
 @pytest.fixture
 def stock(add_items):
-    """Items of chest films, every third with numbered boxes; gives them."""
+    """Items of chest films, every third with numbered boxes, every fifth of broader findings."""
 
     def make(count, **fields):
         made = add_items(count, anatomy="Chest", modality="X-ray", **fields)
         pictures = {row.item_id: row.picture for row in ItemVersion.objects.select_related()}
         for number, item in enumerate(made):
             boxes, key = number % 3 == 2, number % 4
-            texts = [(f"Box {place + 1}", "") for place in range(4)]
+            named = list((FINDINGS if number % 5 else BROADER).items())
+            texts = [(f"Box {place + 1}", "") for place in range(4)] if boxes else named
+            rows = options(texts, key, "box" if boxes else "knowledge")
+            levels = sorted((row["difficulty"] for row in rows), key=("", "easy", "hard").index)
             fields = {
                 "question": "Which numbered box in this chest radiograph holds the left lung?"
                 if boxes
                 else "Which finding does this chest radiograph show?",
-                "options": options(texts, key, "box")
-                if boxes
-                else options(list(FINDINGS.items()), key, "knowledge"),
+                "options": rows,
                 "key": key,
                 "provenance": {
                     "case": f"case {number}",
-                    "concept": "Lung" if boxes else list(FINDINGS.values())[key],
-                    "marked": f"Lung (organ), box {key + 1} of 4" if boxes else "",
-                    "evidence": f"field f; Finding Labels: {list(FINDINGS.values())[key]}",
+                    "slice_reason": f"largest marked area, {number} pixels",
+                    "concept": "Lung" if boxes else named[key][1],
+                    **({"marked": f"Lung (organ), box {key + 1} of 4"} if boxes else {}),
+                    "evidence": f"field f; Finding Labels: {named[key][1]}",
+                    **({} if boxes else {"difficulty": levels[-1]}),
+                    "strategy": "box" if boxes else "knowledge",
                 },
             }
             replaced(item, pictures[item.pk], fields)
@@ -103,19 +126,79 @@ def test_one_seed_draws_the_same_items(stock):
     assert len({made.item.copied_from_id for made, _ in twins()}) == 8  # none is copied twice
 
 
-def test_a_wrong_key_brings_evidence_as_a_wrong_label_would(stock):
-    stock(9, state="accepted")
-    draw(6, "system")
-    for made, old in twins():
-        if kind_of(made.item.gold_defect) != "wrong-key":
-            continue
-        key = made.options[made.key]
+def shown(version, names):
+    """What the options of a version say of some columns, by concept."""
+    return {row["concept"]: {name: row[name] for name in names} for row in version.options}
+
+
+def label(version):
+    """What the provenance says of the label."""
+    return {name: told for name, told in version.provenance.items() if name in OF_LABEL}
+
+
+def test_beside_a_wrong_key_stands_what_stands_beside_that_key_elsewhere(stock):
+    real = stock(30, state="accepted")
+    draw(20, "system")
+    moved = [pair for pair in twins() if pair[0].item.gold_defect == "KEY_WRONG"]
+    assert moved
+    elsewhere = [
+        (shown(row, OF_KEY), label(row))
+        for row in ItemVersion.objects.filter(item__in=real, number=2)
+    ]
+    for made, old in moved:
         assert made.key != old.key
-        assert (key["strategy"], key["grade"]) == ("key", "")
-        assert made.options[old.key]["strategy"] == "knowledge"
-        assert made.provenance["concept"] == key["concept"]
-        assert key["concept"] in made.provenance["evidence"]
-        assert old.options[old.key]["concept"] not in str(made.provenance)
+        assert shown(made, OF_NAME) == shown(old, OF_NAME)
+        assert (shown(made, OF_KEY), label(made)) in elsewhere
+        kept = {name: told for name, told in old.provenance.items() if name not in OF_LABEL}
+        assert made.provenance.items() >= kept.items()
+
+
+def test_a_key_that_no_real_item_has_is_not_drawn(stock):
+    (item,) = stock(1)
+    version = ItemVersion.objects.get(item=item, number=2)
+    assert not list(traps(version, "wrong-key", 0, [], RealItems("toy", item.task)))
+
+
+def test_a_wrong_key_that_the_name_of_the_case_refutes_is_not_drawn(stock):
+    item = stock(9)[1]
+    version = ItemVersion.objects.get(item=item, number=2)
+    real = RealItems("toy", item.task)
+    assert list(traps(version, "wrong-key", 0, [], real))
+    version.provenance["case"] = "pneumothorax/00017"
+    assert not list(traps(version, "wrong-key", 0, [], real))
+
+
+def test_a_warning_that_only_the_build_gives_stays_with_the_twin(stock):
+    item = stock(9)[1]
+    version = ItemVersion.objects.get(item=item, number=2)
+    version.warnings = ["known-to-the-build"]
+    trap = next(traps(version, "wrong-key", 0, [], RealItems("toy", item.task)))
+    assert trap.warnings == ["known-to-the-build"]
+
+
+def test_a_key_moved_by_hand_is_told_as_a_real_one(stock, person):
+    real = stock(9)
+    old = ItemVersion.objects.get(item=real[1], number=2)
+    texts = tuple(option["text"] for option in old.options)
+    change = Edit(question=old.question, options=texts, key=3, note="")
+    made = make_gold(real[1].pk, 2, person("manager"), defect="KEY_WRONG", change=change)
+    version, like = (
+        ItemVersion.objects.get(item=item, number=number)
+        for item, number in ((made, 1), (real[3], 2))
+    )
+    assert shown(version, OF_KEY) == shown(like, OF_KEY)
+    assert label(version) == label(like)
+
+
+def test_the_rules_tell_no_defect_when_another_wording_is_tried(stock):
+    stock(12, state="accepted")
+    draw(12, "system")
+    second = [made for made, _ in twins() if made.item.gold_defect == "MULTI_CORRECT"]
+    assert second
+    for made in second:
+        texts = tuple(option["text"] for option in made.options)
+        wording = Wording(question=f"{made.question[:-1]} best?", options=texts, key=made.key)
+        assert not [flaw for flaw in flaws_of(made, wording) if flaw.level == "error"]
 
 
 def test_a_wrong_box_is_told_as_the_right_one(stock):
@@ -128,16 +211,34 @@ def test_a_wrong_box_is_told_as_the_right_one(stock):
         assert made.provenance["marked"].endswith(f"box {made.key + 1} of 4")
 
 
-def test_a_second_right_option_is_another_name_of_the_key(stock):
-    stock(12, state="accepted")
+def test_no_box_is_called_wrong_beside_a_mark_that_would_have_to_move(stock):
+    item = stock(3)[2]
+    version = ItemVersion.objects.get(item=item, number=2)
+    real = RealItems("toy", item.task)
+    assert list(traps(version, "wrong-box", 0, [], real))
+    version.overlay = version.picture
+    assert not list(traps(version, "wrong-box", 0, [], real))
+    version.asks_mark = True  # all boxes are drawn alike, and stay
+    assert list(traps(version, "wrong-box", 0, [], real))
+
+
+def test_a_second_right_option_says_of_itself_what_it_says_elsewhere(stock):
+    real = stock(12, state="accepted")
     draw(12, "system")
     second = [pair for pair in twins() if pair[0].item.gold_defect == "MULTI_CORRECT"]
     assert second
+    elsewhere = [
+        {name: row[name] for name in OF_NAME}
+        for version in ItemVersion.objects.filter(item__in=real, number=2)
+        for row in version.options
+    ]
     for made, old in second:
         assert made.key == old.key
-        changed = [n for n in range(4) if made.options[n]["text"] != old.options[n]["text"]]
+        changed = [n for n in range(4) if made.options[n] != old.options[n]]
         assert len(changed) == 1
-        assert made.options[changed[0]]["strategy"] == "knowledge"
+        row, before = made.options[changed[0]], old.options[changed[0]]
+        assert {name: row[name] for name in OF_NAME} in elsewhere
+        assert {name: row[name] for name in OF_KEY} == {name: before[name] for name in OF_KEY}
 
 
 def test_nothing_that_a_reader_gets_tells_a_twin_from_other_items(stock):
@@ -215,11 +316,11 @@ def test_a_wrong_key_is_caught_by_who_names_it_or_answers_what_is_right(
     stock, project, person, decision, code, option, caught
 ):
     project(gold_rate=1.0)
-    stock(1, state="accepted")
-    draw(1, "system")
-    ((made, old),) = twins()
-    if made.item.gold_defect != "KEY_WRONG":
-        pytest.skip("another kind was drawn")
+    item = stock(9, state="accepted")[1]
+    old = ItemVersion.objects.select_related("item", "picture").get(item=item, number=2)
+    trap = next(traps(old, "wrong-key", 0, [], RealItems("toy", item.task)))
+    make_twin(old, trap, "system", timezone.now())
+    ((made, _),) = twins()
     user = person()
     claim = claim_next(user)
     answered = made.key if option == "key" else old.key
