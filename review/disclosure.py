@@ -15,7 +15,8 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from django.db.models import F
+from django.db import transaction
+from django.db.models import F, Q
 
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import TermError
@@ -23,7 +24,17 @@ from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersio
 from medrcube.review.sql import at as stored
 from medrcube.review.sql import run
 
-__all__ = ["Asked", "Pair", "asked_of", "begun", "pairs_of", "refresh", "revealed", "tells"]
+__all__ = [
+    "Asked",
+    "Pair",
+    "asked_of",
+    "begun",
+    "pairs_of",
+    "refresh",
+    "refresh_late",
+    "revealed",
+    "tells",
+]
 
 _AT_ONCE = 500
 _TOKEN = re.compile(r"[^\W\d_]{2,}")
@@ -149,6 +160,19 @@ def refresh(items: Iterable[str], now: datetime) -> None:
     cases = sorted(set(found.values_list("case_key", flat=True)))
     for start in range(0, len(cases), _AT_ONCE):
         _refresh(cases[start : start + _AT_ONCE], now)
+
+
+def refresh_late(now: datetime) -> int:
+    """Find the pairs of all cases with copies or remarks anew; how many items they have.
+
+    For a queue of an earlier version, which compared both only when their case was touched again.
+    """
+    late = Item.objects.filter(Q(copied_from__isnull=False) | Q(remarks__isnull=False))
+    with transaction.atomic():
+        items = list(late.exclude(case_key="").distinct().values_list("pk", flat=True))
+        for start in range(0, len(items), _AT_ONCE):
+            refresh(items[start : start + _AT_ONCE], now)
+    return len(items)
 
 
 def begun(user: int, item: str, now: datetime) -> None:

@@ -111,6 +111,10 @@ def migrate() -> Path | None:
         except DatabaseError as error:
             where = f"; the database as it was is {copy}" if copy else ""
             raise ReviewError(f"the tables cannot be brought up to date: {error}{where}") from error
+        if loader.applied_migrations:
+            from medrcube.review import disclosure  # noqa: PLC0415  (needs Django to be ready)
+
+            disclosure.refresh_late(datetime.now(UTC))
     return copy
 
 

@@ -7,7 +7,10 @@ from django.utils import timezone
 
 from medrcube.review import audit
 from medrcube.review.claiming import claim_next
+from medrcube.review.decisions import Edit
+from medrcube.review.gold import make_gold
 from medrcube.review.models import Claim, Disclosure, Event, Exposure, Item
+from medrcube.review.setup import migrate
 
 BEFORE = "0001_queue"
 
@@ -33,3 +36,23 @@ def test_what_was_shown_before_counts_after_the_update(
     assert Event.objects.filter(kind="blind.flagged").count() == same_case
     assert Exposure.objects.filter(user=reader).count() == (4 if same_case else 2)
     assert claim_next(person()) is not None
+
+
+def test_copies_and_remarks_of_an_earlier_version_count_after_the_update(
+    any_database, add_shown, person, review
+):
+    telling, original, other = (add_shown(provenance={}) for _ in range(3))
+    Item.objects.update(case_key="one")
+    Item.objects.filter(pk__in=[original.item_id, other.item_id]).update(state="accepted")
+    reader, manager = person(), person("manager")
+    review(reader)
+    texts = tuple(option["text"] for option in original.options)
+    change = Edit(question=original.question, options=texts, key=1, note="")
+    copy = make_gold(original.item_id, 1, manager, defect="KEY_WRONG", change=change)
+    Exposure.objects.all().delete()
+    Disclosure.objects.all().delete()
+    Exposure.objects.create(user=reader, item=telling.item, by=telling.item, at=timezone.now())
+    call_command("migrate", "review", "0003_who_was_blind", verbosity=0)
+    migrate()
+    assert Disclosure.objects.filter(by=telling.item, told=copy).exists()
+    assert Exposure.objects.filter(user=reader, item=copy).exists()
