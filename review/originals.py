@@ -82,9 +82,21 @@ def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
     return table.damaged
 
 
-def discloses(task: str) -> bool:
-    """Whether grey values, slices or a scale tell the answer of a task: those of a CT are in HU."""
-    return task == Task.MODALITY_RECOGNITION.value
+def discloses(task: str, original: Mapping[str, Any]) -> bool:
+    """Whether grey values, slices or a scale tell the answer of a task.
+
+    The grey values of a CT are in HU. The slices of a stack tell the plane: what moves from one to
+    the next shows the axis along which they lie, and that pixels are not square on their own grid
+    says which plane was scanned. A film has one slice, from which no more than its picture is seen.
+
+    Args:
+        task: value of the task.
+        original: what the queue keeps of the original pixels.
+    """
+    stack = len(original.get("slices", ())) > 1
+    return task == Task.MODALITY_RECOGNITION.value or (
+        task == Task.VIEW_RECOGNITION.value and stack
+    )
 
 
 def read_plane(asset: Asset, number: int) -> bytes:

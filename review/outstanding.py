@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, F, Q, QuerySet
 
 from medrcube.counting import counted
 from medrcube.review import review_sql
 from medrcube.review.assignment import in_force
-from medrcube.review.models import Item, Role, User
+from medrcube.review.models import Claim, Exposure, Item, Role, User
 from medrcube.review.policy import Policy
 from medrcube.review.routing import Rule, may_review
 from medrcube.review.specialties import Field, fields_of
@@ -77,10 +77,16 @@ class Nothing:
     Attributes:
         specialist: (anatomy, modality, items) that wait for a specialist, which the reader is not.
         assigned: number of items that are assigned to others alone.
+        told: number of items of cases of which the reader has seen others that answer them. What
+            gold items told is left out, since it would tell of these.
     """
 
     specialist: tuple[tuple[str, str, int], ...]
     assigned: int
+    told: int
+
+
+_QUEUED = Item.objects.filter(state=State.QUEUED, gold_defect="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +105,7 @@ class _Reader:
 def kinds() -> list[Kind]:
     """Every kind of queued items."""
     found: dict[tuple[str, ...], Counter[bool]] = {}
-    queued = Item.objects.filter(state=State.QUEUED, gold_defect="")
-    rows = queued.values_list("source", "task", "anatomy", "modality", "for_specialist")
+    rows = _QUEUED.values_list("source", "task", "anatomy", "modality", "for_specialist")
     for *columns, kept, items in rows.annotate(items=Count("pk")).order_by():
         found.setdefault(tuple(columns), Counter())[kept] += items
     return [
@@ -154,18 +159,52 @@ def gaps(queued: Iterable[Kind], rules: Policy) -> list[Gap]:
 
 
 def left_for(user: User, rules: Policy) -> Nothing:
-    """Why a reader gets nothing, as far as specialty and assignments are the reason."""
+    """Why a reader gets nothing: specialty, assignments, or what they have been shown.
+
+    Items that they have reviewed, or gave back for good, are counted nowhere.
+    """
     own = _reader(user, _assignments())
-    assigned = 0
+    done, told = _counts(_done(user)), _counts(_told(user))
+    assigned = answered = 0
     fields: Counter[tuple[str, str]] = Counter()
     for kind in kinds():
+        kept = kind.kept - done[*kind.columns, True]
+        items = kind.items - done[*kind.columns, True] - done[*kind.columns, False]
         if not own.may_review(kind):
-            assigned += kind.items
-        elif rules.specialists and not own.covers(kind):
+            assigned += items
+            continue
+        if rules.specialists and not own.covers(kind):
             every = rules.specialists == rules.reviews
-            fields[kind.anatomy, kind.modality] += kind.items if every else kind.kept
+            fields[kind.anatomy, kind.modality] += items if every else kept
+            answered += 0 if every else told[*kind.columns, False]
+        else:
+            answered += told[*kind.columns, True] + told[*kind.columns, False]
     counted = tuple((*field, items) for field, items in sorted(fields.items()) if items)
-    return Nothing(specialist=counted, assigned=assigned)
+    return Nothing(specialist=counted, assigned=assigned, told=answered)
+
+
+def _done(user: User) -> QuerySet[Item]:
+    """Real items of the queue that somebody has reviewed, or gave back as not their field."""
+    ended = Claim.objects.filter(user=user, version__number=F("version__item__version"))
+    ended = ended.filter(
+        Q(released_at=None, submitted_at__isnull=False) | Q(outcome__in=("skipped", "voided"))
+    )
+    return _QUEUED.filter(pk__in=ended.values("version__item"))
+
+
+def _told(user: User) -> QuerySet[Item]:
+    """Real items of the queue that others of their case have told somebody who has not begun."""
+    telling = Exposure.objects.filter(user=user, by__gold_defect="").exclude(item=F("by"))
+    begun = Claim.objects.filter(user=user, version__number=F("version__item__version"))
+    found = _QUEUED.filter(pk__in=telling.values("item"))
+    return found.exclude(pk__in=begun.values("version__item"))
+
+
+def _counts(found: QuerySet[Item]) -> Counter[tuple[str, str, str, str, bool]]:
+    """Items by kind, and by whether their next review has to come from a specialist."""
+    rows = found.values_list("source", "task", "anatomy", "modality", "for_specialist")
+    counted = rows.annotate(items=Count("pk")).order_by()
+    return Counter({tuple(columns): items for *columns, items in counted})
 
 
 def rule_of(item: Item, version: int, rules: Policy) -> str:

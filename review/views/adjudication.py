@@ -110,7 +110,7 @@ def why(votes: Iterable[Vote]) -> Iterator[str]:
 def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
     version = record.current_version(found)
     context = {
-        **record.shown(version),
+        **record.shown(version, reader(request)),
         "item": found,
         "editable": True,
         "reviews": record.reviews_of(found, version.number),

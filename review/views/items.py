@@ -184,7 +184,7 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
     steps = [(new, changes(wording_of(old), wording_of(new))) for old, new in pairwise(versions)]
     now = next(version for version in versions if version.number == found.version)
     context = {
-        **record.shown(now),
+        **record.shown(now, user),
         "item": found,
         "rule": rule_of(found, now.pk, current_policy()),
         "steps": steps[::-1],
@@ -228,7 +228,7 @@ def _wording(
     texts = typed.options if typed else [str(option["text"]) for option in version.options]
     key = typed.key if typed else version.key
     context = {
-        **record.shown(version),
+        **record.shown(version, reader(request)),
         "item": found,
         "question": typed.question if typed else version.question,
         "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],

@@ -97,4 +97,4 @@ def _may_look_deeper(user: User, asset: Asset) -> bool:
         user=user, released_at=None, submitted_at=None, version__picture=asset, blind=None
     )
     tasks = open_claims.values_list("version__item__task", flat=True)
-    return not any(originals.discloses(task) for task in tasks)
+    return not any(originals.discloses(task, asset.original) for task in tasks)

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import Q
 from django.http import Http404
 
+from medrcube.review.incidents import is_closed
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
 from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict
 from medrcube.review.remarks import remarks_of
@@ -89,11 +90,15 @@ def took_part(item: Item, user: User) -> bool:
     )
 
 
-def shown(version: ItemVersion) -> dict[str, object]:
-    """A version with its key, evidence and picture, as the templates of the review want it."""
+def shown(version: ItemVersion, user: User) -> dict[str, object]:
+    """A version with its key, evidence and picture, as the templates of the review want it.
+
+    A picture that was reported is for managers alone, who decide over the report.
+    """
+    closed = user.role != Role.MANAGER and is_closed(version.picture)
     return {
         "version": version,
-        "pane": Pane(picture=version.picture, overlay=version.overlay, marked=True),
+        "pane": Pane(picture=version.picture, overlay=version.overlay, marked=True, closed=closed),
         "options": [
             OptionSheet(
                 letter=letter(place),

@@ -13,6 +13,7 @@ from django.utils.crypto import salted_hmac
 
 from medrcube.review import originals
 from medrcube.review.guidelines import guideline_of
+from medrcube.review.incidents import is_closed
 from medrcube.review.keymap import REASON_KEYS, key_rows
 from medrcube.review.models import Claim, Review, User
 from medrcube.review.outlook import outlook
@@ -105,7 +106,7 @@ def blind_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
             picture=version.picture,
             overlay=version.overlay if version.asks_mark else None,
             marked=version.asks_mark,
-            deep=not originals.discloses(version.item.task),
+            deep=not originals.discloses(version.item.task, version.picture.original),
         ),
         "options": [
             Choice(
@@ -181,6 +182,12 @@ def stored_sheet(claim: Claim) -> dict[str, object]:
     """A review that was sent: what the reader said, to be read only."""
     return {
         **open_sheet(claim, sent(claim.review)),
+        "pane": Pane(
+            picture=claim.version.picture,
+            overlay=claim.version.overlay,
+            marked=claim.version.asks_mark,
+            closed=is_closed(claim.version.picture),
+        ),
         "review": claim.review,
         "proposed": proposed(claim.review, claim.version),
         "others": [] if undo_until(claim, timezone.now()) else list(_others(claim)),

@@ -59,12 +59,14 @@ class Pane:
         overlay: the same with its mark, or ``None``.
         marked: whether the mark is shown at first.
         deep: whether the original pixels may be looked at.
+        closed: whether the picture is kept from this reader, since it may show who a patient is.
     """
 
     picture: Asset
     overlay: Asset | None
     marked: bool
     deep: bool = True
+    closed: bool = False
 
     @property
     def original(self) -> dict[str, object]:

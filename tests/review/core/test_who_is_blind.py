@@ -19,6 +19,7 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.exporting import export_decisions
 from medrcube.review.gold import make_gold
 from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion
+from medrcube.review.outstanding import Nothing, left_for
 from medrcube.review.policy import Policy, current_policy
 from medrcube.review.remarks import import_remarks
 from medrcube.review.settle import outcome
@@ -138,6 +139,27 @@ def test_a_reader_is_not_handed_what_a_key_has_told(any_database, case, person, 
     assert review(reader) is not None
     assert claim_next(reader) is None
     assert review(person()) is not None
+
+
+def test_who_has_nothing_left_is_told_how_many_are_held_back(any_database, case, person, review):
+    case("one", ORGAN, BOX)
+    case("two", ORGAN, BOX)
+    reader, other = person(), person()
+    assert left_for(reader, current_policy()).told == 0
+    review(reader), review(reader)
+    assert claim_next(reader) is None
+    assert left_for(reader, current_policy()) == Nothing(specialist=(), assigned=0, told=2)
+    assert left_for(other, current_policy()).told == 0
+
+
+def test_what_gold_items_told_is_not_counted(any_database, case, copy, person, review):
+    original, _ = case("one", ORIGINAL, TOLD)
+    Item.objects.filter(pk=original.pk).update(state="accepted")
+    made = copy(original)
+    reader = person()
+    assert review(reader).version.item_id == made.pk
+    assert claim_next(reader) is None
+    assert left_for(reader, current_policy()).told == 0
 
 
 def test_what_tells_nothing_is_handed_on(any_database, case, person, review):

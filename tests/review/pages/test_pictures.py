@@ -98,6 +98,33 @@ def test_another_picture_of_a_reported_case_is_closed_too(taken, add_shown):
     assert get(client, claim.version.picture).status_code == 404
 
 
+def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
+    client, user, claim = taken()
+    people = {"adjudicator": signed_in("adjudicator"), "manager": signed_in("manager")}
+    answer_blind(claim.token, user, ANSWER)
+    submit(claim.token, user, RULING)
+    pages = {
+        "reviewer": (client, f"/review/{claim.token}/"),
+        **{role: (made, f"/items/{claim.version.item_id}/") for role, (made, _) in people.items()},
+    }
+
+    def closed():
+        texts = {role: made.get(at).content.decode() for role, (made, at) in pages.items()}
+        shown = {
+            role: "data-viewer" in text and "viewer.js" in text for role, text in texts.items()
+        }
+        told = {role: "This picture is closed." in text for role, text in texts.items()}
+        assert all(shown[role] is not told[role] for role in pages)
+        return {role for role in pages if told[role]}
+
+    assert closed() == set()
+    Item.objects.update(state="queued")
+    incident = incidents.report(claim.version.item_id, user)
+    assert closed() == {"reviewer", "adjudicator"}
+    incidents.decide(incident.pk, people["manager"][1], clear=True, note="a marker of the ward")
+    assert closed() == set()
+
+
 def test_who_is_not_signed_in_is_sent_to_sign_in(taken):
     _, _, claim = taken()
     reply = get(Client(SERVER_NAME="localhost"), claim.version.picture)
