@@ -2,6 +2,8 @@
 
 from django.apps import AppConfig
 
+from medrcube.review.quiet_log import quieten
+
 
 class ReviewConfig(AppConfig):
     """The review queue."""
@@ -9,3 +11,7 @@ class ReviewConfig(AppConfig):
     name = "medrcube.review"
     label = "review"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Keep the log short, whatever server runs the application."""
+        quieten()

@@ -27,6 +27,7 @@ __all__ = [
     "HeadForm",
     "ItemForm",
     "OwnAccountForm",
+    "PersonalDataForm",
     "QuarantineForm",
     "SecondFactorForm",
     "SwitchForm",
@@ -132,6 +133,10 @@ class SwitchForm(Sent):
 
     reader = Number()
     note = Text()
+
+
+class PersonalDataForm(Sent):
+    """Takes pictures out of the queue; has no field in which what was seen could be repeated."""
 
 
 class ItemForm(Sent):

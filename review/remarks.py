@@ -8,7 +8,6 @@ items of its case counts as shown to whoever has seen it (``disclosure``).
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,21 +25,14 @@ from medrcube.review import disclosure
 from medrcube.review.audit import Entry, record
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Item, Remark
+from medrcube.review.remark_form import IDS, TEXTS, RemarkForm
 
 __all__ = ["MOST_OF_AN_ITEM", "Refused", "Remarks", "import_remarks", "remarks_of"]
-
-LONGEST = 2000
-"""Characters of the longest remark."""
 
 MOST_OF_AN_ITEM = 20
 """So many remarks on one item are taken in; a flood helps nobody."""
 
-IDS = ("item", "id")
-TEXTS = ("text", "remark")
-
 _ORIGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
-_MARKUP = re.compile(r"<[A-Za-z/!?]|&(?:#\w+|\w+);")
-_ADDRESS = re.compile(r"\S@\S+\.\S")
 _SUFFIXES = (".csv", ".tsv", ".json", ".xlsx")
 _AT_ONCE = 500
 
@@ -140,9 +132,9 @@ def _read(path: Path) -> tuple[list[tuple[str, str, str]], list[Refused]]:
         name = next((str(row[key]).strip() for key in IDS if row.get(key)), "")
         value = next((row[key] for key in TEXTS if row.get(key)), None)
         text = " ".join(value.split()) if isinstance(value, str) else ""
-        problem = _problem(name, text)
-        if problem:
-            refused.append(Refused(place, problem))
+        form = RemarkForm({"item": name, "text": text})
+        if not form.is_valid():
+            refused.append(Refused(place, form.fault))
         else:
             dataset = row.get("dataset")
             named = isinstance(dataset, str) and dataset and "/" not in name
@@ -157,20 +149,6 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((f"row {number}", row) for number, row in enumerate(table_rows(path), start=1))
     else:
         raise ReviewError(f"{path}: expected .jsonl or one of {', '.join(_SUFFIXES)}")
-
-
-def _problem(name: str, text: str) -> str:
-    if not name or len(name) > 200:
-        return f"names no item; expected one of the columns {', '.join(IDS)}"
-    if not text:
-        return f"has no text; expected one of the columns {', '.join(TEXTS)}"
-    if len(text) > LONGEST:
-        return f"has {len(text):,} characters; expected at most {LONGEST:,}"
-    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co"} for char in text):
-        return "holds characters that cannot be seen"
-    if _MARKUP.search(text):
-        return "holds markup; expected plain text"
-    return "holds an address of a person" if _ADDRESS.search(text) else ""
 
 
 def _id(name: str) -> str:

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 
 from medrcube.review import incidents
 from medrcube.review.access import allow, reader
-from medrcube.review.errors import ConflictError
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.forms import PersonalDataForm
 from medrcube.review.models import Claim, Item, Role, User
 from medrcube.review.views import record
 from medrcube.review.views.failures import failure
@@ -48,7 +49,10 @@ def _report(request: HttpRequest, item: Item, user: User, at: str, back: str) ->
             context["items"] = incidents.linked(item).count()
         return render(request, "review/personal_data.html", context)
     try:
+        PersonalDataForm.read(request.POST)
         incidents.report(item.pk, user)
+    except InvalidAnswerError as error:
+        return failure(request, 422, str(error))
     except ConflictError as error:
         return failure(request, 409, str(error))
     messages.success(request, "Thank you. The pictures are out of the queue; a manager will look.")

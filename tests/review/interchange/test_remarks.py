@@ -12,7 +12,8 @@ from medrcube.review.audit import verify as verify_chain
 from medrcube.review.crosscheck import verify
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Item, Remark
-from medrcube.review.remarks import LONGEST, MOST_OF_AN_ITEM, import_remarks
+from medrcube.review.remark_form import LONGEST
+from medrcube.review.remarks import MOST_OF_AN_ITEM, import_remarks
 
 TEXT = "Option B is right as well: the rim is thick."
 

@@ -1,5 +1,6 @@
 """Pages for what went wrong."""
 
+import logging
 import re
 from dataclasses import replace
 
@@ -91,6 +92,39 @@ def test_while_the_database_is_away_every_page_says_so(database, kind, use_place
             assert SAFE in reply.content.decode()
         script = client.get("/review/", HTTP_X_REQUESTED_WITH="fetch")
         assert (script.status_code, script.content.decode()) == (503, SAFE)
+
+
+@pytest.mark.parametrize("host", ["localhost", "other.example"])
+def test_a_database_away_or_another_host_is_one_line_of_the_log(
+    database, use_place, tmp_path, caplog, host
+):
+    away = replace(database, database=str(tmp_path / "none" / "review.sqlite3"))
+    client = Client(SERVER_NAME=host, raise_request_exception=False)
+    client.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+    with use_place(away):
+        reply = client.get("/")
+    assert reply.status_code == (503 if host == "localhost" else 400)
+    lines = [logging.Formatter().format(record) for record in caplog.records]
+    assert len(lines) == 1
+    assert "\n" not in lines[0]
+    assert str(tmp_path) not in lines[0]
+
+
+def test_a_page_that_is_not_there_is_no_line_of_the_log(database, caplog):
+    assert Client(SERVER_NAME="localhost").get("/nothing/").status_code == 404
+    assert caplog.records == []
+
+
+def test_a_fault_of_ours_keeps_its_traceback(database, caplog):
+    client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+
+    def broken(*_):
+        raise OperationalError
+
+    with connection.execute_wrapper(broken):
+        client.get("/health/")
+    (record,) = caplog.records
+    assert record.exc_info
 
 
 def test_a_fault_in_a_query_is_no_database_that_is_away(any_database):

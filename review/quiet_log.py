@@ -1,0 +1,42 @@
+"""What the log of a server says of requests: one line of each fault that has one reason.
+
+A database that is away, a host name that is not ours and a page that does not exist need no
+traceback of Django's own code; a fault of ours keeps it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from http import HTTPStatus
+
+from django.core.exceptions import SuspiciousOperation
+
+__all__ = ["quieten"]
+
+_REQUESTS = "django.request"
+
+
+def quieten() -> None:
+    """Shorten what Django logs; calling it again changes nothing."""
+    logger = logging.getLogger(_REQUESTS)
+    # Pages that are not there, or may not be seen, are no news to whoever keeps the server.
+    logger.setLevel(logging.ERROR)
+    logger.addFilter(_shortened)
+    for kind in _kinds(SuspiciousOperation):
+        logging.getLogger(f"django.security.{kind}").addFilter(_shortened)
+
+
+def _kinds(error: type[Exception]) -> Iterator[str]:
+    yield error.__name__
+    for kind in error.__subclasses__():
+        yield from _kinds(kind)
+
+
+def _shortened(record: logging.LogRecord) -> bool:
+    away = getattr(record, "status_code", 0) == HTTPStatus.SERVICE_UNAVAILABLE
+    if away:
+        record.msg, record.args = "%s: the database cannot be reached", (record.getMessage(),)
+    if away or record.name != _REQUESTS:
+        record.exc_info = record.exc_text = None
+    return True

@@ -1,0 +1,56 @@
+"""The form of one remark of an outsider: plain text of a limited length about one item."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from django import forms
+
+__all__ = ["IDS", "LONGEST", "TEXTS", "RemarkForm"]
+
+LONGEST = 2000
+"""Characters of the longest remark."""
+IDS = ("item", "id")
+TEXTS = ("text", "remark")
+
+_LONGEST_NAME = 200
+_NO_ITEM = f"names no item; expected one of the columns {', '.join(IDS)}"
+_NO_TEXT = f"has no text; expected one of the columns {', '.join(TEXTS)}"
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+"""Kinds of characters that cannot be seen."""
+_MARKUP = re.compile(r"<[A-Za-z/!?]|&(?:#\w+|\w+);")
+_ADDRESS = re.compile(r"\S@\S+\.\S")
+
+
+class RemarkForm(forms.Form):
+    """A row of a file of remarks; ``fault`` says why it is refused."""
+
+    item = forms.CharField(
+        max_length=_LONGEST_NAME, error_messages={"required": _NO_ITEM, "max_length": _NO_ITEM}
+    )
+    text = forms.CharField(error_messages={"required": _NO_TEXT})
+
+    def clean_text(self) -> str:
+        """The text, where it is plain.
+
+        Raises:
+            ValidationError: it is too long, or holds what no remark may.
+        """
+        text = str(self.cleaned_data["text"])
+        if len(text) > LONGEST:
+            problem = f"has {len(text):,} characters; expected at most {LONGEST:,}"
+        elif any(unicodedata.category(char) in _HIDDEN for char in text):
+            problem = "holds characters that cannot be seen"
+        elif _MARKUP.search(text):
+            problem = "holds markup; expected plain text"
+        elif _ADDRESS.search(text):
+            problem = "holds an address of a person"
+        else:
+            return text
+        raise forms.ValidationError(problem)
+
+    @property
+    def fault(self) -> str:
+        """The first thing that is wrong; empty where the row can be taken."""
+        return next((str(text) for faults in self.errors.values() for text in faults), "")
