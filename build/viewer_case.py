@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,20 @@ from PIL import Image
 from medrcube.build.pixels.encode import encode_png
 from medrcube.build.pixels.geometry import resample_picture
 from medrcube.build.pixels.tiles import open_volume, picture_size
-from medrcube.build.pixels.viewer_copy import ViewerCopy, viewer_copy
+from medrcube.build.pixels.viewer_copy import NEIGHBOURS, ViewerCopy, viewer_copy
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.plan import Job
 from medrcube.build.samples import Sample
 from medrcube.errors import MedrcubeError, ReadError
 from medrcube.files import PRIVATE, private_folder, replacing
 from medrcube.names import shown
+from medrcube.records import ImageRef
+from medrcube.sources.dicom_headers import in_slice_order
 from medrcube.taxonomy import Modality
 
 __all__ = ["DIGEST", "FORMAT", "Copied", "CopyOrder", "copy_case", "fault_of", "plane_path"]
 
-FORMAT = 2
+FORMAT = 3
 """Grows when the same picture would get another copy; all are then made again."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 _CURVES = frozenset({"sigmoid", "table", "constant"})
@@ -74,7 +77,7 @@ def copy_case(order: CopyOrder) -> Copied:
     rows: list[Mapping[str, Any]] = []
     faults: list[str] = []
     try:
-        volume = open_volume(order.job, order.job.case.images[0])
+        volume, index = _stacked(order.job, open_volume(order.job, order.job.case.images[0]))
         for sample, recipe in zip(order.samples, order.recipes, strict=True):
             row = {
                 "sample": sample.id,
@@ -86,7 +89,8 @@ def copy_case(order: CopyOrder) -> Copied:
                 rows.append({**row, "slices": []})  # the picture itself shows all there is
                 continue
             try:
-                rows.append({**row, **_copy(order, sample, recipe, volume)})
+                place = int(sample.frames) if index is None else index
+                rows.append({**row, **_copy(order, sample, recipe, volume, place)})
             except ReadError as error:
                 faults.append(fault_of(sample, str(error)))
     except (MedrcubeError, OSError, MemoryError) as error:
@@ -99,12 +103,60 @@ def copy_case(order: CopyOrder) -> Copied:
     return rows, faults
 
 
+def _stacked(job: Job, volume: Volume) -> tuple[Volume, int | None]:
+    """One slice of a series with those of its neighbours that lie on its grid, and its place there.
+
+    The place is ``None`` where the volume itself is a stack. A neighbour that cannot be read, or
+    has another grid or other grey values, ends the stack on its side: a gap would mislead.
+    """
+    case = job.case
+    if volume.slices.shape[0] != 1:
+        return volume, None
+    if not case.series or len(case.images) != 1:
+        return volume, 0
+    own = case.images[0]
+    try:
+        files = in_slice_order(case.series)
+        place = files.index(own.paths[0])
+    except (MedrcubeError, OSError, ValueError):
+        return volume, 0
+    sides = (files[max(0, place - NEIGHBOURS) : place][::-1], files[place + 1 :][:NEIGHBOURS])
+    before, after = (
+        list(
+            takewhile(
+                lambda it: it is not None, (_neighbour(job, own, path, volume) for path in side)
+            )
+        )
+        for side in sides
+    )
+    planes = [*before[::-1], volume.slices[0], *after]
+    stack = np.stack([np.asarray(plane) for plane in planes])
+    return replace(volume, slices=stack, solid=True), len(before)
+
+
+def _neighbour(job: Job, own: ImageRef, path: Path, volume: Volume) -> NDArray[Any] | None:
+    """A slice of the same grid and greys as the volume; else ``None``."""
+    try:
+        other = open_volume(job, replace(own, paths=(path,)))
+    except (MedrcubeError, OSError):
+        return None
+    alike = (
+        (other.slices.shape, other.slices.dtype) == (volume.slices.shape, volume.slices.dtype)
+        and _scale(other) == _scale(volume)
+        and (other.spacing or ())[1:] == (volume.spacing or ())[1:]
+    )
+    return np.asarray(other.slices[0]) if alike else None
+
+
+def _scale(volume: Volume) -> tuple[float, float, bool]:
+    return volume.greys.slope, volume.greys.intercept, volume.greys.inverted
+
+
 def _copy(
-    order: CopyOrder, sample: Sample, recipe: Mapping[str, Any], volume: Volume
+    order: CopyOrder, sample: Sample, recipe: Mapping[str, Any], volume: Volume, index: int
 ) -> Mapping[str, Any]:
     part = tuple(recipe["mark"].get("window") or ()) or None
     numbers = recipe["grey"][0]
-    index = 0 if volume.slices.shape[0] == 1 else int(sample.frames)
     size = picture_size(volume, order.job.policy, volume.slices.shape[1:3])
     copy = viewer_copy(
         volume,

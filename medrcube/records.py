@@ -256,6 +256,8 @@ class Case:
         words: free text about the case; dropped by the scan when the labels have been checked.
         sidecars: files that only facts of this case come from, such as a header in text beside
             its image; a table that speaks of many cases is none.
+        series: all files of the series that the one image is a slice of, in any order, where the
+            adapter knows them. Reviewers are shown the neighbours; no picture rests on them.
     """
 
     key: str
@@ -276,6 +278,7 @@ class Case:
     facts: tuple[tuple[str, str], ...] = ()
     words: tuple[Words, ...] = ()
     sidecars: tuple[Path, ...] = ()
+    series: tuple[Path, ...] = ()
 
     def files(self) -> tuple[Path, ...]:
         """Every raw file that the case needs, images first, without repeats."""
@@ -291,7 +294,7 @@ class Case:
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
         """The same case with each raw file where ``place`` says that it lies."""
-        if all(place(path) == path for path in (*self.files(), *self.sidecars)):
+        if all(place(path) == path for path in (*self.files(), *self.sidecars, *self.series)):
             return self
         images = tuple(
             replace(it, paths=tuple(map(place, it.paths)), parts=tuple(map(place, it.parts)))
@@ -310,6 +313,7 @@ class Case:
             ),
             guide=tuple(moved_shape(it, place) for it in self.guide),
             sidecars=tuple(map(place, self.sidecars)),
+            series=tuple(map(place, self.series)),
         )
 
 

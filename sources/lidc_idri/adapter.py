@@ -197,6 +197,7 @@ def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image
         regions=tuple(regions),
         facts=(("readers", str(len(nodule))),),
         sidecars=(scan.reading.path,),
+        series=scan.files,
     )
 
 
@@ -213,6 +214,7 @@ def _clear(scan: _Scan) -> Case:
             Label(field="nodule", value="nodule", state=State.ABSENT, evidence=evidence),
         ),
         sidecars=(scan.reading.path,),
+        series=scan.files,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         chosen = _choose(own, known)
         rest = tuple(entry.path for entry in own if entry is not chosen)
         if chosen is not None:
-            yield _case(chosen, patient, known[chosen.path.stem], table.name)
+            series = (chosen.study, chosen.series)
+            stack = tuple(it.path for it in own if (it.study, it.series) == series)
+            case = _case(chosen, patient, known[chosen.path.stem], table.name)
+            yield replace(case, series=stack)
             reason = f"one slice a patient: {chosen.path.stem} stands for this one"
         else:
             reason = "every bleeding slice of this patient shows several types"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from pydicom import dcmread
 
 from medrcube.build.engine import LocalEngine
 from medrcube.build.pipeline import build
@@ -166,3 +167,42 @@ def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, 
     assert report.viewer.pictures == 0
     assert all("no viewer copy: unexpected ZeroDivisionError" in it for it in report.viewer.failed)
     assert report.failures == built[1].failures
+
+
+def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path, sources, quiet):
+    source = sources["lidc-idri"]
+    source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
+    workspace = Workspace(root=tmp_path / "bench", sources={source.card.id: tmp_path / "raw"})
+    settings = replace(workspace.settings, two_option_share=1.0)
+    workspace = replace(workspace, settings=settings)
+    report = build(workspace, sources, LocalEngine(1), quiet)
+    assert report.viewer.failed == ()
+    rows = copies_in(workspace.viewer).rows.values()
+    stored = {}
+    for path in (tmp_path / "raw").rglob("*.dcm"):
+        header = dcmread(path)
+        if header.get("Modality") == "CT":
+            place = float(header.ImagePositionPatient[2])
+            stored.setdefault(header.SeriesInstanceUID, []).append((place, header.pixel_array))
+    stacks = [
+        [plane - plane.min() for _, plane in sorted(series, key=lambda it: it[0])]
+        for series in stored.values()
+    ]
+    whole = [0, 0, *stacks[0][0].shape[::-1]]
+    deep = [row for row in rows if len(row["slices"]) > 1 and row["place"] == whole]
+    assert deep
+    for row in deep:
+        planes = [
+            np.asarray(Image.open(plane_path(workspace.viewer, it))).astype(int)
+            for it in row["slices"]
+        ]
+        assert any(
+            all(same_but_for_zero(a, b) for a, b in zip(planes, stack[start:], strict=False))
+            for stack in stacks
+            for start in range(len(stack) - len(planes) + 1)
+        )
+
+
+def same_but_for_zero(one, other):
+    """Whether two slices are equal but for their lowest value."""
+    return np.array_equal(one - one.min(), other.astype(int) - other.min())
