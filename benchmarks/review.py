@@ -31,7 +31,7 @@ def main() -> None:
     place = Place(folder=folder / "review", database=[*sys.argv[4:], str(own)][0])
     configure(place)
     migrate()
-    _fill(items)
+    fill(items)
     syncs = _syncs(folder)
     claims = _claims_alone()
     print(
@@ -49,7 +49,7 @@ def main() -> None:
     )
 
 
-def _fill(items: int) -> None:
+def fill(items: int) -> None:
     from django.utils import timezone
 
     from medrcube.review.models import Asset, Item, ItemVersion, Project, User

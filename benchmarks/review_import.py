@@ -28,11 +28,11 @@ def main() -> None:
     demo, folder = Path(sys.argv[1]), Path(sys.argv[2])
     items = int([*sys.argv[3:], "100000"][0])
     if not folder.exists():
-        _repeat(demo, folder, items)
+        repeat(demo, folder, items)
     print(json.dumps(_imported(folder)) if len(sys.argv) < 5 else "made")
 
 
-def _repeat(demo: Path, folder: Path, items: int) -> None:
+def repeat(demo: Path, folder: Path, items: int) -> None:
     folder.mkdir(parents=True)
     shutil.copytree(demo / "images", folder / "images")
     shutil.copy(demo / "medrcube.toml", folder)

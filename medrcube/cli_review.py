@@ -55,7 +55,13 @@ def serve(
     proxy: Annotated[
         str, typer.Option(metavar="ADDR", help="Address of the proxy, where there is an origin.")
     ] = "127.0.0.1",
-    threads: Annotated[int, typer.Option(min=1, max=256)] = 8,
+    threads: Annotated[
+        int, typer.Option(min=1, max=256, help="Requests that a process answers at once.")
+    ] = 8,
+    processes: Annotated[
+        int,
+        typer.Option(min=0, max=64, help="One for each processor; 0 is that, up to 4."),
+    ] = 0,
     admin_email: Annotated[
         str, typer.Option(help=f"First administrator; the password stands in {PASSWORD}.")
     ] = "",
@@ -73,12 +79,19 @@ def serve(
     reporter = Reporter()
     ready(workspace.root, new=True, origin=origin)
     from medrcube.review.importing import make_project
-    from medrcube.review.serving import has_administrator, listening
+    from medrcube.review.serving import PROCESSES, count_ahead, has_administrator, listening
 
     make_project(workspace)
     if not has_administrator():
         _first_administrator(admin_email, reporter)
-    with listening(host, port, threads=threads, proxy=proxy if origin else "") as (server, address):
+    with listening(
+        host,
+        port,
+        threads=threads,
+        processes=processes or PROCESSES,
+        proxy=proxy if origin else "",
+    ) as (server, address):
+        count_ahead()
         reporter.result(f"the review queue is at {origin or address}   (Ctrl-C ends it)")
         server.run()
     reporter.result("stopped; nothing was lost")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
 
-from medrcube.review.sql import LIVE, at, lock, one, rows, run, token_value, when
+from medrcube.review.sql import LIVE, at, lock, one, rows, run, uuid_value, when
 
 if TYPE_CHECKING:
     from medrcube.review.candidates import Candidate
@@ -116,7 +116,7 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
         LEFT JOIN review_blindanswer b ON b.claim_id = c.id
         WHERE c.token = %s AND c.user_id = %s
         """,
-        token_value(token),
+        uuid_value(token),
         user,
     )
     if row is None:
@@ -205,7 +205,7 @@ def insert_claim(
         chosen.version,
         user,
         slot,
-        token_value(token),
+        uuid_value(token),
         at(now),
         at(expires),
         chosen.blinded,

@@ -23,6 +23,8 @@ _SQLITE = {
 _EXPECTED = "expected a file, or postgresql://USER:PASSWORD@HOST:PORT/NAME?sslmode=require"
 _PATIENCE = 10
 """Seconds for a server that does not answer; libpq itself waits for minutes."""
+_KEPT = 60
+"""Seconds for which a thread of the server keeps its connection: opening one reads all tables."""
 _OURS = ("client_encoding",)
 """Parameters of libpq that Django sets itself."""
 _UNKNOWN = re.compile(r'URI query parameter: "([a-zA-Z_]+)"')
@@ -39,7 +41,12 @@ def database_settings(address: str) -> dict[str, Any]:
             libpq does not know; nothing of it is repeated that could hold a password.
     """
     if "://" not in address:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": address, "OPTIONS": dict(_SQLITE)}
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": address,
+            "CONN_MAX_AGE": _KEPT,
+            "OPTIONS": dict(_SQLITE),
+        }
     scheme = urlsplit(address).scheme
     if scheme not in ("postgresql", "postgres"):
         raise ReviewError(f"database address begins with {scheme}://; {_EXPECTED}")
@@ -56,7 +63,7 @@ def database_settings(address: str) -> dict[str, Any]:
         "PASSWORD": parameters.pop("password", ""),
         "HOST": parameters.pop("host", ""),
         "PORT": parameters.pop("port", ""),
-        "CONN_MAX_AGE": 60,
+        "CONN_MAX_AGE": _KEPT,
         "OPTIONS": parameters,
     }
 

@@ -18,6 +18,7 @@ from medrcube.review.models import Asset, Incident, Item, ItemVersion, RawFile, 
 from medrcube.review.policy import current_policy
 from medrcube.review.questionnaire import Reason
 from medrcube.review.settle import settle, take
+from medrcube.review.sql import one
 from medrcube.review.states import State, Step
 
 __all__ = [
@@ -94,6 +95,8 @@ def is_closed(picture: Asset) -> bool:
     That holds for every picture of an item that went out, and for those that share its raw file or
     its case, whatever became of their own items.
     """
+    if one(_ANY_REPORTED) is None:
+        return False
     reported = Item.objects.filter(
         incident__isnull=False, state__in=[State.QUARANTINED, State.REJECTED]
     )
@@ -102,6 +105,13 @@ def is_closed(picture: Asset) -> bool:
     files = RawFile.objects.filter(item__in=shown).values("sha256")
     same_file = RawFile.objects.filter(sha256__in=files).values("item")
     return reported.filter(Q(pk__in=shown) | Q(case_key__in=cases) | Q(pk__in=same_file)).exists()
+
+
+_ANY_REPORTED = """
+    SELECT 1 FROM review_item
+    WHERE incident_id IS NOT NULL AND state IN ('quarantined', 'rejected') LIMIT 1
+"""
+"""Every picture is asked about, and hardly ever one was reported."""
 
 
 def open_incidents() -> QuerySet[Incident]:

@@ -28,6 +28,7 @@ from medrcube.review.audit import Entry, record
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import RecoveryCode, Role, SecondFactor, User
 from medrcube.review.people import random_password
+from medrcube.review.sql import one
 
 __all__ = [
     "AT_PROVIDER",
@@ -89,8 +90,11 @@ def proven(session: SessionBase, user: User) -> bool:
     """
     if at_provider(session):
         return True
-    factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
-    return factor is None or session.get(_PROVEN) == factor.pk
+    row = one(_CONFIRMED, user.pk)
+    return row is None or session.get(_PROVEN) == row[0]
+
+
+_CONFIRMED = "SELECT id FROM review_secondfactor WHERE user_id = %s AND confirmed_at IS NOT NULL"
 
 
 def remember(session: SessionBase, user: User) -> None:

@@ -1,4 +1,4 @@
-"""Runs the queue for people: a server of threads in this process, accounts, a look at the numbers.
+"""Runs the queue for people: a server of threads and processes, accounts, a look at the numbers.
 
 Waitress is a plain WSGI server for one machine. Behind a proxy that speaks https it takes the
 proxy's word for the address of a client, and nobody else's.
@@ -6,8 +6,9 @@ proxy's word for the address of a client, and nobody else's.
 
 from __future__ import annotations
 
-import logging
+import os
 import signal
+import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,64 +16,64 @@ from dataclasses import asdict
 from types import FrameType
 from typing import Any
 
-import waitress  # type: ignore[import-untyped]
 from django.utils import timezone
 
 from medrcube.review import progress
 from medrcube.review.audit import head
 from medrcube.review.errors import ReviewError
+from medrcube.review.helpers import helpers, server_at
 from medrcube.review.models import Role, User
 from medrcube.review.policy import current_policy
 from medrcube.review.states import State
 
 THREADS = 8
+PROCESSES = min(4, os.cpu_count() or 1)
+"""Python runs one thread of a process at a time, so each processor needs a process of its own."""
 
 
 @contextmanager
 def listening(
-    host: str, port: int, *, threads: int = THREADS, proxy: str = ""
+    host: str, port: int, *, threads: int = THREADS, processes: int = PROCESSES, proxy: str = ""
 ) -> Iterator[tuple[Any, str]]:
     """A server that has its port; gives it and its address. ``run()`` returns on SIGTERM.
 
     Args:
         host: address to listen on.
         port: 0 takes a free one.
-        threads: requests that are answered at once.
+        threads: requests that a process answers at once.
+        processes: this one and others, which end with it.
         proxy: address of the proxy whose headers are believed; empty for none.
 
     Raises:
-        ReviewError: the port is taken, or the address is not one of this machine.
+        ReviewError: the port is taken, the address is not one of this machine, or a process of the
+            server has ended by itself.
     """
-    from medrcube.review.wsgi import application  # noqa: PLC0415  (needs Django to be ready)
-
-    trust: dict[str, Any] = {}
-    if proxy:
-        headers = {"x-forwarded-for", "x-forwarded-proto"}
-        trust = {"trusted_proxy": proxy, "trusted_proxy_headers": headers}
+    options = {"threads": threads, "proxy": proxy}
     try:
-        server = waitress.create_server(
-            application,
-            host=host,
-            port=port,
-            threads=threads,
-            ident="",
-            clear_untrusted_proxy_headers=True,
-            max_request_body_size=2_000_000,
-            **trust,
+        door = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
         )
-    except (OSError, ValueError) as error:
+    except (OSError, OverflowError) as error:
         raise ReviewError(
             f"{host}:{port}: cannot be listened on ({error}); choose another --port"
         ) from error
     shown = f"[{host}]" if ":" in host else host
-    # A queue of one request is no news; waitress warns of every one.
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     before = signal.signal(signal.SIGTERM, _stop)
-    try:
-        yield server, f"http://{shown}:{server.effective_port}/"
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        server.close()
+    with door, helpers(door, options, processes - 1):
+        server = server_at(door, **options)
+        try:
+            yield server, f"http://{shown}:{door.getsockname()[1]}/"
+        finally:
+            signal.signal(signal.SIGTERM, before)
+            server.close()
+
+
+def count_ahead() -> None:
+    """Count in the background what the first pages of a large queue show."""
+    from medrcube.review.views import dashboards, readers  # noqa: PLC0415  (needs Django to be ready)
+
+    for keeper in (dashboards.PROGRESS, dashboards.AGREEMENT, readers.READERS):
+        keeper.ahead()
 
 
 def has_administrator() -> bool:

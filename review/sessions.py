@@ -12,6 +12,8 @@ from django.contrib.sessions.backends import db
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from medrcube.review.sql import at, one
+
 __all__ = ["SessionStore", "digest"]
 
 _LENGTH = 40
@@ -38,13 +40,14 @@ class SessionStore(db.SessionStore):
             super().delete(digest(key))
 
     def _get_session_from_db(self) -> Any:
-        key = self.session_key
-        row = self.model.objects.filter(
-            session_key=digest(key or ""), expire_date__gt=timezone.now()
-        ).first()
+        row = one(_ROW, digest(self.session_key or ""), at(timezone.now()))
         if row is None:
             self._session_key = None
-        return row
+            return None
+        return self.model(session_key=digest(self.session_key), session_data=row[0])
+
+
+_ROW = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
 
 
 def digest(key: str) -> str:

@@ -100,6 +100,6 @@ def one_moment() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def token_value(token: uuid.UUID) -> Any:
+def uuid_value(value: uuid.UUID) -> Any:
     """A UUID as the database takes it."""
-    return token if connection.features.has_native_uuid_field else token.hex
+    return value if connection.features.has_native_uuid_field else value.hex

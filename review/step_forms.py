@@ -16,7 +16,15 @@ from medrcube.review.forms import Text, Values
 from medrcube.review.proposals import Wording
 from medrcube.review.questionnaire import CHECKLIST, Decision, OptionVerdict
 
-__all__ = ["CANNOT_TELL", "BlindForm", "Drafted", "GiveBackForm", "ProposalForm", "RulingForm"]
+__all__ = [
+    "CANNOT_TELL",
+    "BlindForm",
+    "Drafted",
+    "GiveBackForm",
+    "ProposalForm",
+    "RulingForm",
+    "StepForm",
+]
 
 Drafted = Mapping[str, Sequence[str]]
 """Field -> what is chosen or typed in it, as a stored draft has it."""

@@ -45,8 +45,8 @@ _NAMES = {
     BLIND: "Blind answers right",
 }
 _AUDITS = (30, 60, 100, 300, 1000)
-PROGRESS = Keeper(progress.count)
-AGREEMENT = Keeper(by_stratum)
+PROGRESS = Keeper("progress", progress.count)
+AGREEMENT = Keeper("agreement", by_stratum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,8 @@ import logging
 import uuid
 from collections.abc import Callable
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone
+from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from medrcube.review import assets, originals
@@ -16,6 +15,7 @@ from medrcube.review.access import allow, reader
 from medrcube.review.errors import ReviewError
 from medrcube.review.incidents import is_closed
 from medrcube.review.models import Asset, Claim, Role, User
+from medrcube.review.sql import at, one, uuid_value
 
 _log = logging.getLogger(__name__)
 
@@ -84,11 +84,19 @@ def _before(user: User, asset: Asset) -> bool:
     The marked picture gives the answer away, so it is shown after the blind answer only, unless
     the question is about the mark.
     """
-    stands = Q(submitted_at__isnull=False) | Q(expires_at__gt=timezone.now())
-    unmarked = Q(version__picture=asset)
-    marked = Q(version__overlay=asset) & (Q(version__asks_mark=True) | Q(blind__isnull=False))
-    mine = Claim.objects.filter(user=user, released_at=None)
-    return mine.filter(stands, unmarked | marked).exists()
+    shown = (user.pk, uuid_value(asset.pk), uuid_value(asset.pk))
+    in_hand = one(f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *shown, at(now()))
+    return bool(in_hand or one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *shown))
+
+
+_SHOWN = """
+    SELECT 1 FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
+    WHERE c.user_id = %s AND c.released_at IS NULL AND (
+        v.picture_id = %s OR v.overlay_id = %s AND (v.asks_mark OR EXISTS (
+            SELECT 1 FROM review_blindanswer b WHERE b.claim_id = c.id
+        ))
+    )
+"""
 
 
 def _may_look_deeper(user: User, asset: Asset) -> bool:

@@ -20,7 +20,7 @@ _NAMES = {
     "wrong-box": "wrong box",
     "other": "other",
 }
-READERS = Keeper(figures)
+READERS = Keeper("readers", figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,15 +11,16 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from medrcube.review import claiming, steps, voiding
+from medrcube.review import claim_sql, claiming, steps, voiding
 from medrcube.review.access import allow, reader
+from medrcube.review.claim_sql import Standing
 from medrcube.review.errors import (
     ConflictError,
     IllegalStepError,
     InvalidAnswerError,
     StaleClaimError,
 )
-from medrcube.review.models import BlindAnswer, Claim, Draft, ItemVersion, Review, Role, User
+from medrcube.review.models import Claim, Draft, ItemVersion, Review, Role, User
 from medrcube.review.outlook import outlook
 from medrcube.review.outstanding import left_for
 from medrcube.review.policy import current_policy
@@ -31,6 +32,7 @@ from medrcube.review.step_forms import (
     GiveBackForm,
     ProposalForm,
     RulingForm,
+    StepForm,
 )
 from medrcube.review.views import sheet
 
@@ -83,15 +85,16 @@ def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Store step one. The page with the key is another request, so it cannot come first."""
     user = reader(request)
-    claim = _claim(token, user)
+    found = _standing(token, user)
     try:
-        sent = BlindForm(request.POST, len(claim.version.options)).read()
+        sent = BlindForm(request.POST, found.options).read()
         typed = BlindForm.drafted(request.POST)
         steps.answer_blind(token, user, sent["answer"], typed=typed)
     except (InvalidAnswerError, ConflictError) as error:
+        claim = _claim(token, user)
         if _is_live(claim) and _is_answered(claim):
             text = "You have answered this already; your first answer counts."
-            return _step(request, _claim(token, user), user, text, 409)
+            return _step(request, claim, user, text, 409)
         if isinstance(error, InvalidAnswerError):
             return _again(request, claim, user, str(error))
         return _gone(request, claim, str(error), request.POST)
@@ -103,18 +106,20 @@ def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Store step two."""
     user = reader(request)
-    claim = _claim(token, user)
-    if not _is_answered(claim):
+    found = _standing(token, user)
+    if not found.answered:
+        claim = _claim(token, user)
         if _is_live(claim):
             return _step(request, claim, user, "The first step is missing: answer it first.", 422)
         return _gone(request, claim, _LOST, request.POST)
     try:
-        sent = RulingForm(request.POST, wording_of(claim.version)).read()
+        now = wording_of(ItemVersion.objects.get(pk=found.version))
+        sent = RulingForm(request.POST, now).read()
         steps.submit(token, user, sent["ruling"], typed=RulingForm.drafted(request.POST))
     except InvalidAnswerError as error:
-        return _again(request, claim, user, str(error))
+        return _again(request, _claim(token, user), user, str(error))
     except (ConflictError, IllegalStepError) as error:
-        return _gone(request, claim, str(error), request.POST)
+        return _gone(request, _claim(token, user), str(error), request.POST)
     messages.success(request, "Your review is stored.")
     return next_item(request, user) if sent["then"] == "next" else redirect("queue")
 
@@ -142,9 +147,9 @@ def wording(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Keep what is typed and hold the item; says when, and until when."""
     user = reader(request)
-    claim = _claim(token, user)
     try:
-        renewed = _keep(request, claim, user)
+        form = RulingForm if _standing(token, user).answered else BlindForm
+        renewed = _keep(request, form, token, user)
     except StaleClaimError as error:
         return JsonResponse({"error": str(error)}, status=409)
     return JsonResponse({"saved": timezone.now().isoformat(), "until": renewed.expires_at})
@@ -178,6 +183,14 @@ def _claim(token: uuid.UUID, user: User) -> Claim:
     return claim
 
 
+def _standing(token: uuid.UUID, user: User) -> Standing:
+    """The same as far as steps need it: one statement in place of six tables."""
+    found = claim_sql.standing(token, user.pk)
+    if found is None:
+        raise Http404
+    return found
+
+
 def _is_live(claim: Claim) -> bool:
     open_still = claim.released_at is None and claim.submitted_at is None
     return open_still and claim.expires_at > timezone.now()
@@ -188,7 +201,7 @@ def _is_stored(claim: Claim) -> bool:
 
 
 def _is_answered(claim: Claim) -> bool:
-    return BlindAnswer.objects.filter(claim=claim).exists()
+    return hasattr(claim, "blind")
 
 
 def _step(
@@ -210,7 +223,8 @@ def _step(
 def _again(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpResponse:
     """422: the same page with everything that was typed; it is kept on the server, too."""
     try:
-        claim.expires_at = _keep(request, claim, user).expires_at
+        form = RulingForm if _is_answered(claim) else BlindForm
+        claim.expires_at = _keep(request, form, claim.token, user).expires_at
     except StaleClaimError as stale:
         return _gone(request, claim, str(stale), request.POST)
     return _step(request, claim, user, error, 422)
@@ -229,9 +243,8 @@ def _gone(
     return render(request, "review/gone.html", context, status=409)
 
 
-def _keep(request: HttpRequest, claim: Claim, user: User) -> Claim:
-    form = RulingForm if _is_answered(claim) else BlindForm
-    return claiming.renew(claim.token, user, form.drafted(request.POST))
+def _keep(request: HttpRequest, form: type[StepForm], token: uuid.UUID, user: User) -> Claim:
+    return claiming.renew(token, user, form.drafted(request.POST))
 
 
 def _kept(claim: Claim, user: User) -> Drafted:

@@ -1,6 +1,9 @@
+import pickle
+from pathlib import Path
 from threading import Event as Gate
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from medrcube.review import kept
@@ -47,13 +50,13 @@ def settled(keeper, figures):
 
 
 def test_a_small_queue_is_counted_for_every_page(happen, counter):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
     assert [keeper.figures().figures for _ in range(3)] == [1, 2, 3]
 
 
 def test_a_large_queue_is_not_counted_again_where_nothing_happened(happen, counter, large):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
     answers = [keeper.figures() for _ in range(3)]
     assert [answer.figures for answer in answers] == [1, 1, 1]
@@ -61,7 +64,7 @@ def test_a_large_queue_is_not_counted_again_where_nothing_happened(happen, count
 
 
 def test_a_page_waits_for_no_new_count_and_tells_what_it_lacks(happen, counter, large):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
     keeper.figures()
     counter.gate.clear()
@@ -74,7 +77,7 @@ def test_a_page_waits_for_no_new_count_and_tells_what_it_lacks(happen, counter, 
 
 
 def test_only_one_thread_counts_at_a_time(happen, counter, large):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
     keeper.figures()
     counter.gate.clear()
@@ -87,7 +90,7 @@ def test_only_one_thread_counts_at_a_time(happen, counter, large):
 
 
 def test_what_was_forgotten_is_counted_at_once(happen, counter, large):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
     keeper.figures()
     keeper.forget()
@@ -95,16 +98,50 @@ def test_what_was_forgotten_is_counted_at_once(happen, counter, large):
 
 
 def test_figures_of_another_trail_are_never_shown(happen, counter, large, monkeypatch):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
-    first = keeper.figures()
-    other = kept.Head(number=first.head.number, sha256="f" * 64)
-    monkeypatch.setattr(keeper, "_kept", kept.replace(first, head=other))
+    other = kept.Head(number=kept.head().number, sha256="f" * 64)
+    with monkeypatch.context() as patch:
+        patch.setattr(kept, "head", lambda: other)
+        keeper.figures()
     assert keeper.figures().figures == 2
 
 
+def test_figures_outlive_the_process_that_has_counted_them(happen, counter, large):
+    happen()
+    Keeper("test", counter).figures()
+    assert Keeper("test", counter).figures().figures == 1
+
+
+def test_what_one_process_forgets_no_other_shows(happen, counter, large):
+    first, second = Keeper("test", counter), Keeper("test", counter)
+    happen()
+    assert first.figures().figures == second.figures().figures == 1
+    first.forget()
+    assert second.figures().figures == 2
+
+
+def test_a_file_of_figures_that_the_server_did_not_seal_is_not_opened(happen, counter, large):
+    happen()
+    keeper = Keeper("test", counter)
+    keeper.figures()
+    path = Path(settings.FOLDER) / "figures" / "test"
+    sealed = path.read_bytes()
+    path.write_bytes(sealed[:32] + pickle.dumps("forged"))
+    assert Keeper("test", counter).figures().figures == 2
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_what_the_first_page_shows_is_counted_ahead_of_it(happen, counter, large):
+    keeper = Keeper("test", counter)
+    happen()
+    keeper.ahead()
+    assert settled(keeper, 1)
+    assert counter.calls == 1
+
+
 def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
-    keeper = Keeper(counter)
+    keeper = Keeper("test", counter)
     happen()
     keeper.figures()
     counter.calls = "no number"

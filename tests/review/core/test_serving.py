@@ -1,0 +1,72 @@
+"""The server as people run it: several processes at one port, which end together."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+pytestmark = pytest.mark.untraced
+
+
+@contextmanager
+def served(folder):
+    """The first process and the address of a server of two."""
+    environment = {**os.environ, "MEDRCUBE_REVIEW_PASSWORD": "correct horse battery staple"}
+    command = [sys.executable, "-m", "medrcube", "review", "serve", str(folder), "--port", "0"]
+    command += ["--processes", "2", "--admin-email", "head@example.org"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        yield process, next(re.search(r"http://\S+", line)[0] for line in process.stdout)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def others(process):
+    return [int(pid) for pid in children(process.pid).read_text().split()]
+
+
+def children(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children")
+
+
+def gone(pids):
+    """Whether these processes end within some seconds."""
+    for _ in range(400):
+        if not any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    (tmp_path / "medrcube.toml").write_text("", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.skipif(not children(1).exists(), reason="needs /proc to name child processes")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_all_processes_of_the_server_end_with_the_first_one(workspace, how):
+    with served(workspace) as (process, address):
+        pids = others(process)
+        assert len(pids) == 1
+        with urlopen(f"{address}health/") as reply:  # noqa: S310  (our own)
+            assert reply.read() == b"ok"
+        process.send_signal(how)
+        assert process.wait(20) == (0 if how == signal.SIGTERM else -how)
+        assert gone(pids)
+
+
+@pytest.mark.skipif(not children(1).exists(), reason="needs /proc to name child processes")
+def test_the_server_ends_with_an_error_where_one_of_its_processes_does(workspace):
+    with served(workspace) as (process, _):
+        os.kill(others(process)[0], signal.SIGKILL)
+        assert process.wait(20) != 0
