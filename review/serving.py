@@ -48,7 +48,7 @@ def listening(
         ReviewError: the port is taken, the address is not one of this machine, or a process of the
             server has ended by itself.
     """
-    options = {"threads": threads, "proxy": proxy}
+    options: dict[str, Any] = {"threads": threads, "proxy": proxy}
     try:
         door = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024

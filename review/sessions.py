@@ -40,11 +40,12 @@ class SessionStore(db.SessionStore):
             super().delete(digest(key))
 
     def _get_session_from_db(self) -> Any:
-        row = one(_ROW, digest(self.session_key or ""), at(timezone.now()))
+        name = digest(self.session_key or "")
+        row = one(_ROW, name, at(timezone.now()))
         if row is None:
             self._session_key = None
             return None
-        return self.model(session_key=digest(self.session_key), session_data=row[0])
+        return self.model(session_key=name, session_data=row[0])
 
 
 _ROW = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"

@@ -5,9 +5,10 @@ Its planner decides by the indexes alone, so a small table shows what a big one 
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from medrcube.review import candidates, sql
-from medrcube.review.models import Item
+from medrcube.review.models import Draft, Item
 from medrcube.review.policy import Policy
 from medrcube.review.routing import route_of
 
@@ -38,8 +39,10 @@ def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_
     assert len(sorts) == 2 + gold, "the index gives the order; a page and the few gold are sorted"
 
 
-def test_drafts_are_found_by_their_reader(plans, person):
+def test_drafts_are_found_by_their_reader(plans, person, add_items):
     reader = person()
+    (item,) = add_items()
+    Draft.objects.create(version=item.versions.get(), user=reader, saved_at=timezone.now())
     candidates.unfinished(reader.pk, Policy(), route_of(reader.pk, (), Policy()))
     (steps,) = plans
     assert any(step.startswith("SEARCH d USING INDEX") for step in steps)
