@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["asked_how", "side_by_side"]
+__all__ = ["asked_how", "prompt_words", "side_by_side"]
 
 _ENDED = {"truncated": "cut"}
 """What runs of before version 5 of the metrics call an outcome."""
@@ -22,7 +22,7 @@ def asked_how(manifest: Mapping[str, Any]) -> dict[str, str]:
     model = manifest["model"]
     prompt = manifest["prompt"]
     found = {
-        "prompt": f"{prompt['name']} {prompt['version']}",
+        "prompt": prompt_words(prompt),
         "template": prompt.get("text"),
         "system prompt": model.get("system"),
         "examples": _examples(manifest),
@@ -34,6 +34,11 @@ def asked_how(manifest: Mapping[str, Any]) -> dict[str, str]:
         "asked again": "; ".join(map(_again, manifest.get("again", ()))),
     }
     return {name: str(told) for name, told in found.items() if told}
+
+
+def prompt_words(prompt: Mapping[str, Any]) -> str:
+    """Name and version of the prompt in a manifest, or where it was worded instead."""
+    return " ".join(filter(None, (prompt["name"], prompt["version"])))
 
 
 def side_by_side(manifests: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:

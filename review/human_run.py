@@ -97,7 +97,7 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         ForeignReply(item=name, text=given.letter or CANNOT_TELL)
         for name, given in sorted(chosen.items())
     )
-    found = ForeignRun(tool=TOOL, model=group, replies=replies)
+    found = ForeignRun(tool=TOOL, model=group, replies=replies, prompt="of the review pages")
     items = {item.name: item for item in benchmark.items}
     told = {
         "group": group,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from medrcube.files import replacing
 COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
            "modality", "anatomy", "split")  # fmt: skip
 """Columns; ``index`` is a number there, so that ``item`` holds the name of the item."""
+
+DATA_SET = re.compile(r"MedRCube_(?:private_)?[0-9a-f]{8}")
+"""Names of our data sets there: whether restricted pictures are in it, and which release it is."""
 
 _NO_VALUES = frozenset(
     (

@@ -173,8 +173,8 @@ def write_run(
     write_plan(out, plan)
     write_lines(attempts_path(out), _attempts(asked, matched.replies, found))
     manifest = read_manifest(out)
-    # Whoever asked elsewhere worded the question in another way.
-    worded = {"name": found.tool, "version": f"of {found.tool}"}
+    # Whoever asked elsewhere may have worded the question in another way.
+    worded = {"name": "", "version": found.prompt or f"of {found.tool}"}
     models = [found.model] if found.model else []
     ended = {"ended": now(), "prompt": worded, "models": models}
     write_manifest(out, {**manifest, **ended, **(about or {})})

@@ -51,7 +51,9 @@ def read_plain(path: Path) -> ForeignRun:
             replies.append(_reply(row))
         except _BadRowError as error:
             bad.append(f"{where}: {error}")
-    return ForeignRun(tool=TOOL, model=path.stem, replies=tuple(replies), bad=tuple(bad))
+    return ForeignRun(
+        tool=TOOL, model=path.stem, replies=tuple(replies), bad=tuple(bad), prompt="not told"
+    )
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:

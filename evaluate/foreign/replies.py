@@ -51,6 +51,7 @@ class ForeignRun:
         replies: in the order of the file.
         bad: rows that could not be read, each with its place and the reason.
         condition: what of the questions was shown.
+        prompt: who worded it, behind the word "prompt" in reports; empty where the tool did.
     """
 
     tool: str
@@ -58,6 +59,7 @@ class ForeignRun:
     replies: tuple[ForeignReply, ...]
     bad: tuple[str, ...] = ()
     condition: Condition = Condition.FULL
+    prompt: str = ""
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

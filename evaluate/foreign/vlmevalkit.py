@@ -5,9 +5,11 @@ Spreadsheets, TSV and JSON are read; a pickle is not, since opening one runs wha
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.exports.vlmevalkit import DATA_SET
 from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun, model_of
 from medrcube.evaluate.foreign.shown import question_and_options
 from medrcube.evaluate.foreign.table_rows import table_rows
@@ -20,6 +22,8 @@ FAILED = "Failed to obtain answer"
 """What stands in place of a reply when a request failed (``INFER_FAIL_MSG``)."""
 
 SUFFIXES = (".xlsx", ".tsv")
+
+_FILE = re.compile(rf"(.+)_{DATA_SET.pattern}(?![0-9a-z])")
 
 
 def read_vlmevalkit(path: Path) -> ForeignRun:
@@ -44,5 +48,10 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
                 item=item, text=text, model=model_of(row), question=question, options=options
             )
         )
-    # Its files are named MODEL_DATASET, and so is their folder: both may hold the sign between.
-    return ForeignRun(tool=TOOL, model=path.parent.name, replies=tuple(replies))
+    return ForeignRun(tool=TOOL, model=_model(path), replies=tuple(replies))
+
+
+def _model(path: Path) -> str:
+    """From ``MODEL_DATASET...``, where the name of our data set tells its end; else the folder."""
+    named = _FILE.match(path.name)
+    return named[1] if named else path.resolve().parent.name

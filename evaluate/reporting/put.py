@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 from medrcube.counting import counted
+from medrcube.evaluate.asked_how import prompt_words
 from medrcube.evaluate.prompts import prompt_version
 from medrcube.evaluate.reporting.runs import Run
 
@@ -34,7 +35,7 @@ def put(run: Run) -> dict[str, str]:
     system, detail = model.get("system"), model.get("image_detail")
     seed = f" by seed {shots['seed']}" if shots and shots.get("seed") else ""
     told = {
-        "prompt": "" if usual else f"prompt {prompt['name']} {prompt['version']}",
+        "prompt": "" if usual else f"prompt {prompt_words(prompt)}",
         "system": f"system prompt {_digest(system)}" if system else "",
         "shots": f"{counted(shots['count'], 'example')}{seed}" if shots else "",
         "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "",

@@ -18,7 +18,8 @@ FOLDER = "pictures"
 MOST_BYTES = 30_000_000
 """Bytes of all pictures together."""
 
-_STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70))
+_STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70), (160, 64), (128, 60), (96, 50))
+"""Pixels of the longer side and quality; the last is small enough for any picture of 10,000."""
 _DIGEST = 20
 
 WITHHELD = "This picture may not be passed on."

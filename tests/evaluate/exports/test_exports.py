@@ -249,3 +249,20 @@ def test_without_medrcube_a_letter_counts_and_a_guess_does_not(tmp_path, release
     told = [sys.executable, "-c", script, str(tmp_path / "out")]
     made = subprocess.run(told, capture_output=True, text=True, check=True)
     assert made.stdout.strip() == "['A', 'B', 'C', 'B', None, None, None]"
+    assert made.stderr.startswith("medrcube is not installed here: only a reply that is a letter")
+
+
+def test_rules_of_an_installed_medrcube_that_cannot_be_read_are_not_replaced(tmp_path, release):
+    write_export(select(release, private=False), tmp_path / "out", "lm-eval")
+    script = (
+        "import builtins, sys; sys.path.insert(0, sys.argv[1]); real = builtins.__import__\n"
+        "def broken(name, *rest):\n"
+        "    if name.startswith('medrcube.'): raise ModuleNotFoundError(name='jinja2')\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = broken\n"
+        "import medrcube_answers"
+    )
+    told = [sys.executable, "-c", script, str(tmp_path / "out")]
+    made = subprocess.run(told, capture_output=True, text=True, check=False)
+    assert made.returncode != 0
+    assert "not installed" not in made.stderr

@@ -234,6 +234,22 @@ def test_what_is_no_result_file_is_refused_by_what_is_wrong(tmp_path, name, text
         read_foreign(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "able_model/T20261123-044624/able_model_MedRCube_0123abcd.tsv",
+        "able_model/able_model_MedRCube_private_0123abcd.tsv",
+        "able_model/able_model_MedRCube_0123abcd_exact_matching_result.tsv",
+        "able_model/renamed.tsv",
+    ],
+)
+def test_the_model_of_a_result_of_vlmevalkit_is_the_one_of_its_file(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text("item\tprediction\nA/1\tA\n", encoding="utf-8")
+    assert read_foreign(path).model == "able_model"
+
+
 @pytest.mark.parametrize("name", ["A/1", "A/x:y", "A/..\\%3A/x", "A%25/1"])
 def test_the_id_of_a_sample_leads_back_to_its_item(name):
     assert item_name(sample_id(name)) == name

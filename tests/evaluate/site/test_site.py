@@ -8,14 +8,18 @@ import shutil
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.reporting.runs import load_runs
 from medrcube.evaluate.site import items as items_part
+from medrcube.evaluate.site import pictures as pictures_part
 from medrcube.evaluate.site.board import board
 from medrcube.evaluate.site.items import reply_limit
 from medrcube.evaluate.site.names import CellName, model_pages
+from medrcube.evaluate.site.pictures import write_pictures
 from medrcube.evaluate.site.writing import write_site
 from medrcube.evaluate.statistics.ranking import ranking
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -55,6 +59,15 @@ def test_every_link_is_relative_and_leads_to_a_file(made):
             assert not parts.scheme, link
             assert not link.startswith("/"), link
             assert not parts.path or (page.parent / unquote(parts.path)).is_file(), (page, link)
+
+
+def test_a_picture_of_noise_is_shown_among_10_000_others(load, row, tmp_path, monkeypatch):
+    release = load(row(0))
+    noise = np.random.default_rng(1).integers(0, 255, (512, 512), dtype=np.uint8)
+    Image.fromarray(noise).save(release.path(release.items[0]))
+    monkeypatch.setattr(pictures_part, "MOST_BYTES", pictures_part.MOST_BYTES // 10_000)
+    (shown,) = write_pictures(tmp_path / "out", release, {}, release.items).values()
+    assert (tmp_path / "out" / shown.file).is_file(), shown.why
 
 
 def test_no_text_of_others_becomes_markup(made):
