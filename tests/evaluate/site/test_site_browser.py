@@ -80,6 +80,27 @@ def test_every_page_fits_its_window(open_page, made, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
+CUT_OFF = """
+[...document.querySelectorAll('main .bar i')].filter((mark) => {
+  const box = mark.closest('.scroll');
+  if (!box || !mark.checkVisibility()) return false;
+  if (getComputedStyle(box).overflowX === 'visible') return false;
+  const [edge, own] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+  return own.left < edge.left || own.right > edge.right;
+}).length
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_mark_at_the_end_of_a_scale_is_cut_off(open_page, made, width):
+    whole = 0
+    for name in pages(made):
+        page = open_page(name, viewport={"width": width, "height": 800})
+        assert page.evaluate(CUT_OFF) == 0, name
+        whole += page.locator('.bar .dot[style*="100.00%"], .bar .dot[style*=":0.00%"]').count()
+    assert whole, "no mark stands at the end of a scale"
+
+
 def test_the_leaderboard_is_sorted_and_searched_by_keyboard(open_page):
     page = open_page("index.html")
     before = names(page)
