@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -171,7 +171,19 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
             f"{root}: {len(problems)} problem(s) in the release, no model is asked:\n{shown}{tail}"
         )
     return Benchmark(
-        root=root, items=tuple(loader.items), pixels=read_pixel_hashes(root), errata=errata
+        root=root,
+        items=_restricted_together(loader.items),
+        pixels=read_pixel_hashes(root),
+        errata=errata,
+    )
+
+
+def _restricted_together(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The items, where one mark restricts a picture for all of them that show it."""
+    closed = {item.image for item in items if item.restricted} - {None}
+    return tuple(
+        replace(item, restricted=True) if item.image in closed and not item.restricted else item
+        for item in items
     )
 
 

@@ -146,7 +146,14 @@ def _export_release(
 
 def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) -> None:
     from medrcube.build.publish.hub_private import write_private_hub
+    from medrcube.build.publish.marking import PRIVATE, RESTRICTED_SUMS
 
+    if not private and (release / PRIVATE).exists():
+        raise WorkspaceError(
+            f"{release}: holds restricted pictures, as {PRIVATE} says, and must not be uploaded; "
+            f"a copy without {PRIVATE} and what {RESTRICTED_SUMS} lists is the public edition, "
+            "and  --private  makes the one with restricted pictures"
+        )
     if not private:
         raise WorkspaceError(
             f"{release}: a release is its own public edition for the hub, to upload as it stands; "

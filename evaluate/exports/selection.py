@@ -78,17 +78,21 @@ class Selection:
 def select(benchmark: Benchmark, *, private: bool) -> Selection:
     """Choose the items that have a picture; restricted ones only where ``private``.
 
+    A picture with the bytes of a restricted one is as restricted as that.
+
     Raises:
         ReleaseError: none is left.
     """
     kept: list[Item] = []
+    digests = benchmark.image_digests
+    closed = {digests[item.image] for item in benchmark.items if item.restricted and item.image}
     withheld, absent, withdrawn = Counter[str](), Counter[str](), Counter[str]()
     for item in benchmark.items:
         if item.name in benchmark.errata:
             withdrawn[item.dataset] += 1
-        elif item.image is None or benchmark.image_digests[item.image] is None:
+        elif item.image is None or digests[item.image] is None:
             absent[item.dataset] += 1
-        elif item.restricted and not private:
+        elif digests[item.image] in closed and not private:
             withheld[item.dataset] += 1
         else:
             kept.append(item)
@@ -98,7 +102,7 @@ def select(benchmark: Benchmark, *, private: bool) -> Selection:
         withheld=withheld,
         absent=absent,
         withdrawn=withdrawn,
-        private=any(item.restricted for item in kept),
+        private=any(item.image and digests[item.image] in closed for item in kept),
     )
     if not kept:
         raise ReleaseError(f"{benchmark.root}: no item to export; {'; '.join(chosen.left_out())}")

@@ -70,6 +70,33 @@ def test_a_public_export_never_holds_a_restricted_picture(release, tmp_path, har
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("path", ["pictures/p0.png", "pictures/copy.png"])
+def test_a_picture_that_one_item_restricts_is_withheld_from_every_item(
+    load, row, tmp_path, harness, path
+):
+    made = load(
+        row(0, restricted=True), row(1, image_path=path), row(2, image_path="pictures/x.png")
+    )
+    pictures = made.root / "ALPHA/pictures"
+    secret = (pictures / "p0.png").read_bytes() + CANARY
+    for name in {"p0.png", path.rpartition("/")[2]}:
+        (pictures / name).write_bytes(secret)
+    again = load_benchmark(made.root)
+    public = select(again, private=False)
+    assert [item.id for item in public.items] == ["q002"]
+    write_export(public, tmp_path / "out", harness)
+    assert not holds_canary(tmp_path / "out")
+    assert select(again, private=True).private
+
+
+def test_a_private_tree_is_not_called_the_public_edition(release, tmp_path):
+    (release.root / "PRIVATE.md").write_text("private", "utf-8")
+    told = ["export", str(release.root), "--to", "hub", "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(app, told)
+    assert "must not be uploaded" in str(ran.exception)
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
 def test_a_private_export_holds_it_and_is_marked(release, tmp_path, harness):
     write_export(select(release, private=True), tmp_path / "out", harness)
     assert holds_canary(tmp_path / "out")
