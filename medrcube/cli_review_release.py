@@ -149,8 +149,8 @@ def remarks(
         reporter.table(("item", "state"), list(taken.items.items()))
     reporter.result(
         f"{counted(taken.added, 'remark')} on {counted(len(taken.items), 'item')} taken in, "
-        f"{taken.known:,} known already, {len(taken.refused):,} refused, {len(taken.unknown):,} "
-        "unknown items"
+        f"{taken.known:,} known already, {len(taken.refused):,} refused, "
+        f"{counted(len(taken.unknown), 'unknown item')}"
     )
     reporter.data(asdict(taken))
     raise typer.Exit(1 if taken.refused or taken.unknown else 0)
