@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from medrcube.records import Case, ImageRef, Label, Skip
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
-# Names without suffix, as in the authors' repository.
-_TESTING = re.compile(r"image(\(\d+\))?")
+CARD = own_card(__file__)
+_TESTING = CARD.pattern("testing")
 _OFFICIAL = {
-    "Training/glioma_tumor": re.compile(r"gg \(\d+\)"),
-    "Training/meningioma_tumor": re.compile(r"(m |m1|m2 |m3 )\(\d+\)"),
-    "Training/pituitary_tumor": re.compile(r"p \(\d+\)"),
+    "Training/glioma_tumor": CARD.pattern("training_glioma"),
+    "Training/meningioma_tumor": CARD.pattern("training_meningioma"),
+    "Training/pituitary_tumor": CARD.pattern("training_pituitary"),
     "Testing/glioma_tumor": _TESTING,
     "Testing/meningioma_tumor": _TESTING,
     "Testing/pituitary_tumor": _TESTING,

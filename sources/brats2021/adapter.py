@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,17 +12,19 @@ from medrcube.errors import ReadError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.shapes import files_of
 from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.tables import natural
 
 SEQUENCES = ("t1", "t1ce", "t2", "flair")
 PLANES = ("axial", "coronal", "sagittal")
-LABELS = (0, 1, 2, 4)
-"""There is no 3: later editions store the enhancing tumour so."""
+CARD = own_card(__file__)
+LABELS = CARD.numbers("labels", 4)
+_LEAST = CARD.integer("least_tumour_voxels")
+_FOLDER = CARD.pattern("folder", "number")
 WHOLE = "1+2+4"
 # Core and enhancing part are seen after contrast, edema in T2; plain T1 shows none of them well.
 _SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2", WHOLE)}
-_FOLDER = re.compile(r"BraTS2021_(\d{5})")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -45,7 +46,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         for sequence in SEQUENCES:
             yield _case(truth, sequence, "axial")
         for plane in PLANES[1:]:
-            yield _case(truth, SEQUENCES[int(name[1]) % len(SEQUENCES)], plane)
+            yield _case(truth, SEQUENCES[int(name["number"]) % len(SEQUENCES)], plane)
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -57,13 +58,14 @@ def frames(case: Case, volume: Any) -> list[int]:
     plane, path = case.plane or "axial", files_of(case.guide[0])[0]
     labels = load_labels(path)
     if not np.isin(labels.values, LABELS).all():
+        known = ", ".join(f"{it:g}" for it in LABELS)
         raise ReadError(
-            f"{path.name}: holds values other than {LABELS}; is this BraTS 2023 or later, where 3 "
+            f"{path.name}: holds values other than ({known}); is this BraTS 2023 or later, where 3 "
             "is the enhancing tumour?",
             code="label-values",
         )
     tumour = labels.marked()
-    return [slice_at(volume, tumour.centre_of_slice(plane, tumour.largest(plane, least=100)))]
+    return [slice_at(volume, tumour.centre_of_slice(plane, tumour.largest(plane, least=_LEAST)))]
 
 
 def _case(truth: Path, sequence: str, plane: str) -> Case:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from medrcube.sources.chexpert_labels import (
     read_states,
 )
 from medrcube.sources.contents import read_json
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import check_no_finding, unless_bad, unnamed
 from medrcube.sources.runs import coco_runs, connected
@@ -35,7 +35,8 @@ _LAYOUTS = {
     "localize": ("CheXpert", _READ),
 }
 _SIDEWAYS = ("LL", "RL")
-_PATH = re.compile(r"(?:.*/)?(patient\d{5})/(study\d+)/(view\d+_(frontal|lateral))\.jpg")
+CARD = own_card(__file__)
+_PATH = CARD.pattern("path", "patient", "study", "view", "side")
 _NO_FACT = {("sex", "Unknown"), ("age", "0")}  # both stand for a missing entry
 _LINES = "Support Devices"  # thin, so that a box around them says little
 
