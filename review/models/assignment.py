@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 
 
@@ -18,12 +16,6 @@ class Specialty(models.Model):
     name = models.CharField(max_length=48, unique=True)
     anatomies = models.JSONField(default=list)
     modalities = models.JSONField(default=list)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Assignment(models.Model):
@@ -48,12 +40,8 @@ class Assignment(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.CheckConstraint(
                 condition=models.Q(mode__in=("only", "first")), name="assignment_mode"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"assignment {self.pk}"

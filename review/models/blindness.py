@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 
 
@@ -23,13 +21,9 @@ class Disclosure(models.Model):
     at_sight = models.BooleanField()
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["by", "told"], name="one_disclosure_of_a_pair"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.by_id} tells {self.told_id}"
 
 
 class Exposure(models.Model):
@@ -48,13 +42,9 @@ class Exposure(models.Model):
     at = models.DateTimeField()
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["user", "item", "by"], name="one_exposure_of_a_reader"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.user_id}: {self.item_id} by {self.by_id}"
 
 
 class RawFile(models.Model):
@@ -64,13 +54,9 @@ class RawFile(models.Model):
     sha256 = models.CharField(max_length=64, db_index=True)
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["item", "sha256"], name="one_raw_file_of_an_item"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.item_id}: {self.sha256[:8]}"
 
 
 class Incident(models.Model):
@@ -86,9 +72,3 @@ class Incident(models.Model):
     reporter = models.ForeignKey("review.User", on_delete=models.PROTECT, related_name="+")
     reported_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"incident {self.pk}"

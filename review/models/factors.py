@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 
 from medrcube.review.models.people import User
@@ -24,24 +22,12 @@ class SecondFactor(models.Model):
     last_step = models.BigIntegerField(default=-1)
     confirmed_at = models.DateTimeField(null=True)
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"second factor of {self.user_id}"
-
 
 class RecoveryCode(models.Model):
     """Stands in for a lost authenticator, once; ``digest`` is keyed."""
 
     factor = models.ForeignKey(SecondFactor, on_delete=models.CASCADE, related_name="codes")
     digest = models.CharField(max_length=64, unique=True)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"recovery code of {self.factor_id}"
 
 
 class Identity(models.Model):
@@ -57,10 +43,6 @@ class Identity(models.Model):
     linked_at = models.DateTimeField()
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["issuer", "subject"], name="a_subject_once"),
         ]
-
-    def __str__(self) -> str:
-        return f"identity of {self.user_id}"

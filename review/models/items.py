@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
 
 from django.db import models
 
@@ -16,12 +15,6 @@ class Project(models.Model):
     name = models.CharField(max_length=200)
     policy = models.JSONField(default=dict)
     questionnaire = models.CharField(max_length=16)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Asset(models.Model):
@@ -39,12 +32,6 @@ class Asset(models.Model):
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
     original = models.JSONField(default=dict)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return str(self.id)
 
 
 class Item(models.Model):
@@ -96,8 +83,7 @@ class Item(models.Model):
     )
 
     class Meta:
-        app_label = "review"
-        indexes: ClassVar[list[models.Index]] = [
+        indexes = [
             models.Index(
                 fields=[
                     "state",
@@ -121,9 +107,6 @@ class Item(models.Model):
             models.Index(fields=["stratum", "id"], name="list_by_stratum"),
             models.Index(fields=["source", "id"], name="list_by_source"),
         ]
-
-    def __str__(self) -> str:
-        return self.id
 
 
 class ItemVersion(models.Model):
@@ -158,10 +141,6 @@ class ItemVersion(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["item", "number"], name="one_version_of_a_number"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.item_id} v{self.number}"

@@ -63,8 +63,5 @@ class User(AbstractBaseUser):
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
-    class Meta:
-        app_label = "review"
-
     def __str__(self) -> str:
         return self.pseudonym

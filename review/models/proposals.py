@@ -21,12 +21,6 @@ class Proposal(models.Model):
     key = models.PositiveSmallIntegerField()
     flaws = models.JSONField(default=list)
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"proposal of {self.review_id}"
-
 
 class Adoption(models.Model):
     """A version that was made of a proposal; who proposed it does not review it. Insert only."""
@@ -35,9 +29,3 @@ class Adoption(models.Model):
         "review.ItemVersion", on_delete=models.PROTECT, related_name="adoption"
     )
     proposal = models.ForeignKey(Proposal, on_delete=models.PROTECT, related_name="adoptions")
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"{self.version_id} of {self.proposal_id}"

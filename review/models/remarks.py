@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 
 
@@ -23,10 +21,6 @@ class Remark(models.Model):
     imported_at = models.DateTimeField()
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["item", "sha256"], name="one_remark_of_a_text"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.item_id}: {self.text[:40]}"

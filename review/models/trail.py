@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 
 
@@ -28,13 +26,9 @@ class Event(models.Model):
     sha256 = models.CharField(max_length=64, unique=True)
 
     class Meta:
-        app_label = "review"
-        indexes: ClassVar[list[models.Index]] = [
+        indexes = [
             models.Index(fields=["object", "number"], name="events_of_an_object"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.number} {self.kind}"
 
 
 class Chain(models.Model):
@@ -42,12 +36,6 @@ class Chain(models.Model):
 
     number = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"{self.number} {self.sha256[:8]}"
 
 
 class Release(models.Model):
@@ -59,12 +47,6 @@ class Release(models.Model):
     head_number = models.PositiveBigIntegerField()
     head_sha256 = models.CharField(max_length=64)
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return self.name
-
 
 class ReleaseItem(models.Model):
     """One version in a release."""
@@ -73,13 +55,9 @@ class ReleaseItem(models.Model):
     version = models.ForeignKey("review.ItemVersion", on_delete=models.PROTECT)
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["release", "version"], name="a_version_once"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.release_id}: {self.version_id}"
 
 
 class AgreementSnapshot(models.Model):
@@ -93,9 +71,3 @@ class AgreementSnapshot(models.Model):
     high = models.FloatField(null=True)
     items = models.PositiveIntegerField()
     why_undefined = models.CharField(max_length=32, blank=True, default="")
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"{self.stratum} {self.metric}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -45,8 +44,7 @@ class Claim(models.Model):
     specialist = models.BooleanField(default=False)
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(
                 fields=["version", "slot"], condition=_LIVE, name="one_holder_of_a_slot"
             ),
@@ -59,7 +57,7 @@ class Claim(models.Model):
                 name="one_item_in_hand",
             ),
         ]
-        indexes: ClassVar[list[models.Index]] = [
+        indexes = [
             models.Index(
                 fields=["expires_at"],
                 condition=_LIVE & Q(submitted_at__isnull=True),
@@ -68,9 +66,6 @@ class Claim(models.Model):
             models.Index(fields=["version", "user"], name="claims_on_a_version"),
             models.Index(fields=["user", "submitted_at"], name="claims_of_a_reader"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.version_id}/{self.slot}"
 
 
 class Draft(models.Model):
@@ -82,13 +77,9 @@ class Draft(models.Model):
     saved_at = models.DateTimeField()
 
     class Meta:
-        app_label = "review"
-        constraints: ClassVar[list[models.BaseConstraint]] = [
+        constraints = [
             models.UniqueConstraint(fields=["version", "user"], name="one_draft_of_a_reader"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.version_id}/{self.user_id}"
 
 
 class BlindAnswer(models.Model):
@@ -108,12 +99,6 @@ class BlindAnswer(models.Model):
     milliseconds = models.PositiveIntegerField(default=0)
     answered_at = models.DateTimeField()
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return str(self.claim_id)
-
 
 class Review(models.Model):
     """Step two: the decision. Valid as long as its claim is not released; insert only (trigger).
@@ -132,12 +117,6 @@ class Review(models.Model):
     seconds = models.PositiveIntegerField(default=0)
     submitted_at = models.DateTimeField()
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return str(self.claim_id)
-
 
 class ReviewReason(models.Model):
     """A reason code of a review, about one option or the whole item; insert only (trigger)."""
@@ -145,12 +124,6 @@ class ReviewReason(models.Model):
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="reasons")
     code = models.CharField(max_length=32)
     option = models.PositiveSmallIntegerField(null=True)
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return self.code
 
 
 class Comment(models.Model):
@@ -164,12 +137,6 @@ class Comment(models.Model):
     resolved = models.BooleanField(default=False)
     written_at = models.DateTimeField()
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"{self.version_id}: {self.text[:40]}"
-
 
 class Adjudication(models.Model):
     """The decision of somebody who did not review the version; insert only (trigger)."""
@@ -182,21 +149,9 @@ class Adjudication(models.Model):
     rationale = models.TextField()
     decided_at = models.DateTimeField()
 
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return f"{self.version_id}: {self.outcome}"
-
 
 class SignInAttempt(models.Model):
     """A failed sign-in, for throttling; ``who`` is a keyed hash of account and address."""
 
     who = models.CharField(max_length=64, db_index=True)
     at = models.DateTimeField()
-
-    class Meta:
-        app_label = "review"
-
-    def __str__(self) -> str:
-        return self.who[:8]
