@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from medrcube.review import audit
 from medrcube.review.audit import Head, Verdict
+from medrcube.review.batches import batches
 from medrcube.review.decisions import content_sha256
 from medrcube.review.models import (
     Adjudication,
@@ -29,7 +30,6 @@ from medrcube.review.questionnaire import Decision
 from medrcube.review.sql import one_moment
 from medrcube.review.states import State, Step
 
-_AT_ONCE = 500
 _IMPORTED, _GOLD = "item.imported", "gold.made"
 _NEW_VERSION = f"item.{Step.NEW_VERSION.value}"
 _RULINGS = {
@@ -88,8 +88,7 @@ class _Story:
 
 def _differences() -> Iterator[str]:
     names = list(Item.objects.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(names), _AT_ONCE):
-        part = names[start : start + _AT_ONCE]
+    for part in batches(names):
         told, stored = _told(part), _stored(part)
         for name in part:
             for difference in _between(told[name], stored[name]):

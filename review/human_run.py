@@ -27,6 +27,7 @@ from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.selection import Choice
 from medrcube.review.agreement import ac1, alpha, raw, share
 from medrcube.review.agreement_table import ratings
+from medrcube.review.batches import batches
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import BlindAnswer, User
 from medrcube.review.released_items import versions_of
@@ -45,7 +46,6 @@ CANNOT_TELL = "I cannot tell."
 
 _GROUP = re.compile(r"[a-z0-9][a-z0-9-]{1,39}")
 _VOIDED = "voided"
-_AT_ONCE = 500
 _NONE = "none"
 _LET_IN = (State.ACCEPTED, State.RELEASED)
 
@@ -138,12 +138,9 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_Given]], set[str]]:
     name_of = {version.pk: name for name, version in versions.items()}
     letters = {item.name: [letter for letter, _ in item.options] for item in benchmark.standing}
     answers: dict[str, dict[str, _Given]] = {}
-    pks = sorted(name_of)
-    for start in range(0, len(pks), _AT_ONCE):
+    for part in batches(sorted(name_of)):
         rows = (
-            BlindAnswer.objects.filter(
-                claim__version__in=pks[start : start + _AT_ONCE], claim__blinded=True
-            )
+            BlindAnswer.objects.filter(claim__version__in=part, claim__blinded=True)
             .exclude(claim__outcome=_VOIDED)
             .order_by("answered_at", "pk")
             .values_list("claim__version", "claim__user__pseudonym", "option")

@@ -7,10 +7,9 @@ so an import may run while people review, and one that was killed goes on where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -20,6 +19,7 @@ from django.utils import timezone
 from medrcube.console import Reporter
 from medrcube.review import disclosure
 from medrcube.review.audit import Entry, record
+from medrcube.review.batches import batches
 from medrcube.review.decisions import content_sha256, current
 from medrcube.review.errors import ConflictError, ReviewError
 from medrcube.review.gallery import Gallery, Pictured
@@ -120,7 +120,7 @@ def import_workspace(
     gallery = Gallery(workspace.root)
     context = _Context(titles=titles or {}, ranks=ranks, seed=rules.seed)
     with reporter.stage("import", len(wanted)) as advance:
-        for part in _parts(rows.named(wanted)):
+        for part in batches(rows.named(wanted), _AT_ONCE):
             fresh = _with_pictures(
                 (row for row in part if row.item.id not in known), gallery, report
             )
@@ -212,12 +212,6 @@ def _known() -> dict[str, _Known]:
         )
         for name, state, priority, version in items.iterator()
     }
-
-
-def _parts(rows: Iterable[Incoming]) -> Iterator[list[Incoming]]:
-    rows = iter(rows)
-    while part := list(islice(rows, _AT_ONCE)):
-        yield part
 
 
 def _with_pictures(
@@ -339,7 +333,7 @@ def _recase(rows: WorkspaceItems, glances: Mapping[str, Glance]) -> None:
     """Name the case and the raw files of items that an earlier version has taken in."""
     stored = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
     other = {name for name, case in stored if name in glances and case != glances[name].case_key}
-    for part in _parts(rows.named(other) if other else ()):
+    for part in batches(rows.named(other) if other else (), _AT_ONCE):
         with transaction.atomic():
             for row in part:
                 copies = Q(pk=row.item.id) | Q(copied_from=row.item.id)
@@ -357,6 +351,6 @@ def _reorder(
         if wanted != known[name].priority:
             moved.setdefault(wanted, []).append(name)
     for priority, names in moved.items():
-        for start in range(len(names)):
-            Item.objects.filter(pk__in=names[start : start + _AT_ONCE]).update(priority=priority)
+        for part in batches(names, _AT_ONCE):
+            Item.objects.filter(pk__in=part).update(priority=priority)
     return sum(map(len, moved.values()))

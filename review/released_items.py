@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from medrcube.evaluate.benchmark import Item as Released
+from medrcube.review.batches import batches
 from medrcube.review.models import ItemVersion
 
 __all__ = ["versions_of"]
-
-_AT_ONCE = 500
 
 
 def versions_of(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
@@ -27,8 +26,7 @@ def versions_of(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
 
 
 def _versions(names: Sequence[str]) -> Iterator[ItemVersion]:
-    for start in range(0, len(names), _AT_ONCE):
-        part = names[start : start + _AT_ONCE]
+    for part in batches(names):
         rows = ItemVersion.objects.filter(item_id__in=part, item__gold_defect="")
         yield from rows.select_related("item").order_by("number")
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db.models import Count, F, Q
 
 from medrcube.review.audit import Entry
+from medrcube.review.batches import batches
 from medrcube.review.models import Item, ItemVersion
 from medrcube.review.policy import Policy
 from medrcube.review.settle import settle, take
@@ -15,8 +16,6 @@ from medrcube.review.sql import run
 from medrcube.review.states import State, Step
 
 __all__ = ["follow", "short_of_specialists"]
-
-_AT_ONCE = 500
 
 
 def follow(before: Policy, after: Policy, actor: str, now: datetime) -> list[Entry]:
@@ -75,7 +74,6 @@ def _mark(rules: Policy) -> None:
 
 
 def _few(versions: Iterable[int]) -> Iterator[ItemVersion]:
-    names = list(versions)
-    for start in range(0, len(names), _AT_ONCE):
-        part = ItemVersion.objects.filter(pk__in=names[start : start + _AT_ONCE])
-        yield from part.select_related("item").order_by("item_id")
+    for part in batches(list(versions)):
+        rows = ItemVersion.objects.filter(pk__in=part)
+        yield from rows.select_related("item").order_by("item_id")

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -339,6 +340,16 @@ def test_doubtful_items_come_first(bench, take_in):
     assert (report.reordered, Item.objects.get(pk="a").priority) == (0, CONFLICT + BLIND)
     assert take_in(doubts=Doubts()).reordered == 2
     assert Item.objects.get(pk="a").priority == 0
+
+
+def test_items_that_get_another_priority_are_moved_together(bench, take_in):
+    for name in "abcdef":
+        bench.add(name)
+    take_in(doubts=Doubts(conflict=frozenset("abcd")))
+    with CaptureQueriesContext(connection) as seen:
+        assert take_in(doubts=Doubts()).reordered == 4
+    moves = [it for it in seen if it["sql"].startswith('UPDATE "review_item" SET "priority"')]
+    assert len(moves) == 1
 
 
 def test_an_import_that_was_killed_goes_on(bench, take_in, monkeypatch):
