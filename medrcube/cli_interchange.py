@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,6 +26,7 @@ labelstudio_app = typer.Typer(
 )
 
 Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
+InWorkspace = Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")]
 
 
 def register(app: typer.Typer) -> None:
@@ -48,8 +50,6 @@ def import_items(
     json_output: Json = False,
 ) -> None:
     """Take the items of a workspace into the queue; the same command again does nothing."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
     from medrcube.sources.registry import find_sources
     from medrcube.workspace import open_workspace
@@ -77,8 +77,6 @@ def export(
     json_output: Json = False,
 ) -> None:
     """Write all decisions, under pseudonyms, and what a release takes into the workspace."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     root = open_queue(directory)
@@ -105,8 +103,6 @@ def freeze(
     json_output: Json = False,
 ) -> None:
     """Record a release in the queue: its items are never edited again, only withdrawn."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     root = open_queue(directory)
@@ -127,7 +123,7 @@ def freeze(
 @labelstudio_app.command("export")
 def export_tasks(
     out: Annotated[Path, typer.Argument(help="Folder to write.")],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    directory: InWorkspace = Path(),
     prefix: Annotated[
         str, typer.Option(help="Where the folder will lie in what Label Studio serves.")
     ] = "medrcube",
@@ -135,8 +131,6 @@ def export_tasks(
     json_output: Json = False,
 ) -> None:
     """Write tasks without keys, a labelling interface and pictures."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     open_queue(directory)
@@ -159,12 +153,10 @@ def import_annotations(
     reader: Annotated[
         list[str], typer.Option(metavar="WHO=PSEUDONYM", help="Who annotated; repeat.")
     ],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Take annotations in as reviews; each that is refused comes with a reason."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     open_queue(directory)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from medrcube.cli_interchange import open_queue
+from medrcube.cli_interchange import InWorkspace, open_queue
 from medrcube.cli_options import Json
 from medrcube.counting import counted
 
@@ -20,7 +21,6 @@ assign_app = typer.Typer(
     help="Which items go to which readers, and who is a specialist in what.", no_args_is_help=True
 )
 
-Directory = Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")]
 Reader = Annotated[
     list[str] | None,
     typer.Option("--reader", metavar="WHO", help="E-mail address or name in exports; repeat."),
@@ -28,10 +28,8 @@ Reader = Annotated[
 
 
 @assign_app.command("list")
-def show(directory: Directory = Path(), json_output: Json = False) -> None:
+def show(directory: InWorkspace = Path(), json_output: Json = False) -> None:
     """Assignments, specialties, and what waits for whom."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     open_queue(directory)
@@ -82,7 +80,7 @@ def add(
     task: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
     anatomy: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
     modality: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
-    directory: Directory = Path(),
+    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Give items to some readers only, or to them first."""
@@ -109,7 +107,7 @@ def add(
 @assign_app.command()
 def end(
     number: Annotated[int, typer.Argument(help="As list shows it.")],
-    directory: Directory = Path(),
+    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Let an assignment hold no longer."""
@@ -131,7 +129,7 @@ def specialist(
     specialty: Annotated[
         list[str] | None, typer.Argument(metavar="[SPECIALTY]...", help="All of them; none: none.")
     ] = None,
-    directory: Directory = Path(),
+    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Say in what a reader is a specialist, in place of what was said before."""
@@ -152,7 +150,7 @@ def new_specialty(
     name: Annotated[str, typer.Argument(help="Such as radiology:abdomen.")],
     anatomy: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
     modality: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
-    directory: Directory = Path(),
+    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Add a specialty to the vocabulary of this project."""

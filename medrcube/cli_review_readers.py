@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from medrcube.cli_interchange import open_queue
+from medrcube.cli_interchange import Directory, open_queue
 from medrcube.cli_options import Json
 from medrcube.counting import counted
-
-Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
 
 
 def register(app: typer.Typer) -> None:
@@ -53,8 +52,6 @@ def gold(
 
 def readers(directory: Directory = Path(), json_output: Json = False) -> None:
     """Time, known defects caught, agreement and blind answers of each reader side by side."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     open_queue(directory)

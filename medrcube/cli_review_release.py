@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from medrcube.cli_interchange import open_queue
+from medrcube.cli_interchange import Directory, InWorkspace, open_queue
 from medrcube.cli_options import Json
 from medrcube.counting import counted
 
@@ -16,7 +17,6 @@ __all__ = ["register"]
 _SHOWN = 10
 """Unknown items that people are shown; programs get all."""
 
-Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
 Release = Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of the release.")]
 
 
@@ -90,8 +90,6 @@ def write_errata(
     json_output: Json = False,
 ) -> None:
     """Withdraw from a release what the queue has withdrawn, quarantined or rejected since."""
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
     from medrcube.errata import FILE, add_errata
     from medrcube.evaluate.benchmark import load_benchmark
@@ -120,7 +118,7 @@ def remarks(
             metavar="FILE", help="Rows of item (or id) and text: .jsonl, .csv, .tsv, .json, .xlsx."
         ),
     ],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
+    directory: InWorkspace = Path(),
     origin: Annotated[
         str, typer.Option(metavar="TEXT", help="What collected them; never a person.")
     ] = "outside",
@@ -130,8 +128,6 @@ def remarks(
 
     Exit status 1 when a row was refused or names an item that the queue does not have.
     """
-    from dataclasses import asdict
-
     from medrcube.console import Reporter
 
     open_queue(directory)

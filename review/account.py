@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.review.audit import Entry, record
+from medrcube.review.audit import record
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
+from medrcube.review.people import check_password, entry
 
 
 def change_password(
@@ -26,23 +25,14 @@ def change_password(
         raise InvalidAnswerError("the old password is not right")
     if new != again:
         raise InvalidAnswerError("the new password was typed in two ways; type it again")
-    try:
-        validate_password(new, user)
-    except ValidationError as error:
-        raise InvalidAnswerError(" ".join(error.messages)) from error
+    check_password(new, user)
     if new == old:
         raise InvalidAnswerError("the new password is the old one; choose another")
     user.set_password(new)
     user.temporary_password = False
     with transaction.atomic():
         user.save(update_fields=["password", "temporary_password"])
-        entry = Entry(
-            actor=user.pseudonym,
-            kind="person.password_changed",
-            object=f"person:{user.pseudonym}",
-            body={},
-        )
-        record(now or timezone.now(), entry)
+        record(now or timezone.now(), entry(user, "password_changed", user))
 
 
 def switch_single_keys(user: User, *, on: bool) -> None:

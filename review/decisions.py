@@ -238,7 +238,7 @@ def freeze(
             raise ConflictError(f"there is no version {missing}; export the items again")
         entries: list[Entry] = []
         for version in sorted(found.values(), key=lambda version: version.item_id):
-            _refuse_old(version)
+            refuse_old(version)
             entries.append(take(now, version.item, Step.RELEASE, SYSTEM, release=name))
         ReleaseItem.objects.bulk_create(
             [ReleaseItem(release=release, version=version) for version in found.values()],
@@ -276,8 +276,20 @@ def current(item_id: str, version: int) -> ItemVersion:
     row = found.select_related("item", "picture", "overlay").first()
     if row is None:
         raise ConflictError(f"item {item_id} has no version {version}; load the list again")
-    _refuse_old(row)
+    refuse_old(row)
     return row
+
+
+def refuse_old(version: ItemVersion) -> None:
+    """Refuse a version that is not the current one of its item.
+
+    Raises:
+        ConflictError: there is a newer one.
+    """
+    if version.item.version != version.number:
+        raise ConflictError(
+            f"item {version.item_id} has a newer version {version.item.version}; load it again"
+        )
 
 
 def is_of(version: ItemVersion, user: User) -> bool:
@@ -344,10 +356,3 @@ def _refuse_involved(version: ItemVersion, user: User) -> None:
         raise InvalidAnswerError("you wrote this version; somebody else has to decide over it")
     if Review.objects.filter(claim__version=version, claim__user=user).exists():
         raise InvalidAnswerError("you reviewed this version; somebody else has to decide over it")
-
-
-def _refuse_old(version: ItemVersion) -> None:
-    if version.item.version != version.number:
-        raise ConflictError(
-            f"item {version.item_id} has a newer version {version.item.version}; load it again"
-        )

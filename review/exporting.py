@@ -16,12 +16,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Manager
 
 from medrcube.build.reviewed import LET_THROUGH, SCHEMA, SUMMARY, VERDICTS
 from medrcube.files import PRIVATE, private_folder, write_text
 from medrcube.review import audit, crosscheck, specialist_rule
 from medrcube.review.agreement_gate import Agreement, by_stratum
+from medrcube.review.batches import batches
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import (
     Adjudication,
@@ -76,7 +77,7 @@ def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
         WorkspaceError: the folder cannot be written.
     """
     with one_moment():
-        tables = {name: list(rows()) for name, rows in _TABLES.items()}
+        tables = {name: list(_rows(name)) for name in _FIELDS}
     private_folder(out)
     for name, rows in tables.items():
         text = _as_csv(rows, _COLUMNS[name]) if kind == "csv" else _as_jsonl(rows)
@@ -241,50 +242,28 @@ _FIELDS: dict[str, dict[str, str]] = {
     },
 }
 """Table -> column -> where it stands. ``void_because``: why a review counts no more, or empty."""
+_TABLES: dict[str, Manager[Any]] = {
+    "reviews": Review.objects,
+    "blind_answers": BlindAnswer.objects,
+    "reasons": ReviewReason.objects,
+    "proposals": Proposal.objects,
+    "adjudications": Adjudication.objects,
+}
 _COLUMNS = {
     name: (*fields, "answer_is_key") if name == "reviews" else tuple(fields)
     for name, fields in _FIELDS.items()
 }
 
 
-def _reviews() -> Iterator[Row]:
-    for row in _rows("reviews", Review.objects.all()):
-        yield {**row, "answer_is_key": row["answer"] == row["key"]}
-
-
-def _blind_answers() -> Iterator[Row]:
-    return _rows("blind_answers", BlindAnswer.objects.all())
-
-
-def _reasons() -> Iterator[Row]:
-    return _rows("reasons", ReviewReason.objects.all())
-
-
-def _proposals() -> Iterator[Row]:
-    return _rows("proposals", Proposal.objects.all())
-
-
-def _adjudications() -> Iterator[Row]:
-    return _rows("adjudications", Adjudication.objects.all())
-
-
-_TABLES = {
-    "reviews": _reviews,
-    "blind_answers": _blind_answers,
-    "reasons": _reasons,
-    "proposals": _proposals,
-    "adjudications": _adjudications,
-}
-
-
-def _rows(name: str, found: QuerySet[Any]) -> Iterator[Row]:
+def _rows(name: str) -> Iterator[Row]:
     fields = _FIELDS[name]
-    values = found.order_by("pk").values_list(*fields.values())
-    for row in values.iterator(chunk_size=_AT_ONCE):
-        yield {
+    values = _TABLES[name].order_by("pk").values_list(*fields.values())
+    for values_of_row in values.iterator(chunk_size=_AT_ONCE):
+        row = {
             column: value.isoformat() if column.endswith("_at") else value
-            for column, value in zip(fields, row, strict=True)
+            for column, value in zip(fields, values_of_row, strict=True)
         }
+        yield {**row, "answer_is_key": row["answer"] == row["key"]} if name == "reviews" else row
 
 
 def _verdicts() -> Iterator[Row]:
@@ -340,10 +319,8 @@ def _held_samples() -> list[str]:
         if Reason.PHI in json.loads(event.body).get("reasons", ())
     }
     dead = Item.objects.filter(state__in=_DEAD).values_list("id", flat=True)
-    wanted = sorted(names & set(dead))
     samples: set[str] = set()
-    for start in range(0, len(wanted), _AT_ONCE):
-        part = wanted[start : start + _AT_ONCE]
+    for part in batches(sorted(names & set(dead))):
         found = ItemVersion.objects.filter(item_id__in=part)
         samples |= set(found.values_list("provenance__sample", flat=True))
     return sorted(sample for sample in samples if sample)

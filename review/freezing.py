@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from medrcube.errors import ReleaseError
 from medrcube.files import sha256_of
 from medrcube.review import audit, crosscheck
 from medrcube.review.agreement_gate import by_stratum
-from medrcube.review.decisions import freeze
-from medrcube.review.errors import ConflictError, ReviewError
+from medrcube.review.batches import batches
+from medrcube.review.decisions import freeze, refuse_old
+from medrcube.review.errors import ReviewError
 from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
 from medrcube.review.states import State
 
@@ -66,14 +67,15 @@ def freeze_release(tree: Path) -> Frozen:
     result = Frozen(name=name, items=len(taken), unreviewed=len(items) - len(taken), known=False)
     before = Release.objects.filter(name=name, manifest_sha256=manifest).exists()
     if before:
-        return Frozen(**{**_fields(result), "known": True})
+        return replace(result, known=True)
     _check_head(tree, summary.get("head"))
     versions = _versions(taken)
     with transaction.atomic():
         fresh = [row.pk for row in versions if row.item.state != State.RELEASED]
         release = freeze(name, fresh, manifest)
         again = [row for row in versions if row.item.state == State.RELEASED]
-        _refuse_old(again)
+        for row in again:
+            refuse_old(row)
         ReleaseItem.objects.bulk_create(
             [ReleaseItem(release=release, version=row) for row in again], batch_size=_AT_ONCE
         )
@@ -84,10 +86,6 @@ def freeze_release(tree: Path) -> Frozen:
         )
         audit.record(timezone.now(), entry)
     return result
-
-
-def _fields(frozen: Frozen) -> dict[str, Any]:
-    return {"name": frozen.name, "items": frozen.items, "unreviewed": frozen.unreviewed}
 
 
 def _checked(tree: Path) -> str:
@@ -124,8 +122,7 @@ def _check_head(tree: Path, told: dict[str, Any] | None) -> None:
 def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
     """Rows of the versions in a release, each with the wording that the release has."""
     names, found = sorted(taken), []
-    for start in range(0, len(names), _AT_ONCE):
-        part = names[start : start + _AT_ONCE]
+    for part in batches(names):
         rows = ItemVersion.objects.filter(item_id__in=part).select_related("item")
         found += [row for row in rows if row.number == taken[row.item_id][1]]
     missing = sorted(set(names) - {row.item_id for row in found})
@@ -138,12 +135,6 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
         if asked != (row.question, [option["text"] for option in row.options], row.key):
             raise ReviewError(f"item {row.item_id}: the release words it in another way")
     return found
-
-
-def _refuse_old(rows: list[ItemVersion]) -> None:
-    for row in rows:
-        if row.item.version != row.number:
-            raise ConflictError(f"item {row.item_id} has a newer version; release again")
 
 
 def _agreement(release: Release) -> list[AgreementSnapshot]:

@@ -25,7 +25,7 @@ from medrcube.files import private_folder, write_bytes, write_text
 from medrcube.review import assets
 from medrcube.review.answers import Answer, Ruling
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.review.models import Asset, Disclosure, ItemVersion, Role, User
+from medrcube.review.models import Disclosure, ItemVersion, Role, User
 from medrcube.review.outside import review_once
 from medrcube.review.questionnaire import CHECKLIST, Decision, NeedsImage, Reason
 from medrcube.review.states import State
@@ -98,7 +98,7 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
     for version in (version for version in ordered.iterator() if version.pk in chosen):
         shown = (version.asks_mark and version.overlay) or version.picture
         if shown.pk not in pictures:
-            write_bytes(out / PICTURES / f"{shown.pk}.png", _png(shown))
+            write_bytes(out / PICTURES / f"{shown.pk}.png", assets.load(shown))
             pictures.add(shown.pk)
         where = f"{LOCAL_FILES}{prefix.strip('/')}/{PICTURES}/{shown.pk}.png"
         tasks.append({"data": _task(version, where)})
@@ -198,10 +198,6 @@ def _task(version: ItemVersion, where: str) -> dict[str, Any]:
 def _shown(version: ItemVersion) -> list[str]:
     texts = (str(option["text"]) for option in version.options)
     return [f"{letter}. {text}" for letter, text in zip(_LETTERS, texts, strict=False)]
-
-
-def _png(asset: Asset) -> bytes:
-    return assets.load(asset)
 
 
 def _choices(

@@ -77,7 +77,7 @@ def add(
     try:
         with transaction.atomic():
             user.save()
-            record(now or timezone.now(), _entry(actor, "added", user, **fields))
+            record(now or timezone.now(), entry(actor, "added", user, **fields))
     except IntegrityError as error:
         raise InvalidAnswerError(f"{email} has an account already; look at the list") from error
     return user
@@ -129,7 +129,7 @@ def change(
         user.save(update_fields=["role", "specialties"])
         if user.role != Role.REVIEWER:
             _give_back(user, now)
-        record(now, _entry(actor, "changed", user, before=before, after=fields))
+        record(now, entry(actor, "changed", user, before=before, after=fields))
     return user
 
 
@@ -150,7 +150,7 @@ def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None 
             _give_back(user, now)
         user.is_active = active
         user.save(update_fields=["is_active"])
-        record(now, _entry(actor, "opened" if active else "closed", user))
+        record(now, entry(actor, "opened" if active else "closed", user))
     return user
 
 
@@ -168,8 +168,18 @@ def reset_password(actor: User, user_id: int, password: str, now: datetime | Non
         user.password = hashed
         user.temporary_password = True
         user.save(update_fields=["password", "temporary_password"])
-        record(now or timezone.now(), _entry(actor, "password_reset", user))
+        record(now or timezone.now(), entry(actor, "password_reset", user))
     return user
+
+
+def entry(actor: User, what: str, user: User, **body: object) -> Entry:
+    """An event about a person."""
+    return Entry(
+        actor=actor.pseudonym,
+        kind=f"person.{what}",
+        object=f"person:{user.pseudonym}",
+        body=body,
+    )
 
 
 def _role(role: str) -> str:
@@ -201,12 +211,3 @@ def _refuse_last(user: User) -> None:
 def _give_back(user: User, now: datetime) -> None:
     live = Claim.objects.filter(user=user, released_at=None, submitted_at=None)
     live.update(released_at=now, outcome="given-back")
-
-
-def _entry(actor: User, what: str, user: User, **body: object) -> Entry:
-    return Entry(
-        actor=actor.pseudonym,
-        kind=f"person.{what}",
-        object=f"person:{user.pseudonym}",
-        body=body,
-    )

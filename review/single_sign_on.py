@@ -20,9 +20,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from joserfc.errors import JoseError
 
-from medrcube.review.audit import Entry, record
+from medrcube.review.audit import record
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Identity, User
+from medrcube.review.people import entry
 from medrcube.review_site import SingleSignOn
 
 __all__ = ["begin", "finish", "unlink"]
@@ -98,7 +99,7 @@ def unlink(actor: User, user: User) -> None:
         gone, _ = Identity.objects.filter(user=user).delete()
         if not gone:
             raise InvalidAnswerError("this account is not linked to single sign-on")
-        record(timezone.now(), _entry(actor, user, "unlinked"))
+        record(timezone.now(), entry(actor, "single_sign_on_unlinked", user))
 
 
 def _link(site: SingleSignOn, claims: Any) -> User:
@@ -122,7 +123,7 @@ def _link(site: SingleSignOn, claims: Any) -> User:
                 user.set_unusable_password()
                 user.temporary_password = False
                 user.save(update_fields=["password", "temporary_password"])
-            record(now, _entry(user, user, "linked"))
+            record(now, entry(user, "single_sign_on_linked", user))
     except IntegrityError:
         raise InvalidAnswerError(_STRANGER) from None
     return user
@@ -168,12 +169,3 @@ def _refused(error: Exception) -> InvalidAnswerError:
     """For the log the kind of the fault: its text may hold a token."""
     _LOG.warning("single sign-on refused: %s", type(error).__name__)
     return InvalidAnswerError(_FAILED)
-
-
-def _entry(actor: User, user: User, what: str) -> Entry:
-    return Entry(
-        actor=actor.pseudonym,
-        kind=f"person.single_sign_on_{what}",
-        object=f"person:{user.pseudonym}",
-        body={},
-    )
