@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,16 @@ import numpy as np
 
 from medrcube.errors import ReadError, RefusedError
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.settled import unmarked
 from medrcube.sources.tables import natural
 
-_NAME = re.compile(
-    r"(?P<key>(?P<label>benign|malignant|normal) \(\d+\))(?P<mask>_mask(?:_(?P<number>[1-9]\d?))?)?"
-)
-_NEARLY = re.compile(r"(?:benign|malignant|normal) *\( *\d+ *\)(?P<rest>.*)", re.IGNORECASE)
+CARD = own_card(__file__)
+_NAME = CARD.pattern("file", "key", "label", "mask", "number")
+_NEARLY = CARD.pattern("nearly", "rest")
 _CLASSES = ("benign", "malignant", "normal")
-_RESAVED = {(256, 256), (416, 416)}
-"""Sizes of editions on the web; the release lies between 190 x 310 and 1048 x 719."""
+_RESAVED = CARD.numbers("resaved_sides_px", 2)
 
 _NAMED = 3
 """Missing masks that are named."""
@@ -100,7 +98,7 @@ def frames(case: Case, volume: Any) -> list[int]:
         RefusedError: code ``marked-normal`` for a normal picture whose mask marks something.
     """
     rows, columns = volume.slices.shape[1:3]
-    if (rows, columns) in _RESAVED:
+    if rows == columns and rows in _RESAVED:
         raise ReadError(
             f"{case.key} has {columns} x {rows} pixels, the size of an edition that squeezed all "
             "pictures to squares; expected the sizes of the release: get it from its home page",

@@ -10,6 +10,7 @@ from pathlib import Path
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
 from medrcube.sources.dicom_headers import read_header
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad
 from medrcube.sources.tables import Row, find_table, natural, read_csv
@@ -44,10 +45,8 @@ BITS, ROWS, COLUMNS = "BitsAllocated", "Rows", "Columns"
 DESCRIPTORS = ("shape", "margin", "calc_type", "distribution")
 OF_A_MASS = ("shape", "margin")
 
-_TOP = re.compile(
-    r"(?:Mass|Calc)-(?:Training|Test)_(?P<patient>P_\d{5})_(?P<side>LEFT|RIGHT)_(?P<view>CC|MLO)"
-    r"(?:_\d+)?"
-)
+CARD = own_card(__file__)
+_TOP = CARD.pattern("folder", "patient", "side", "view")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError, TableError
 from medrcube.records import Case, ImageRef, Skip
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name, unless_bad, unread
 from medrcube.sources.spreadsheets import read_sheet
 from medrcube.sources.tables import Row, natural
 
-_NAME = re.compile(r"(?P<label>COVID|Lung.Opacity|Normal|Viral.Pneumonia)-\d+")
+CARD = own_card(__file__)
+_NAME = CARD.pattern("film", "label")
 _LABELS = {"lung opacity": "Lung_Opacity", "viral pneumonia": "Viral Pneumonia"}
 # A part of each collection's address, and the field whose classes it can tell apart.
 _COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pneumonia"}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.sources.decathlon import check_classes
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 
 PLANES = ("axial", "coronal", "sagittal")
-_NAME = re.compile(r"(?P<key>lung_\d{3})(_0000)?\.(?i:nii(\.gz)?)")
+CARD = own_card(__file__)
+_NAME = CARD.pattern("volume", "key")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from medrcube.sources.dicom_headers import (
     segments_of,
     series_in,
 )
+from medrcube.sources.own_card import own_card
 from medrcube.sources.patients import files_by_patient, no_slices
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import by_name
@@ -29,7 +29,8 @@ PICTURES = {
 """Structures that share a picture; its slice is the one where they are largest."""
 
 ONE_SIDE = ({"Lung-Left"}, {"Lung-Right"})
-_PATIENT = re.compile(r"LUNG1-\d{3}")
+CARD = own_card(__file__)
+_PATIENT = CARD.pattern("patient")
 _FACTS = {"age": "age", "sex": "gender", "histology": "Histology", "stage": "Overall.Stage"}
 Series = Mapping[str, tuple[Path, ...]]
 

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.records import BAD_ROW, Case, ImageRef, Scope, Skip, State
+from medrcube.sources.own_card import own_card
 from medrcube.sources.raw_tree import RawTree
 from medrcube.sources.rows import unless_bad, unnamed
 from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
 from medrcube.sources.telling import quoted
 
+CARD = own_card(__file__)
+_NAME = CARD.pattern("file", "prefix")
 PREFIXES = {
     "cov": "covid-19",
     "pneu": "bacterial pneumonia",
@@ -79,7 +82,7 @@ def _place(root: RawTree, row: Row) -> Path:
 
 def _objection(row: Row, file: Path | None) -> str:
     """Why a row must not be used, or nothing."""
-    prefix = re.match("(cov|pneu|reg|vir)[-_]", row["Filename"].lower())
+    prefix = _NAME.fullmatch(row["Filename"].lower())
     comments = " ".join(row[column].lower() for column in COMMENTS)
     sick = row["Label"].lower() != "regular"
     if not may_redistribute(row["License"]) and "emergency" not in row["License"].lower():
@@ -89,9 +92,9 @@ def _objection(row: Row, file: Path | None) -> str:
         return "the dataset calls its label uncertain"
     if prefix is None:
         return "the name lacks the prefix of a class"
-    if PREFIXES[prefix[1]] != row["Label"].lower():
+    if PREFIXES[prefix["prefix"]] != row["Label"].lower():
         label = quoted(row["Label"], PREFIXES.values())
-        return f"the name says {prefix[1]!r} but the table {label!r}"
+        return f"the name says {prefix['prefix']!r} but the table {label!r}"
     if "do not use" in comments or "no lung" in comments or {"liver", "95%"} <= _words(comments):
         return "a doctor's comment advises against its use"
     if (row["Healthy"] == "1" or not sick) and "1" in (row["Effusion"], row["Consolidations"]):
