@@ -223,8 +223,8 @@ def _film(marks: list[tuple[str, Any]]) -> _Film:
     # Opacities also come as `Lung Opacity (High Prob)`, with Med or Low.
     labels = {_OPACITY if name.startswith(_OPACITY) else name for name, _ in stated}
     if len(labels) != 1 or not labels <= set(_CLASSES):
-        named = [quoted(it, _CLASSES) for it in sorted(labels)]
-        reason = f"its annotations name {named}; expected one of the three classes"
+        # Shown whole: these are names of the export's own label set, which no row can shift.
+        reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
         return _Film("", _ANNOTATIONS, problem=reason)
     try:
         boxes = [_drawn(data) for _, data in stated if data]
