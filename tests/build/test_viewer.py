@@ -169,6 +169,15 @@ def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, 
     assert report.failures == built[1].failures
 
 
+def test_volumes_that_are_stored_by_columns_have_copies(tmp_path, sources, quiet):
+    source = sources["ixi"]
+    source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
+    workspace = Workspace(root=tmp_path / "bench", sources={source.card.id: tmp_path / "raw"})
+    report = build(workspace, sources, LocalEngine(1), quiet)
+    assert report.viewer.failed == ()
+    assert report.viewer.pictures > 0
+
+
 def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path, sources, quiet):
     source = sources["lidc-idri"]
     source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)

@@ -10,15 +10,30 @@ from PIL import Image
 from medrcube.build.pixels.encode import blank, encode_png
 from medrcube.build.pixels.identity import pixel_hash
 
+
+def is_grey(shape):
+    return len(shape) == 2
+
+
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 20), st.integers(1, 20)),
     st.tuples(st.integers(1, 20), st.integers(1, 20), st.just(3)),
 )
 
 
-@given(pixels=arrays.arrays(np.uint8, SHAPES))
-def test_another_decoder_reads_the_same_pixels(pixels):
-    with Image.open(io.BytesIO(encode_png(pixels))) as image:
+PICTURES = arrays.arrays(np.uint8, SHAPES) | arrays.arrays(np.uint16, SHAPES.filter(is_grey))
+ORDERS = {
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "every other": lambda pixels: np.repeat(pixels, 2, axis=1)[:, ::2],
+    "backwards": lambda pixels: pixels[::-1].copy()[::-1],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+@given(pixels=PICTURES)
+def test_another_decoder_reads_the_same_pixels_in_any_order_of_memory(order, pixels):
+    with Image.open(io.BytesIO(encode_png(order(pixels)))) as image:
         assert np.array_equal(np.asarray(image), pixels)
 
 
