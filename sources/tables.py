@@ -339,7 +339,7 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
     for column in columns:
         if column not in header:
             near = difflib.get_close_matches(column, header, n=1)
-            hint = f"; nearest is {near[0]!r}" if near else ""
+            hint = f"; nearest is {near[0]!r}" if near and _is_header(header, columns) else ""
             raise TableError(
                 path,
                 f"column {column!r} is missing{hint} (columns: {_told_header(header, columns)}); "
@@ -387,8 +387,14 @@ def natural(path: Path) -> tuple[object, ...]:
 
 def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
     """Names of columns; or, where none is as expected, shapes: it may be a row of a person."""
-    named = any(difflib.get_close_matches(it, header, n=1, cutoff=0.8) for it in columns)
+    named = _is_header(header, columns)
     return ", ".join(harmless(it) if named else quoted(it, columns) for it in header)
+
+
+def _is_header(header: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether a name is as expected, or near it without a digit: ``film00`` is a cell."""
+    words = [it for it in header if it in columns or not re.search(r"\d", it)]
+    return any(difflib.get_close_matches(it, words, n=1, cutoff=0.8) for it in columns)
 
 
 def _cut(path: Path, line: int, record: Record) -> Skip:

@@ -124,12 +124,14 @@ def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_pa
 
 
 def test_slices_of_an_edition_that_chose_others_come_back(released, tmp_path, quiet):
-    """The release was made at another height of the head than this adapter takes."""
+    """The release was made at another height of the head than this card states."""
     raw, public, private = released(SOURCES["ixi"])
     folder = shutil.copytree(SOURCES["ixi"].folder, tmp_path / "ixi")
-    adapter = (folder / "adapter.py").read_text()
-    assert "Fraction(58, 100)" in adapter
-    (folder / "adapter.py").write_text(adapter.replace("Fraction(58, 100)", "Fraction(30, 100)"))
+    card = (folder / "card.toml").read_text()
+    assert "mid_brain_percent = 58" in card
+    (folder / "card.toml").write_text(
+        card.replace("mid_brain_percent = 58", "mid_brain_percent = 30")
+    )
     now = {"ixi": _restricted(load_source(folder))}
     done = reconstruct(public, {"ixi": raw}, now, LocalEngine(1), quiet)
     assert done.short == 0, list(done.reasons(3))

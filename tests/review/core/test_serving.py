@@ -18,7 +18,11 @@ pytestmark = pytest.mark.untraced
 @contextmanager
 def served(folder):
     """The first process and the address of a server of two."""
-    environment = {**os.environ, "MEDRCUBE_REVIEW_PASSWORD": "correct horse battery staple"}
+    # The queue of the workspace, and not the one that this process has been given.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("MEDRCUBE_REVIEW")
+    }
+    environment["MEDRCUBE_REVIEW_PASSWORD"] = "correct horse battery staple"  # noqa: S105
     command = [sys.executable, "-m", "medrcube", "review", "serve", str(folder), "--port", "0"]
     command += ["--processes", "2", "--admin-email", "head@example.org"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
