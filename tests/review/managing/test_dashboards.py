@@ -16,7 +16,7 @@ NOW = timezone.now()
 def rows_of(reply, caption):
     """Cells of the table whose caption begins so, row by row, with single blanks."""
     page = reply.content.decode()
-    table = re.search(rf"<table>\s*<caption>{caption}.*?</table>", page, re.DOTALL)[0]
+    table = re.search(rf"<table[^>]*>\s*<caption>{caption}.*?</table>", page, re.DOTALL)[0]
     body = table.partition("<tbody>")[2]
     return [
         [
