@@ -186,7 +186,7 @@ def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan
     [
         ("ED: 1\nGroup: DCM\n", "patient001/Info.cfg: 'ES' is missing"),
         ("ED: 1\nES: 12\nED: 9\n", "patient001/Info.cfg:3 ED=9: line 1 says '1'"),
-        ("ED: 1\nES: last\n", "patient001/Info.cfg:2 ES=last: expected a whole number"),
+        ("ED: 1\nES: last\n", "patient001/Info.cfg:2 ES=(like xxxx): expected a whole number"),
     ],
     ids=["missing", "two", "no number"],
 )
