@@ -77,7 +77,7 @@ def make_rows(row):
                         parts=anatomy.value,
                         image_path=shown,
                         question=f"{number}: what is it? {HOSTILE[number % 5]}",
-                        restricted=number % 7 == 0,
+                        restricted=place == 1,
                     )
                     number += 1
 
