@@ -238,3 +238,10 @@ def test_a_release_that_tells_no_unit_has_its_cases_by_the_recipes(tmp_path, row
     units = [item.unit for item in load_benchmark(root).items]
     assert len(set(units)) == 1
     assert units[0].startswith("case-")
+
+
+def test_one_mark_restricts_a_picture_for_every_item_that_shows_it(tmp_path, row, write_release):
+    rows = [row(number, image_path="pictures/a.png", restricted=number == 1) for number in (0, 1)]
+    rows.append(row(2, image_path="pictures/b.png"))
+    benchmark = load_benchmark(write_release(tmp_path, rows))
+    assert [item.restricted for item in benchmark.items] == [True, True, False]
