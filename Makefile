@@ -11,7 +11,7 @@ help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
 	@echo "make test       run the fast tests (minutes)"
 	@echo "make test-all   run every test with coverage; the gate"
-	@echo "make lint       ruff: rules and format        make format     mend the format"
+	@echo "make lint       ruff, and which room may import which        make format     mend the format"
 	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
 	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
 	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
@@ -50,11 +50,12 @@ test-all: $(VENV)/.dev
 	$(PYTEST) --hypothesis-profile thorough --cov --cov-report= $(TESTFLAGS)
 	$(BIN)/python -m coverage report --fail-under 90
 	$(BIN)/python -m coverage report --fail-under 95 \
-		--include 'medrcube/*,sources/contract.py,build/*' --format total
+		--include 'medrcube/*,sources/_framework/contract.py,build/*' --format total
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev .dev/medrcube
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	cd .dev && ../$(BIN)/lint-imports --config ../pyproject.toml --no-cache
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -62,7 +63,7 @@ format: $(VENV)/.dev
 
 # Type checkers cannot follow a mapped editable install, so a tree of links shows them the package.
 .dev/medrcube: pyproject.toml
-	@mkdir -p $@
+	@rm -rf $@ && mkdir -p $@
 	@for file in medrcube/*; do ln -sfn ../../$$file $@/$${file##*/}; done
 	@for part in build evaluate ontologies review sources templates; do ln -sfn ../../$$part $@/$$part; done
 	@touch $@

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from medrcube.review.setup import Place, configure, migrate
+from medrcube.review.server.bootstrap import Place, configure, migrate
 
 
 def main() -> None:
@@ -32,10 +32,10 @@ def main() -> None:
 
 
 def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
-    from medrcube.console import Reporter
-    from medrcube.review.importing import import_workspace
+    from medrcube.console.progress import Reporter
+    from medrcube.review.exchange.import_items import import_workspace
     from medrcube.review.models import Disclosure, Item, User
-    from medrcube.review.policy_change import change_policy, parse_changes
+    from medrcube.review.reviewing.policy_change import change_policy, parse_changes
     from medrcube.workspace import open_workspace
 
     report = import_workspace(open_workspace(root), Reporter(quiet=True))
@@ -59,10 +59,10 @@ def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
 
 
 def _reviewed(people: list[Any]) -> tuple[list[Any], float]:
-    from medrcube.review.answers import Answer, Ruling
-    from medrcube.review.claiming import claim_next
     from medrcube.review.models import Claim
-    from medrcube.review.steps import answer_blind, submit
+    from medrcube.review.reviewing.claims import claim_next
+    from medrcube.review.reviewing.steps import answer_blind, submit
+    from medrcube.review.reviewing.submissions import Answer, Ruling
 
     draw, left, spent = random.Random(0), list(people), 0.0  # noqa: S311  (a simulation)
     ruling = Ruling(decision="accept")

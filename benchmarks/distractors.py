@@ -15,15 +15,15 @@ from collections import Counter
 from pathlib import Path
 
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.ready import request_of
-from medrcube.build.samples import Sample
-from medrcube.ontologies.distractors import Prior, choose
+from medrcube.build.questions.eligibility import request_of
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark, Rules
+from medrcube.ontologies.distractor_selection import Prior, choose
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.indexed import Indexed
-from medrcube.ontologies.knowledge import Knowledge, Silent
-from medrcube.ontologies.safety import Ground, Mark, Rules
-from medrcube.records import Grade, Scope
+from medrcube.ontologies.index_knowledge import Indexed
+from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from timing import peak_memory
 
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.models.contract import Model, Reply, Request
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.models.protocol import Model, Reply, Request
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.running.runner import run_evaluation
-from medrcube.evaluate.running.summary import Progress
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.runner.run_state import Progress
 
 _TICK = 0.005
 

@@ -26,10 +26,10 @@ import transformers
 from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from medrcube.evaluate.images import Picture
-from medrcube.evaluate.models.contract import Reply, Request
-from medrcube.evaluate.models.hf import HFModel, open_hf
-from medrcube.evaluate.models.hf_settings import LocalSettings
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.hf.model import HFModel, open_hf
+from medrcube.evaluate.models.hf.settings import LocalSettings
+from medrcube.evaluate.models.protocol import Reply, Request
 from medrcube.evaluate.models.registry import ModelSettings
 
 BATCH, QUESTIONS, TOKENS = 8, 16, 12

@@ -34,12 +34,12 @@ from transformers import (
 )
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from medrcube.evaluate.images import Picture
-from medrcube.evaluate.models.contract import Request
-from medrcube.evaluate.models.hf import HFModel
-from medrcube.evaluate.models.hf_engine import TransformersEngine
-from medrcube.evaluate.models.hf_loading import Opened, open_files
-from medrcube.evaluate.models.hf_settings import LocalSettings
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.hf.engine import TransformersEngine
+from medrcube.evaluate.models.hf.loading import Opened, open_files
+from medrcube.evaluate.models.hf.model import HFModel
+from medrcube.evaluate.models.hf.settings import LocalSettings
+from medrcube.evaluate.models.protocol import Request
 from medrcube.evaluate.models.registry import ModelSettings
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from medrcube.build.pixels.encode import ENCODER
-from medrcube.build.stages import usable_cores
+from medrcube.build.execution.progress import usable_cores
+from medrcube.build.pixels.png_encoder import ENCODER
 
 OWN = ("deflate", "nibabel", "numpy", "pillow", "pydicom", "pylibjpeg-openjpeg")
 """Packages of ours that decide the figures."""

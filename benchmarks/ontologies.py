@@ -15,7 +15,7 @@ from pathlib import Path
 import timing
 
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.build import compile_index
+from medrcube.ontologies.index.compile import compile_index
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.terms import load_terms
 

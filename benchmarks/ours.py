@@ -11,13 +11,13 @@ from pathlib import Path
 
 import timing
 
-from medrcube.build.engine import LocalEngine
-from medrcube.build.plan import Artefact, Job
-from medrcube.build.readers.dispatch import content_of, module_of
-from medrcube.build.store.cache import BuildCache
-from medrcube.build.store.trees import look
-from medrcube.records import Case, ImageRef, MaskFile, Region
-from medrcube.sources.card import PixelPolicy
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.incremental.cache_database import BuildCache
+from medrcube.build.incremental.file_states import look
+from medrcube.build.readers.detect_format import content_of, module_of
+from medrcube.build.stages.plan import Artefact, Job
+from medrcube.facts import Case, ImageRef, MaskFile, Region
+from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources.registry import find_sources, get_source
 
 _SOURCE = get_source(find_sources(), "nih-chestxray14")

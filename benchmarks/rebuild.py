@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import BuildReport, build
-from medrcube.build.pixels.encode import encode_png
-from medrcube.build.stages import usable_cores
-from medrcube.sources.contract import Source
+from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import CONFIG, init_workspace, open_workspace
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from medrcube.review.setup import Place, configure, migrate
+from medrcube.review.server.bootstrap import Place, configure, migrate
 
 _READERS = 8
 _CLAIMS = 500
@@ -53,7 +53,7 @@ def fill(items: int) -> None:
     from django.utils import timezone
 
     from medrcube.review.models import Asset, Item, ItemVersion, Project, User
-    from medrcube.review.policy import Policy, lot
+    from medrcube.review.reviewing.policy import Policy, lot
 
     Project.objects.create(name="bench", policy=Policy().to_json(), questionnaire="1")
     User.objects.bulk_create(User(email=f"r{n}@example.org") for n in range(_READERS))
@@ -92,8 +92,8 @@ def fill(items: int) -> None:
 
 def _claims_alone() -> float:
     """Claims per second; each is given back at once, and that time is not counted."""
-    from medrcube.review.claiming import claim_next, give_back
     from medrcube.review.models import User
+    from medrcube.review.reviewing.claims import claim_next, give_back
 
     users = list(User.objects.order_by("pk"))
     spent = 0.0
@@ -142,10 +142,10 @@ def reader() -> None:
 
 
 def _rounds(number: int, processes: int) -> Iterator[None]:
-    from medrcube.review.answers import Answer, Ruling
-    from medrcube.review.claiming import claim_next
     from medrcube.review.models import User
-    from medrcube.review.steps import answer_blind, submit
+    from medrcube.review.reviewing.claims import claim_next
+    from medrcube.review.reviewing.steps import answer_blind, submit
+    from medrcube.review.reviewing.submissions import Answer, Ruling
 
     answer = Answer(option=0, confidence=3, needs_image="yes", image_adequate=True)
     ruling = Ruling(decision="accept", checklist={"key_correct": True})
@@ -179,11 +179,11 @@ def _syncs(folder: Path) -> float:
 
 
 def _fault() -> str:
-    from medrcube.review import audit
+    from medrcube.review.audit_trail import event_chain
     from medrcube.review.models import Item
 
     left = Item.objects.exclude(state="accepted").count()
-    return f"{left} items are not accepted" if left else audit.verify().fault
+    return f"{left} items are not accepted" if left else event_chain.verify().fault
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from medrcube.review.setup import Place, configure, migrate
+from medrcube.review.server.bootstrap import Place, configure, migrate
 
 _TURNS = 9
 _CASES = {
@@ -49,8 +49,8 @@ def _waits(number: int, name: str) -> dict[str, float]:
     from django.db import connection, transaction
     from django.test import Client
 
-    from medrcube.review.claiming import claim_next
     from medrcube.review.models import Item, User
+    from medrcube.review.reviewing.claims import claim_next
 
     user = User.objects.order_by("pk")[number]
     spent: dict[str, list[float]] = {"asking": [], "page": []}

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from medrcube.review.setup import configure, migrate, place_of
+from medrcube.review.server.bootstrap import configure, migrate, place_of
 
 READERS = 50
 OFFERED = 30.0
@@ -259,9 +259,9 @@ def _databases() -> float:
 
 
 def _fault() -> str:
-    from medrcube.review import audit
+    from medrcube.review.audit_trail import event_chain
 
-    return audit.verify().fault
+    return event_chain.verify().fault
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from data import cache_folder, make_data
 from environments import ENVIRONMENTS, EnvironmentFailedError, python_of, versions_of
 from results import CASES, CONTESTS, Contest, Peer, Score, Timing
 
-from medrcube.build.pixels.tiles import open_tiles
-from medrcube.files import write_text
+from medrcube.build.pixels.case_image import open_tiles
+from medrcube.files.atomic import write_text
 from medrcube.templates import render_card
 
 _HERE = Path(__file__).resolve().parent

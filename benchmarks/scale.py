@@ -17,10 +17,10 @@ import timing
 from PIL import Image
 from rebuild import Clock
 
-from medrcube.build.engine import Engine, LocalEngine
-from medrcube.build.engine_dask import DaskEngine
+from medrcube.build.execution.dask import DaskEngine
+from medrcube.build.execution.local import Engine, LocalEngine
+from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import build
-from medrcube.build.stages import usable_cores
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import init_workspace, open_workspace
 

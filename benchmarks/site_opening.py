@@ -30,11 +30,11 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.foreign.importing import write_run
-from medrcube.evaluate.foreign.matching import match_replies
-from medrcube.evaluate.foreign.replies import ForeignReply, ForeignRun
-from medrcube.evaluate.site.writing import write_site
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.imports.import_run import write_run
+from medrcube.evaluate.imports.item_matching import match_replies
+from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
+from medrcube.evaluate.site.write import write_site
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 _HERE = Path(__file__).resolve().parent

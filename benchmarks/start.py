@@ -12,8 +12,8 @@ from pathlib import Path
 
 import ours
 
-from medrcube.build.engine import LocalEngine
-from medrcube.build.render import render_job
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.stages.render import render_job
 
 
 def main() -> None:

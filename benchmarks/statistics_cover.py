@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.evaluate.benchmark import Item, load_benchmark
-from medrcube.evaluate.statistics.clustered import (
+from medrcube.evaluate.dataset import Item, load_benchmark
+from medrcube.evaluate.statistics.clustered_inference import (
     FEWEST_UNITS,
     Tally,
     difference_interval,
     share_interval,
     sign_test,
 )
-from medrcube.evaluate.statistics.formulas import wilson
-from medrcube.evaluate.statistics.paired import Pair, paired_metrics
+from medrcube.evaluate.statistics.intervals import wilson
+from medrcube.evaluate.statistics.paired_tests import Pair, paired_metrics
 
 _HERE = Path(__file__).resolve().parent
 RESULT = _HERE / "statistics_cover.json"

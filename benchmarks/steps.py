@@ -15,11 +15,11 @@ from typing import TypeVar
 import ours
 import timing
 
-from medrcube.build.pixels.encode import encode_png
-from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.pixels.tiles import open_tiles
-from medrcube.build.render import render_job
-from medrcube.files import sha256_of, write_again
+from medrcube.build.pixels.case_image import open_tiles
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.build.stages.render import render_job
+from medrcube.files.atomic import sha256_of, write_again
 
 Made = TypeVar("Made")
 

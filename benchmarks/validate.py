@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 import timing
 
-from medrcube.build.audit.batch import audit
-from medrcube.build.pixels.encode import ENCODER, encode_png
-from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.publish.validate import validate
-from medrcube.build.questions.items import Item, Option, items_to_frame
-from medrcube.build.release import release
-from medrcube.build.samples import Sample, samples_to_frame
-from medrcube.build.stages import usable_cores
-from medrcube.console import Reporter
-from medrcube.look import look_of
+from medrcube.build.audit.batch_audit import audit
+from medrcube.build.execution.progress import usable_cores
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.build.pixels.png_encoder import ENCODER, encode_png
+from medrcube.build.questions.item_table import Item, Option, items_to_frame
+from medrcube.build.release.write import release
+from medrcube.build.stages.samples import Sample, samples_to_frame
+from medrcube.build.validation.validate import validate
+from medrcube.console.progress import Reporter
+from medrcube.perceptual_hash import look_of
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 

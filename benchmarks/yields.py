@@ -17,18 +17,18 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.profile.answers import samples_of
-from medrcube.build.profile.counting import as_counts, cases_of, count_answers
+from medrcube.build.profile.answerable import samples_of
+from medrcube.build.profile.raw_counts import as_counts, cases_of, count_answers
 from medrcube.build.profile.yields import TWO_OPTION_SHARE, expected, within_share
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.derive import Grounds, derive
-from medrcube.build.questions.items import items_from_frame
-from medrcube.console import Reporter
+from medrcube.build.questions.fact_rules import Grounds, derive
+from medrcube.build.questions.item_table import items_from_frame
+from medrcube.console.progress import Reporter
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources.contract import Source
+from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import init_workspace, open_workspace
 

@@ -26,42 +26,42 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.audit.batch import audit
-from medrcube.build.editions import editions_used
-from medrcube.build.engine import Engine, LocalEngine
-from medrcube.build.gathering import Workshop, gather, jobs_of, refusal, remember
-from medrcube.build.overlap import shared_images
-from medrcube.build.profile.report import ProfileReport, report_on
-from medrcube.build.profile.targets import OFF, Profile, ProfileError, load_profile, require_sources
+from medrcube.build.audit.batch_audit import audit
+from medrcube.build.execution.local import Engine, LocalEngine
+from medrcube.build.execution.progress import Stages, usable_cores
+from medrcube.build.incremental.cache_database import BuildCache
+from medrcube.build.incremental.changed_sources import Workshop, gather, jobs_of, refusal, remember
+from medrcube.build.incremental.file_states import State, look, state_of
+from medrcube.build.incremental.result_cache import dump, hash_of, recall
+from medrcube.build.incremental.source_state import Site, site_of
+from medrcube.build.llm_proposals.proposing import LlmReport, propose, require_index
+from medrcube.build.profile.distance_report import ProfileReport, report_on
+from medrcube.build.profile.profile import OFF, Profile, ProfileError, load_profile, require_sources
 from medrcube.build.questions.compose import Composed, compose
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.items import Item, items_to_frame
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.item_table import Item, items_to_frame
 from medrcube.build.questions.own_templates import wordings_of
-from medrcube.build.questions.proposing import LlmReport, propose, require_index
-from medrcube.build.questions.wording import own_words
-from medrcube.build.repeats import bar_repeats
-from medrcube.build.samples import Sample, samples_to_frame
-from medrcube.build.site import Site, site_of
-from medrcube.build.source_build import SourceBuild, Unread, still_unread
-from medrcube.build.stages import Stages, usable_cores
-from medrcube.build.store.cache import BuildCache
-from medrcube.build.store.memory import dump, hash_of, recall
-from medrcube.build.store.trees import State, look, state_of
-from medrcube.build.viewer import ViewerReport, keep_copies
+from medrcube.build.questions.question_wording import own_words
+from medrcube.build.stages.deduplicate import bar_repeats
+from medrcube.build.stages.ontology_editions import editions_used
+from medrcube.build.stages.samples import Sample, samples_to_frame
+from medrcube.build.stages.shared_images import shared_images
+from medrcube.build.stages.source_result import SourceBuild, Unread, still_unread
+from medrcube.build.viewer.copies import ViewerReport, keep_copies
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.files import PRIVATE, SHARED, private_folder, replacing, sweep, write_text
+from medrcube.facts import BAD_ROW, Problem
+from medrcube.files.atomic import PRIVATE, SHARED, private_folder, replacing, sweep, write_text
+from medrcube.files.outside_tables import vocabulary_of
 from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.distractor_safety import Rules
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.indexed import Indexed
-from medrcube.ontologies.knowledge import Knowledge, Silent
-from medrcube.ontologies.safety import Rules
-from medrcube.own_tables import vocabulary_of
-from medrcube.records import BAD_ROW, Problem
-from medrcube.sources.card import Card
-from medrcube.sources.contract import Source
-from medrcube.sources.gate import USUAL_SHARE
+from medrcube.ontologies.index_knowledge import Indexed
+from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
+from medrcube.sources._formats.tables.rows import OLDER_EDITION
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.gate import USUAL_SHARE
+from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source
-from medrcube.sources.rows import OLDER_EDITION
 from medrcube.templates import Wordings
 from medrcube.workspace import Wanted, Workspace, patient_key
 

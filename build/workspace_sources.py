@@ -11,8 +11,8 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources.card import Card
-from medrcube.sources.contract import Source
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, Values, Workspace
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from medrcube.evaluate.benchmark import Item
-from medrcube.evaluate.running.run_folder import Asked
-from medrcube.evaluate.running.summary import FAILURE_GATE
+from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
 
 
 class Outcome(StrEnum):

@@ -15,17 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.answers import extract
-from medrcube.evaluate.answers.cut_short import extract_cut
-from medrcube.evaluate.answers.reasoning import strip_reasoning
-from medrcube.evaluate.answers.refusals import is_refusal
-from medrcube.evaluate.answers.upstream_rule import upstream_scores
-from medrcube.evaluate.benchmark import LETTERS
-from medrcube.evaluate.conditions import Condition, Presentation
-from medrcube.evaluate.judge import Judge, read_judgements
+from medrcube.evaluate.answer_parsing import extract
+from medrcube.evaluate.answer_parsing.published_rule import upstream_scores
+from medrcube.evaluate.answer_parsing.refusals import is_refusal
+from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
+from medrcube.evaluate.answer_parsing.truncated_replies import extract_cut
+from medrcube.evaluate.dataset import LETTERS
+from medrcube.evaluate.errata import withdrawn_of
+from medrcube.evaluate.judge.prompt import Judge, read_judgements
 from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, Outcome, Result
-from medrcube.evaluate.running.attempts import read_attempts
-from medrcube.evaluate.running.run_folder import (
+from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.runner.attempt_log import read_attempts
+from medrcube.evaluate.runner.run_folder import (
     ITEMS,
     METRICS,
     OUTCOMES,
@@ -36,7 +37,7 @@ from medrcube.evaluate.running.run_folder import (
     read_lines,
     read_manifest,
 )
-from medrcube.evaluate.statistics.contrasts import contrasts, epochs, other_conditions
+from medrcube.evaluate.statistics.condition_contrasts import contrasts, epochs, other_conditions
 from medrcube.evaluate.statistics.credibility import credibility
 from medrcube.evaluate.statistics.metrics import (
     METRICS_VERSION,
@@ -45,8 +46,7 @@ from medrcube.evaluate.statistics.metrics import (
     run_metrics,
     upstream_metrics,
 )
-from medrcube.evaluate.withdrawn import withdrawn_of
-from medrcube.files import replacing
+from medrcube.files.atomic import replacing
 
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 

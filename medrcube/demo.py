@@ -10,17 +10,17 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import build
-from medrcube.build.release import release
-from medrcube.build.stages import usable_cores
-from medrcube.console import Reporter
+from medrcube.build.release.write import release
+from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import OF_ONE_EDITION, Condition
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
+from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, init_workspace, open_workspace
 

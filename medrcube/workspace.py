@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from medrcube.endpoints import OFFICIAL_URL, checked_url
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.files import PRIVATE, write_text
+from medrcube.facts import Grade, Visible
+from medrcube.files.atomic import PRIVATE, write_text
+from medrcube.files.toml_reader import TomlTable
+from medrcube.model_endpoint import OFFICIAL_URL, checked_url
 from medrcube.names import name_of, text_of
-from medrcube.records import Grade, Visible
-from medrcube.review_site import ReviewSite, review_site
-from medrcube.toml_table import TomlTable
+from medrcube.review_settings import ReviewSite, review_site
 
 CONFIG = "medrcube.toml"
 

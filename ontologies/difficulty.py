@@ -25,9 +25,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from medrcube.facts import Grade
+from medrcube.ontologies.distractor_safety import Request, Rules
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.safety import Request, Rules
-from medrcube.records import Grade
 from medrcube.taxonomy import Task
 
 NOTHING_IN_COMMON = 0.05

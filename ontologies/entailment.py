@@ -7,10 +7,10 @@ any mixture. Knowledge only ever adds: what is the same or implied here refuses 
 
 from __future__ import annotations
 
-from medrcube.ontologies.knowledge import Knowledge
+from medrcube.ontologies.knowledge_protocol import Knowledge
+from medrcube.ontologies.label_words import content_words, normalise
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
-from medrcube.ontologies.words import content_words, normalise
 
 _IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane", "MRI sequence"})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from medrcube.ontologies.concepts import HPO, ICD11, RADLEX, SSSOM
+from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
+from medrcube.files.outside_tables import held
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
-from medrcube.own_tables import held
 
 COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
 GROUP_COLUMNS = ("group", "ordered", "phrase", "of")

@@ -17,8 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from medrcube.errors import MedrcubeError
-from medrcube.ontologies.concepts import HPO, ICD11, RADLEX
-from medrcube.own_tables import OWN_TABLES, held
+from medrcube.files.outside_tables import OWN_TABLES, held
+from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
 
 COLUMNS = (
     "label",

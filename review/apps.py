@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from medrcube.review.quiet_log import quieten
+from medrcube.review.server.request_log import quieten
 
 
 class ReviewConfig(AppConfig):

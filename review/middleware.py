@@ -9,9 +9,9 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from medrcube.review.accounts.second_factor import proven
 from medrcube.review.models import User
-from medrcube.review.second_factor import proven
-from medrcube.review.views.failures import csrf_failure
+from medrcube.review.views.error_pages import csrf_failure
 
 _Handler = Callable[[HttpRequest], HttpResponse]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})

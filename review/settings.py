@@ -11,8 +11,8 @@ import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from medrcube.review.database import database_settings
-from medrcube.review_site import ReviewSite
+from medrcube.review.server.database_settings import database_settings
+from medrcube.review_settings import ReviewSite
 from medrcube.workspace import CONFIG, open_workspace
 
 FOLDER = Path(os.environ.get("MEDRCUBE_REVIEW_FOLDER", "review"))
@@ -92,7 +92,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
         "OPTIONS": {"user_attributes": ["email"]},
     },
-    {"NAME": "medrcube.review.passwords.StrengthValidator"},
+    {"NAME": "medrcube.review.accounts.passwords.StrengthValidator"},
 ]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
@@ -103,13 +103,13 @@ SIGN_IN_WINDOW_SECONDS = 15 * 60
 SIGN_IN_LIMITS = {"pair": 5, "account": 50, "address": 100}
 SESSION_IDLE_SECONDS = 30 * 60
 SESSION_LONGEST_SECONDS = 12 * 60 * 60
-SESSION_ENGINE = "medrcube.review.sessions"
+SESSION_ENGINE = "medrcube.review.accounts.sessions"
 SESSION_COOKIE_AGE = SESSION_LONGEST_SECONDS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "medrcube.review.views.failures.csrf_failure"
+CSRF_FAILURE_VIEW = "medrcube.review.views.error_pages.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from medrcube.review.views import (
+from medrcube.review.views.managing import (
+    accounts,
     adjudication,
-    assigning,
+    assignments,
+    audit_trail,
     dashboards,
     items,
-    people,
-    personal_data,
     quarantine,
-    readers,
-    trail,
+    reviewer_figures,
 )
+from medrcube.review.views.reviewing import personal_data
 
 urlpatterns: list[URLPattern] = [
     path("items/", items.items, name="items"),
@@ -29,9 +29,9 @@ urlpatterns: list[URLPattern] = [
     path("quarantine/<str:item>/", quarantine.decide, name="quarantine-decide"),
     path("dashboard/", dashboards.progress_page, name="dashboard"),
     path("dashboard/agreement/", dashboards.agreement_page, name="agreement"),
-    path("assignment/", assigning.assigning, name="assigning"),
-    path("dashboard/readers/", readers.readers_page, name="readers"),
-    path("people/", people.people, name="people"),
-    path("people/<int:user>/", people.person, name="person"),
-    path("trail/", trail.trail, name="trail"),
+    path("assignment/", assignments.assigning, name="assigning"),
+    path("dashboard/readers/", reviewer_figures.readers_page, name="readers"),
+    path("people/", accounts.people, name="people"),
+    path("people/<int:user>/", accounts.person, name="person"),
+    path("trail/", audit_trail.trail, name="trail"),
 ]

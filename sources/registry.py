@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError
-from medrcube.own_tables import hold
-from medrcube.sources.contract import Source, load_source
+from medrcube.files.outside_tables import hold
+from medrcube.sources._framework.contract import Source, load_source
 
 ENTRY_POINT_GROUP = "medrcube.sources"
 

@@ -10,8 +10,8 @@ import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
-from medrcube.sources.contract import Source
-from medrcube.sources.fields import REASONED
+from medrcube.sources._framework.card_parts.fields import REASONED
+from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
@@ -170,7 +170,7 @@ tasks = ["Modality Recognition"]
 """
 
 ADAPTER = """\
-from medrcube.records import Case, ImageRef
+from medrcube.facts import Case, ImageRef
 
 def cases(root, layout):
     for path in sorted(root.glob("*.png")):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube import cli
-from medrcube.cli_end import Interrupted
+from medrcube.cli import app
+from medrcube.cli.endings import Interrupted
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def run(monkeypatch, capsys):
     def run_command(*arguments):
         monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            app.main()
         out, err = capsys.readouterr()
         return stopped.value.code or 0, out, err
 
@@ -46,7 +46,7 @@ def test_help_needs_no_heavy_package():
     """Only the standard library and Typer are imported for help: that keeps it instant."""
     code = (
         "import sys; sys.argv = ['medrcube', '--help']\n"
-        "from medrcube.cli import main\n"
+        "from medrcube.cli.app import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'pandas', 'pydicom', 'openai', 'rich.progress', 'jinja2', 'asyncio'}\n"
@@ -193,7 +193,7 @@ def test_a_missing_extra_gives_one_line_that_says_what_to_install(
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"sys.argv = {['medrcube', *command]!r}\n"
-        "from medrcube.cli import main; main()\n"
+        "from medrcube.cli.app import main; main()\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
@@ -213,7 +213,7 @@ def test_validate_with_the_extra_of_evaluate_alone_works(tmp_path, busi, run):
         "for name in 'av deflate h5py isal nibabel pydicom pylibjpeg SimpleITK xlrd'.split():\n"
         "    sys.modules[name] = None\n"
         "sys.argv = ['medrcube', 'validate', 'release']\n"
-        "from medrcube.cli import main; main()\n"
+        "from medrcube.cli.app import main; main()\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
@@ -227,7 +227,7 @@ def test_an_interrupt_says_that_the_command_can_be_repeated(run, monkeypatch):
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(app, "app", interrupted)
     status, _, err = run()
     assert (status, "goes on from here" in err) == (130, True)
 
@@ -239,7 +239,7 @@ def test_an_interrupt_tells_programs_what_was_done_before_it(run, monkeypatch):
         except KeyboardInterrupt as error:
             raise SystemExit(130) from error
 
-    monkeypatch.setattr(cli, "app", stopped)
+    monkeypatch.setattr(app, "app", stopped)
     status, out, _ = run("evaluate", "--json")
     assert status == 130
     told = {"interrupted": True, "model": "openai/a", "ends": {"answered": 5}}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from medrcube import cli
-from medrcube.ontologies.knowledge import CHECKED
+from medrcube.cli import app
+from medrcube.ontologies.knowledge_protocol import CHECKED
 from medrcube.ontologies.licences import LICENCES
 from medrcube.workspace import open_workspace
 
@@ -31,7 +31,7 @@ def run(monkeypatch, capsys, tmp_path):
     def run_command(*arguments):
         monkeypatch.setattr(sys, "argv", ["medrcube", "ontologies", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            app.main()
         out, err = capsys.readouterr()
         return stopped.value.code or 0, out, err
 

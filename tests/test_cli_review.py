@@ -22,8 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.review.addresses import check_address
 from medrcube.review.errors import ReviewError
+from medrcube.review.server.bind_address import check_address
 from medrcube.workspace import CONFIG
 
 PAGES = Path(__file__).parents[1] / "docs/how-to"
@@ -450,7 +450,7 @@ def test_every_command_and_option_of_the_pages_exists():
 def test_help_of_the_queue_loads_nothing_heavy():
     code = (
         "import sys; sys.argv = ['medrcube', 'review', '--help']\n"
-        "from medrcube.cli import main\n"
+        "from medrcube.cli.app import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'django', 'numpy', 'pandas', 'waitress', 'PIL'} & set(sys.modules)\n"

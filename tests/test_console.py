@@ -3,8 +3,8 @@ import json
 import pytest
 from rich.console import Console
 
-from medrcube import console
-from medrcube.console import Reporter
+from medrcube.console import progress
+from medrcube.console.progress import Reporter
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_many_words_leave_count_and_time_left_on_a_terminal_of_eighty_columns(te
 
 
 def test_without_a_terminal_lines_are_few_and_tell_the_time_left(monkeypatch, capsys):
-    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.0)
     with Reporter().stage("render", 4) as advance:
         for _ in range(4):
             advance()
@@ -43,7 +43,7 @@ def test_without_a_terminal_lines_are_few_and_tell_the_time_left(monkeypatch, ca
 
 
 def test_long_waiting_for_the_first_unit_is_told_without_a_time_left(monkeypatch, capsys):
-    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.0)
     with Reporter().stage("evaluate", 4, lambda: "1 of 1 under way") as advance:
         advance(0)
     assert capsys.readouterr().err == "evaluate: 0 of 4, 1 of 1 under way\n"
@@ -89,7 +89,7 @@ def test_a_stage_of_unknown_length_is_a_count_that_grows(terminal):
 
 
 def test_a_stage_of_unknown_length_is_shown_on_a_terminal_alone(monkeypatch, capsys):
-    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.0)
     with Reporter().stage("files", None) as advance:
         advance(5)
     assert capsys.readouterr().err == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medrcube.counting import counted
+from medrcube.console.counts import counted
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from medrcube.console import Reporter
+from medrcube.console.progress import Reporter
 from medrcube.demo import BASELINES, run_demo
 from medrcube.errors import MedrcubeError
 

@@ -3,8 +3,8 @@ from email.utils import formatdate
 
 import pytest
 
-from medrcube.endpoints import checked_url, is_official, one_line, retry_after, scrub
 from medrcube.errors import ModelError
+from medrcube.model_endpoint import checked_url, is_official, one_line, retry_after, scrub
 
 
 @pytest.mark.parametrize(

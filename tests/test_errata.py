@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.errata import FILE, Erratum, add_errata, errata_text, parse_errata, read_errata
 from medrcube.errors import ReleaseError
+from medrcube.release_format.errata import (
+    FILE,
+    Erratum,
+    add_errata,
+    errata_text,
+    parse_errata,
+    read_errata,
+)
 
 ROW = {"dataset": "A", "id": "1", "by": "maintainer", "on": "2026-01-31", "why": "key is wrong"}
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=40)

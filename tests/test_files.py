@@ -1,7 +1,7 @@
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.files import replacing, sha256_of, write_text
+from medrcube.files.atomic import replacing, sha256_of, write_text
 
 
 def test_a_file_is_replaced_whole(tmp_path):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.untraced
 # As a terminal does it: the whole group of processes hears it, so many seconds after the imports.
 CHILD = """
 import os, signal, sys
-from medrcube.cli import main
+from medrcube.cli.app import main
 signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGINT))
 signal.setitimer(signal.ITIMER_REAL, float(sys.argv.pop(1)))
 main()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.look import SIDE, hash_of, look_of, shrunk
+from medrcube.perceptual_hash import SIDE, hash_of, look_of, shrunk
 
 
 def ramps(rows=96, columns=160):

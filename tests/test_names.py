@@ -8,10 +8,10 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.console import Reporter
+from medrcube.console.progress import Reporter
+from medrcube.facts import Problem
 from medrcube.names import harmless, name_of, shown, text_of
-from medrcube.records import Problem
-from medrcube.sources.tables import Row
+from medrcube.sources._formats.tables.tables import Row
 
 NAMES = st.one_of(
     st.binary(min_size=1, max_size=12).map(os.fsdecode),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.errors import ReleaseError
-from medrcube.release_facts import (
+from medrcube.release_format.item_facts import (
     FACT,
     ITEMS,
     UNIT,

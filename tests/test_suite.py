@@ -18,13 +18,13 @@ def test_no_folder_of_tests_is_left_out_by_its_name(request):
     assert not [name for name in folders for pattern in patterns if fnmatch(name, pattern)]
 
 
-def test_the_fast_tests_import_every_package_of_the_product():
+def test_the_fast_tests_import_every_room_of_the_product():
     texts = [path.read_text(encoding="utf-8") for path in HERE.rglob("test_*.py")]
     whole = re.compile(r"^pytestmark = .*thorough", re.MULTILINE)
     fast = [text for text in texts if not whole.search(text)]
     assert len(fast) < len(texts)
     modules = {name for text in fast for name in re.findall(r"\bmedrcube(?:\.\w+)+", text)}
-    lacking = [name for name in _packages() if not _imported(name, modules)]
+    lacking = [name for name in _rooms() if not _imported(name, modules)]
     assert lacking == []
 
 
@@ -33,15 +33,16 @@ def test_the_sources_of_the_fast_tests_are_sources(request):
     assert shared.ONE_OF_EACH_READER.keys() < find_sources().keys()
 
 
-def _packages():
-    """Dotted names of the folders of the product that hold modules.
+def _rooms():
+    """Dotted names of the rooms: the parts of the product and the folders in them.
 
     Those of sources go by their parameters, and migrations are run by every test of the queue.
     """
     own = {source.folder for source in find_sources().values()}
     own.add(HERE.parent / "review" / "migrations")
     for part in PARTS:
-        for folder in sorted({path.parent for path in (HERE.parent / part).rglob("*.py")} - own):
+        modules = [*(HERE.parent / part).glob("*.py"), *(HERE.parent / part).glob("*/*.py")]
+        for folder in sorted({path.parent for path in modules} - own):
             name = ".".join(folder.relative_to(HERE.parent).parts)
             yield name if part == "medrcube" else f"medrcube.{name}"
 

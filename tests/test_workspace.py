@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.records import Grade
+from medrcube.facts import Grade
 from medrcube.workspace import (
     BuildSettings,
     init_workspace,

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 
 from medrcube.build.audit.box_geometry import box_geometry
 from medrcube.build.audit.key_words import WORD_P, key_words
-from medrcube.build.audit.leaks import options_only, text_only
-from medrcube.build.audit.tricks import (
+from medrcube.build.audit.leakage_tests import options_only, text_only
+from medrcube.build.audit.shortcut_baselines import (
     POSITION_P,
     Row,
     first_option,
@@ -23,10 +23,10 @@ from medrcube.build.audit.tricks import (
     most_frequent_label,
     other_keys,
 )
-from medrcube.build.questions.evenness import LEARNABLE, uneven
-from medrcube.build.questions.items import Item
-from medrcube.build.samples import Sample
-from medrcube.ontologies.lint import ERROR, WARNING, Level
+from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.key_balance import LEARNABLE, uneven
+from medrcube.build.stages.samples import Sample
+from medrcube.ontologies.item_rules import ERROR, WARNING, Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from medrcube.build.questions.items import Item
-from medrcube.ontologies.words import tokens
+from medrcube.build.questions.item_table import Item
+from medrcube.ontologies.label_words import tokens
 
 WORD_P = 0.01
 """Chance that any word of a task lies out by luck."""

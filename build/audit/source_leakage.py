@@ -14,10 +14,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from statistics import quantiles
 from typing import Any
 
-from medrcube.build.audit.choice_model import Question, cross_validate
-from medrcube.build.audit.leaks import groups_of, score
-from medrcube.build.questions.items import Item
-from medrcube.build.samples import Sample
+from medrcube.build.audit.conditional_logit import Question, cross_validate
+from medrcube.build.audit.leakage_tests import groups_of, score
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
 
 __all__ = ["ALL_CUES", "CUES", "source_leakage"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.ranks import values_at
+from medrcube.build.pixels.order_statistics import values_at
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import NEAR_OVERFLOW, SMALLER
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medrcube.build.loading import load
-from medrcube.build.pixels.mask import Mask
+from medrcube.build.execution.lean_imports import load
 from medrcube.build.pixels.volume import Array, LazySlices, Slices, Volume, stack
+from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
 _RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2

@@ -12,8 +12,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.overlay import digit
-from medrcube.build.pixels.tiles import side_by_side
+from medrcube.build.pixels.case_image import side_by_side
+from medrcube.build.regions.draw_shapes import digit
 
 _WHITE = 255
 

@@ -16,7 +16,7 @@ import deflate
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.mask import Mask
+from medrcube.build.regions.region_mask import Mask
 
 Array = NDArray[Any]
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)

@@ -18,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.ranks import parts, values_at
+from medrcube.build.pixels.order_statistics import parts, values_at
 from medrcube.build.pixels.volume import Array, Greys, LookupTable, Volume
 from medrcube.errors import ReadError
 

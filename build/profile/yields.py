@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from medrcube.build.profile.answers import standings
-from medrcube.build.profile.sets import fill, scarcest
-from medrcube.build.questions.derive import RULES
-from medrcube.build.questions.ready import Ready, constant
+from medrcube.build.profile.answerable import standings
+from medrcube.build.profile.set_capacity import fill, scarcest
+from medrcube.build.questions.eligibility import Ready, constant
+from medrcube.build.questions.fact_rules import RULES
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources.card import Card
+from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 
 OPTIONS = 4

@@ -15,25 +15,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from medrcube.build.profile.choice import Made, Plan, Trim, build_toward
-from medrcube.build.profile.targets import Profile
-from medrcube.build.questions.alone import alone
-from medrcube.build.questions.blocks import Member, shelves
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.draws import draw
-from medrcube.build.questions.evenness import even
-from medrcube.build.questions.items import Item
-from medrcube.build.questions.ready import Ready, prepare, request_of
-from medrcube.build.questions.sampling import QUOTA, select
-from medrcube.build.questions.two_options import TWO_OPTIONS, within_share
-from medrcube.build.questions.writing import Writer, Written
+from medrcube.build.profile.cell_planning import Made, Plan, Trim, build_toward
+from medrcube.build.profile.profile import Profile
+from medrcube.build.questions.eligibility import Ready, prepare, request_of
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_writer import Writer, Written
+from medrcube.build.questions.key_balance import even
+from medrcube.build.questions.key_draws import draw
+from medrcube.build.questions.option_blocks import Member, shelves
+from medrcube.build.questions.quotas import QUOTA, select
+from medrcube.build.questions.single_items import alone
+from medrcube.build.questions.two_option_quota import TWO_OPTIONS, within_share
+from medrcube.facts import Grade, Visible
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractors import SOURCES, CandidateSource, tie
-from medrcube.ontologies.knowledge import Knowledge, Silent
+from medrcube.ontologies.distractor_safety import Rules
+from medrcube.ontologies.distractor_selection import SOURCES, CandidateSource, tie
+from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.safety import Rules
 from medrcube.ontologies.terms import Terms
-from medrcube.records import Grade, Visible
 from medrcube.templates import Wordings
 
 __all__ = ["Composed", "compose", "place_keys", "request_of"]

@@ -14,16 +14,16 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
-from medrcube.build.questions.derive import MODALITY_CONCEPTS, RULES, Query
-from medrcube.build.questions.wording import denies
-from medrcube.build.samples import NUMBERED, Sample
+from medrcube.build.questions.fact_rules import MODALITY_CONCEPTS, RULES, Query
+from medrcube.build.questions.question_wording import denies
+from medrcube.build.stages.samples import NUMBERED, Sample
+from medrcube.facts import FactKind, Scope
+from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.label_words import is_rest_class
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.safety import Ground
 from medrcube.ontologies.terms import Terms
-from medrcube.ontologies.words import is_rest_class
-from medrcube.records import FactKind, Scope
-from medrcube.sources.card import Card
-from medrcube.sources.fields import Field
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 _TYPES: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}

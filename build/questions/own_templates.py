@@ -9,12 +9,12 @@ from pathlib import Path
 from jinja2 import TemplateError as JinjaError
 
 from medrcube.build.questions.occasions import occasions
-from medrcube.build.questions.wording import context, wording
-from medrcube.ontologies.lint import ERROR, Draft
-from medrcube.ontologies.lint.stem import STEM_RULES
+from medrcube.build.questions.question_wording import context, wording
+from medrcube.ontologies.item_rules import ERROR, Draft
+from medrcube.ontologies.item_rules.stem import STEM_RULES
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources.card import Card
+from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings, package_wordings
 

@@ -19,12 +19,12 @@ from medrcube.build.pixels.geometry import (
     turned_affine,
     walk_along,
 )
-from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import Array, Greys, PackedSlices, Volume
-from medrcube.build.readers.dispatch import content_of, module_of, read
-from medrcube.build.readers.recent import remember
+from medrcube.build.readers.detect_format import content_of, module_of, read
+from medrcube.build.readers.last_files_cache import remember
+from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile
+from medrcube.facts import ImageRef, MaskFile
 
 # A JPEG smears a mask of 0 and 255; halfway is the edge that was drawn.
 _HALF = 127

@@ -14,7 +14,9 @@ import SimpleITK
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.volume import Greys, Volume
-from medrcube.build.readers.checks import (
+from medrcube.build.readers.ascii_paths import plainly_named
+from medrcube.build.readers.non_finite import filled
+from medrcube.build.readers.read_errors import (
     as_stack,
     check_numeric,
     check_pixels,
@@ -24,8 +26,6 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
-from medrcube.build.readers.gaps import filled
-from medrcube.build.readers.plain_name import plainly_named
 from medrcube.errors import ReadError
 
 _DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)

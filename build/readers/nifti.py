@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.volume import Array, ForwardSlices, Greys, Volume
-from medrcube.build.readers.checks import (
+from medrcube.build.readers.gzip_stream import DAMAGE, open_gzip
+from medrcube.build.readers.nifti_forms import check_forms
+from medrcube.build.readers.non_finite import filled
+from medrcube.build.readers.read_errors import (
     as_stack,
     check_finite,
     check_numeric,
@@ -25,9 +28,6 @@ from medrcube.build.readers.checks import (
     unreadable,
     unsupported,
 )
-from medrcube.build.readers.gaps import filled
-from medrcube.build.readers.gunzip import DAMAGE, open_gzip
-from medrcube.build.readers.nifti_forms import check_forms
 from medrcube.errors import ReadError
 
 _GZIP = b"\x1f\x8b"

@@ -16,7 +16,7 @@ from medrcube.build.pixels.volume import (
     is_grey,
     without_equal_channels,
 )
-from medrcube.build.readers.checks import check_frame, truncated, unreadable, unsupported
+from medrcube.build.readers.read_errors import check_frame, truncated, unreadable, unsupported
 from medrcube.errors import ReadError
 
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N")

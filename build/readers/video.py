@@ -18,15 +18,15 @@ from medrcube.build.pixels.volume import (
     is_grey,
     without_equal_channels,
 )
-from medrcube.build.readers.checks import (
+from medrcube.build.readers.ascii_paths import plainly_named
+from medrcube.build.readers.read_errors import (
     MOST_PIXELS,
     check_frame,
     truncated,
     unreadable,
     unsupported,
 )
-from medrcube.build.readers.plain_name import plainly_named
-from medrcube.build.readers.video_length import is_whole
+from medrcube.build.readers.video_truncation import is_whole
 from medrcube.errors import ReadError
 
 _SLANT = 1.0

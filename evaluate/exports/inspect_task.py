@@ -28,11 +28,11 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState, generate
 
-from medrcube.evaluate.answers import extract
-from medrcube.evaluate.benchmark import Benchmark, Item, load_benchmark
-from medrcube.evaluate.contracts import allowed, cards, stays_here, under_contract
-from medrcube.evaluate.exports.samples import sample
+from medrcube.evaluate.answer_parsing import extract
+from medrcube.evaluate.dataset import Benchmark, Item, load_benchmark
+from medrcube.evaluate.exports.inspect_samples import sample
 from medrcube.evaluate.exports.selection import items_of, select
+from medrcube.evaluate.questions.data_agreements import allowed, cards, stays_here, under_contract
 
 _HERE = ("hf/", "mockllm/", "none/")
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.counting import counted
+from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.benchmark import Benchmark, Item
-from medrcube.evaluate.images import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
 
 PRIVATE = "PRIVATE.md"
 """The mark of a folder that holds restricted pictures."""

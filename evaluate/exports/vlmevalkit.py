@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from medrcube.evaluate.benchmark import LETTERS
-from medrcube.evaluate.exports.own_code import write_code
+from medrcube.evaluate.dataset import LETTERS
+from medrcube.evaluate.exports.embedded_code import write_code
 from medrcube.evaluate.exports.selection import Selection
-from medrcube.files import replacing
+from medrcube.files.atomic import replacing
 
 COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
            "modality", "anatomy", "split")  # fmt: skip

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.models.baseline import open_baseline
-from medrcube.evaluate.models.contract import Json, Model
-from medrcube.evaluate.models.hf_settings import LocalSettings
+from medrcube.evaluate.models.baselines import open_baseline
+from medrcube.evaluate.models.hf.settings import LocalSettings
+from medrcube.evaluate.models.protocol import Json, Model
 
 ENTRY_POINTS = "medrcube.models"
 """Entry-point group of further providers."""
@@ -79,18 +79,18 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
     if provider == "baseline":
         return open_baseline(name, seed=settings.seed or 0)
     if provider in {"openai", "litellm"}:
-        from medrcube.evaluate.models.openai import (  # noqa: PLC0415 - needs an extra
+        from medrcube.evaluate.models.openai_api.model import (  # noqa: PLC0415 - needs an extra
             open_litellm,
             open_openai,
         )
 
         return (open_openai if provider == "openai" else open_litellm)(name, settings)
     if provider == "anthropic":
-        from medrcube.evaluate.models.anthropic import open_anthropic  # noqa: PLC0415 - an extra
+        from medrcube.evaluate.models.anthropic_api.model import open_anthropic  # noqa: PLC0415 - an extra
 
         return open_anthropic(name, settings)
     if provider == "hf":
-        from medrcube.evaluate.models.hf import open_hf  # noqa: PLC0415 - needs an extra
+        from medrcube.evaluate.models.hf.model import open_hf  # noqa: PLC0415 - needs an extra
 
         return open_hf(name, settings)
     found = entry_points(group=ENTRY_POINTS, name=provider)

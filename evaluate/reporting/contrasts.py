@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.reporting.cube import Map, contrast_map, position_map
-from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.reporting.heat_maps import Map, contrast_map, position_map
+from medrcube.evaluate.reporting.scored_runs import Run
 
 Row = Mapping[str, Any]
 

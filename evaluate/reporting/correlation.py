@@ -9,9 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.reporting import svg
-from medrcube.evaluate.reporting.colours import Shade, signed_shade
-from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.reporting.markup import svg
+from medrcube.evaluate.reporting.markup.colour_scales import Shade, signed_shade
+from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 FEWEST_RUNS = 3
@@ -58,7 +58,7 @@ def correlation(runs: Sequence[Run]) -> Correlation | None:
     if len(runs) < FEWEST_RUNS or len({run.benchmark for run in runs}) > 1:
         return None
     try:
-        from medrcube.evaluate.statistics.correlation import (  # noqa: PLC0415 - needs numpy and scipy
+        from medrcube.evaluate.statistics.correlations.across_models import (  # noqa: PLC0415 - needs numpy and scipy
             published_correlations,
             slice_correlations,
         )

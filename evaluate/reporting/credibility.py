@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from medrcube.evaluate.reporting import svg
-from medrcube.evaluate.reporting.runs import Run
-from medrcube.evaluate.statistics.correlation import shortcut_reliance
+from medrcube.evaluate.reporting.markup import svg
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.statistics.correlations.across_models import shortcut_reliance
 from medrcube.taxonomy import Level
 
 Row = Mapping[str, Any]

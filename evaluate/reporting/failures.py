@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from medrcube.evaluate.benchmark import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, Item
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.reporting.pictures import Gallery
-from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.reporting.markup.embedded_images import Gallery
+from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Task
 
 MOST = 200

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.counting import counted
+from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
-from medrcube.evaluate.reporting import safe_text
-from medrcube.evaluate.reporting.blocks import Block, otherwise, ranked_apart
-from medrcube.evaluate.reporting.certainty import accuracy_told
-from medrcube.evaluate.reporting.cube import axes
-from medrcube.evaluate.reporting.runs import Run
-from medrcube.evaluate.statistics.formulas import SMALL
+from medrcube.evaluate.reporting.comparable_blocks import Block, otherwise, ranked_apart
+from medrcube.evaluate.reporting.heat_maps import axes
+from medrcube.evaluate.reporting.interval_text import accuracy_told
+from medrcube.evaluate.reporting.markup import escaping
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_told
-from medrcube.files import write_text
+from medrcube.files.atomic import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 Row = Mapping[str, Any]
@@ -69,7 +69,7 @@ def write_latex(runs: Sequence[Run], folder: Path) -> list[Path]:
 
 def escape(text: str) -> str:
     """Text of others as LaTeX prints it: on one line, no sign with a meaning left."""
-    return safe_text.one_line(text, _LONGEST_NAME).translate(_SIGNS)
+    return escaping.one_line(text, _LONGEST_NAME).translate(_SIGNS)
 
 
 def _leaderboard(blocks: Sequence[Block]) -> str:

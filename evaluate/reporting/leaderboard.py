@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.counting import counted
-from medrcube.evaluate.reporting.certainty import accuracy_told, certainty
-from medrcube.evaluate.reporting.runs import Run
-from medrcube.evaluate.statistics import published
+from medrcube.console.counts import counted
+from medrcube.evaluate.reporting.interval_text import accuracy_told, certainty
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.statistics import published_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +62,9 @@ class Leaderboard:
 
 def leaderboard(runs: Sequence[Run]) -> Leaderboard:
     """The runs and the published rows."""
-    models = published.models()
-    best = {column: max(row.printed[column] for row in models) for column in published.COUNTS}
-    guesser = [row for row in published.rows() if row.model == published.RANDOM]
+    models = published_table.models()
+    best = {column: max(row.printed[column] for row in models) for column in published_table.COUNTS}
+    guesser = [row for row in published_table.rows() if row.model == published_table.RANDOM]
     return Leaderboard(
         columns=_COLUMNS,
         runs=[(run, _asked(run), _own_cells(run)) for run in runs],
@@ -100,7 +100,7 @@ def _own_cell(group: Mapping[str, Any] | None) -> Entry:
     )
 
 
-def _printed_cells(row: published.PublishedRow, best: Mapping[str, float]) -> list[Entry]:
+def _printed_cells(row: published_table.PublishedRow, best: Mapping[str, float]) -> list[Entry]:
     return [
         Entry(
             value=row.printed[column] / 100,
@@ -108,12 +108,12 @@ def _printed_cells(row: published.PublishedRow, best: Mapping[str, float]) -> li
             best=row.printed[column] == best.get(column),
             misprint=_misprint(row.model, column),
         )
-        for column in published.COUNTS
+        for column in published_table.COUNTS
     ]
 
 
 def _misprint(model: str, column: str) -> str:
-    for known in published.MISPRINTS:
+    for known in published_table.MISPRINTS:
         if (known.model, known.column) == (model, column):
             return f"printed {known.printed}; the other cells of the row give {known.derived}"
     return ""
@@ -122,7 +122,7 @@ def _misprint(model: str, column: str) -> str:
 def _is_published_size(run: Run) -> bool:
     groups = _groups(run)
     return all(
-        group is not None and group["n"] == published.COUNTS[column]
+        group is not None and group["n"] == published_table.COUNTS[column]
         for column, group in groups.items()
     )
 
@@ -133,19 +133,19 @@ def _groups(run: Run) -> dict[str, Mapping[str, Any] | None]:
     tasks = slices["task"]
     modalities, regions = slices["modality_as_published"], slices["parts_as_published"]
     found: dict[str, Mapping[str, Any] | None] = {"overall": run.total}
-    found |= {name: tasks.get(task.value) for name, task in published.TASKS.items()}
-    found |= {name: modalities.get(one.value) for name, one in published.MODALITIES.items()}
-    found |= {name: regions.get(one.value) for name, one in published.REGIONS.items()}
-    return {column: found[column] for column in published.COUNTS}
+    found |= {name: tasks.get(task.value) for name, task in published_table.TASKS.items()}
+    found |= {name: modalities.get(one.value) for name, one in published_table.MODALITIES.items()}
+    found |= {name: regions.get(one.value) for name, one in published_table.REGIONS.items()}
+    return {column: found[column] for column in published_table.COUNTS}
 
 
 def _names(members: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name, str(members[name])) for name in published.COUNTS if name in members]
+    return [(name, str(members[name])) for name in published_table.COUNTS if name in members]
 
 
 _COLUMNS = (
     ("", [("overall", "all questions")]),
-    ("Task", _names(published.TASKS)),
-    ("Modality", _names(published.MODALITIES)),
-    ("Region", _names(published.REGIONS)),
+    ("Task", _names(published_table.TASKS)),
+    ("Modality", _names(published_table.MODALITIES)),
+    ("Region", _names(published_table.REGIONS)),
 )

@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from medrcube.evaluate.outcomes import lost
-from medrcube.evaluate.reporting import svg
-from medrcube.evaluate.reporting.runs import Run
+from medrcube.evaluate.reporting.markup import svg
+from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Task
 
 MOST_RUNS = 6

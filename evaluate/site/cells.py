@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.site.board import Entry
-from medrcube.evaluate.site.names import CellName
+from medrcube.evaluate.site.leaderboard import Entry
+from medrcube.evaluate.site.page_names import CellName
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 Row = Mapping[str, Any]

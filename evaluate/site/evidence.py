@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.benchmark import Item
-from medrcube.release_tree import opened, state_of
+from medrcube.evaluate.dataset import Item
+from medrcube.release_format.tree import opened, state_of
 
 TABLE = "items.parquet"
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from medrcube.console import Advance, ignored
-from medrcube.evaluate.benchmark import Item
+from medrcube.console.progress import Advance, ignored
+from medrcube.evaluate.dataset import Item
 from medrcube.evaluate.outcomes import Outcome, Result
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
-from medrcube.evaluate.reporting.runs import Run
-from medrcube.evaluate.reporting.safe_text import capped, clip
+from medrcube.evaluate.reporting.markup.escaping import capped, clip
+from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.site.evidence import Evidence
-from medrcube.evaluate.site.names import CellName
-from medrcube.evaluate.site.pictures import Shown
-from medrcube.files import write_again
+from medrcube.evaluate.site.images import Shown
+from medrcube.evaluate.site.page_names import CellName
+from medrcube.files.atomic import write_again
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 FOLDER = "data"

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from medrcube.evaluate.statistics.formulas import Interval, t_quantile
+from medrcube.evaluate.statistics.intervals import Interval, t_quantile
 
 if TYPE_CHECKING:
     import numpy as np

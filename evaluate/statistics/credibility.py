@@ -27,7 +27,7 @@ from medrcube.evaluate.statistics.bootstrap import (
     percentile_interval,
     resampled,
 )
-from medrcube.evaluate.statistics.formulas import SMALL, chance_corrected
+from medrcube.evaluate.statistics.intervals import SMALL, chance_corrected
 from medrcube.evaluate.statistics.units import picture_of, unit_of
 from medrcube.taxonomy import Level, Task
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from medrcube.evaluate.benchmark import Item
+from medrcube.evaluate.dataset import Item
 from medrcube.evaluate.outcomes import (
     LOST,
     NOT_SHOWN,
@@ -16,21 +16,21 @@ from medrcube.evaluate.outcomes import (
     is_incomplete,
     too_many_lost,
 )
-from medrcube.evaluate.running.summary import FAILURE_GATE
-from medrcube.evaluate.statistics.clustered import (
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.evaluate.statistics.clustered_inference import (
     design_effect,
     share_interval,
     tallies,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.formulas import (
+from medrcube.evaluate.statistics.grouping import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
+from medrcube.evaluate.statistics.intervals import (
     SMALL,
     chance,
     chance_corrected,
     mean,
     ratio,
 )
-from medrcube.evaluate.statistics.slices import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.taxonomy import Task
 

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.evaluate.outcomes import Result
-from medrcube.evaluate.statistics.answer_table import (
+from medrcube.evaluate.statistics.answer_matrix import (
     ALPHA,
     AnswerTable,
     answer_table,
     p_of_difference,
 )
-from medrcube.evaluate.statistics.clustered import Tally
-from medrcube.evaluate.statistics.paired import holm
+from medrcube.evaluate.statistics.clustered_inference import Tally
+from medrcube.evaluate.statistics.paired_tests import holm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

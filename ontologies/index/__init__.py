@@ -13,11 +13,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from medrcube.ontologies.concepts import IS_A, Concept, Edge, Edition, Mapping, Scope, Synonym
-from medrcube.ontologies.index.file import KNOWN, IndexFile
+from medrcube.ontologies.concept_records import (
+    IS_A,
+    Concept,
+    Edge,
+    Edition,
+    Mapping,
+    Scope,
+    Synonym,
+)
+from medrcube.ontologies.index.name_normalization import canonical, is_abbreviation
 from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.search import Hit, named, search
-from medrcube.ontologies.index.words import canonical, is_abbreviation
+from medrcube.ontologies.index.sqlite_file import KNOWN, IndexFile
 
 DEFAULT_INDEX = "ontologies.sqlite3"
 """Name of the file that ``medrcube ontologies index`` writes."""

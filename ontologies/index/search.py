@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.ontologies.concepts import Scope
-from medrcube.ontologies.index.file import IndexFile
+from medrcube.ontologies.concept_records import Scope
+from medrcube.ontologies.index.name_normalization import match_expression, spelling
 from medrcube.ontologies.index.schema import LABEL
-from medrcube.ontologies.index.words import match_expression, spelling
+from medrcube.ontologies.index.sqlite_file import IndexFile
 
 _SCOPES = (LABEL, *(scope.value for scope in Scope))
 _LEAST = 200

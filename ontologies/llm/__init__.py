@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from medrcube.endpoints import is_official
-from medrcube.ontologies.llm.reply import names_in
-from medrcube.ontologies.llm.store import FINAL, REPLY, TRUNCATED, Store, key_of, open_store
-from medrcube.ontologies.safety import Request, Rules
+from medrcube.model_endpoint import is_official
+from medrcube.ontologies.distractor_safety import Request, Rules
+from medrcube.ontologies.llm.proposal_log import FINAL, REPLY, TRUNCATED, Store, key_of, open_store
+from medrcube.ontologies.llm.reply_parser import names_in
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.templates import render_prompt
@@ -150,7 +150,7 @@ def _ask(
 ) -> tuple[int, str]:
     """Send the prompts and keep what comes back; number of requests, and why some were left."""
     # Only a workspace with [llm], and only when the store lacks something, needs openai.
-    from medrcube.ontologies.llm.client import Answer, ask_all  # noqa: PLC0415
+    from medrcube.ontologies.llm.chat_client import Answer, ask_all  # noqa: PLC0415
 
     keys = {prompt: key for key, prompt in todo.items()}
 

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from medrcube.ontologies.concepts import HPO, ICD11, RADLEX, SSSOM, Ontology, OntologyError
-from medrcube.ontologies.readers.files import open_bytes
-from medrcube.ontologies.readers.formats import HEAD, Format, format_of
+from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM, Ontology, OntologyError
+from medrcube.ontologies.readers.bounded_files import open_bytes
+from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
 
 _ACCEPTED: Mapping[str, str] = {
     HPO: "HPO as OBO (hp.obo)",

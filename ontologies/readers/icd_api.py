@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from medrcube.ontologies.concepts import (
+from medrcube.ontologies.concept_records import (
     ICD11,
     Concept,
     Edge,
@@ -23,8 +23,13 @@ from medrcube.ontologies.concepts import (
     Scope,
     Synonym,
 )
-from medrcube.ontologies.readers.editions import make_edition, remark_broken, some, with_stubs
-from medrcube.ontologies.readers.files import open_text
+from medrcube.ontologies.readers.bounded_files import open_text
+from medrcube.ontologies.readers.edition_metadata import (
+    make_edition,
+    remark_broken,
+    some,
+    with_stubs,
+)
 from medrcube.ontologies.readers.icd_table import RELEASE, RESIDUAL, entity_of
 
 EXCLUSION = "exclusion"

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from medrcube.ontologies.concepts import ICD11, Concept, Edge, Ontology, OntologyError
-from medrcube.ontologies.readers.editions import make_edition, some, with_stubs
-from medrcube.ontologies.readers.files import TABLE_LIMIT, open_text
-from medrcube.ontologies.readers.formats import LINEARIZATION, plain
+from medrcube.ontologies.concept_records import ICD11, Concept, Edge, Ontology, OntologyError
+from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
+from medrcube.ontologies.readers.detect_format import LINEARIZATION, plain
+from medrcube.ontologies.readers.edition_metadata import make_edition, some, with_stubs
 
 ENTITY = re.compile(r"/(\d+(?:/\w+)?)/?$")
 """Entity at the end of every URI of ICD-11, with the word that marks a residual class."""

@@ -10,16 +10,16 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from medrcube.ontologies.concepts import IS_A, Ontology, OntologyError
-from medrcube.ontologies.readers.editions import some
-from medrcube.ontologies.readers.files import TABLE_LIMIT, UTF8, open_bytes, open_text
-from medrcube.ontologies.readers.formats import (
+from medrcube.ontologies.concept_records import IS_A, Ontology, OntologyError
+from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, UTF8, open_bytes, open_text
+from medrcube.ontologies.readers.detect_format import (
     PARENT_COLUMNS,
     RID_COLUMNS,
     is_radlex_header,
     plain,
 )
-from medrcube.ontologies.readers.radlex import LABEL, Entry, make_radlex, rid_of
+from medrcube.ontologies.readers.edition_metadata import some
+from medrcube.ontologies.readers.radlex_classes import LABEL, Entry, make_radlex, rid_of
 
 FALLBACK = "cp1252"
 """Encoding of RSNA's 2014 table."""

@@ -12,15 +12,15 @@ from collections.abc import Mapping as Table
 from itertools import chain
 from pathlib import Path
 
-from medrcube.ontologies.concepts import (
+from medrcube.ontologies.concept_records import (
     SSSOM,
     Mapping,
     Ontology,
     OntologyError,
 )
-from medrcube.ontologies.readers.editions import make_edition, plain_version
-from medrcube.ontologies.readers.files import TABLE_LIMIT, open_text
-from medrcube.ontologies.readers.radlex import rid_of
+from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
+from medrcube.ontologies.readers.edition_metadata import make_edition, plain_version
+from medrcube.ontologies.readers.radlex_classes import rid_of
 
 NEEDED = ("subject_id", "predicate_id", "object_id")
 ICD_HOST = "id.who.int/icd/"

@@ -13,8 +13,8 @@ from django.db.migrations.operations.base import Operation
 from django.db.models.deletion import CASCADE, PROTECT
 
 from medrcube.review.migrations._append_only import guard, guard_against_replacing
-from medrcube.review.models.people import Role, new_pseudonym
-from medrcube.review.states import State
+from medrcube.review.models.users import Role, new_pseudonym
+from medrcube.review.reviewing.state_machine import State
 
 _ID = (
     "id",

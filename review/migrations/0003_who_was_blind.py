@@ -17,8 +17,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.utils import timezone
 
-from medrcube.review.audit import link
-from medrcube.review.disclosure import Pair, asked_of, pairs_of
+from medrcube.review.audit_trail.event_chain import link
+from medrcube.review.visibility.disclosure import Pair, asked_of, pairs_of
 
 _AT_ONCE = 500
 _Told = dict[str, dict[str, bool]]

@@ -2,13 +2,11 @@
 
 from medrcube.review.models.assignment import Assignment, Specialty
 from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile
-from medrcube.review.models.factors import Identity, RecoveryCode, SecondFactor
+from medrcube.review.models.events import AgreementSnapshot, Chain, Event, Release, ReleaseItem
 from medrcube.review.models.items import Asset, Item, ItemVersion, Project
-from medrcube.review.models.people import Role, User
 from medrcube.review.models.proposals import Adoption, Proposal
 from medrcube.review.models.remarks import Remark
-from medrcube.review.models.trail import AgreementSnapshot, Chain, Event, Release, ReleaseItem
-from medrcube.review.models.work import (
+from medrcube.review.models.reviews import (
     Adjudication,
     BlindAnswer,
     Claim,
@@ -18,6 +16,8 @@ from medrcube.review.models.work import (
     ReviewReason,
     SignInAttempt,
 )
+from medrcube.review.models.second_factors import Identity, RecoveryCode, SecondFactor
+from medrcube.review.models.users import Role, User
 
 __all__ = [
     "Adjudication",

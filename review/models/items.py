@@ -6,7 +6,7 @@ import uuid
 
 from django.db import models
 
-from medrcube.review.states import State
+from medrcube.review.reviewing.state_machine import State
 
 
 class Project(models.Model):

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import Case, ImageRef, Scope, Skip
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import label_map, natural, read_key_values
+from medrcube.facts import Case, ImageRef, Scope, Skip
+from medrcube.sources._formats.tables.rows import unless_bad
+from medrcube.sources._formats.tables.tables import label_map, natural, read_key_values
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 PHASES = ("ED", "ES")
 

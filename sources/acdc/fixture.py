@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import CANARY, chambers, picture, write_lines, write_nifti
+from medrcube.sources._synthetic.images import CANARY, chambers, picture, write_lines, write_nifti
 
 PATIENTS = (
     ("training/patient001", "DCM", 1, 12),

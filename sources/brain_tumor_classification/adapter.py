@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from medrcube.records import Case, ImageRef, Label, Skip
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import natural
+from medrcube.facts import Case, ImageRef, Label, Skip
+from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _TESTING = CARD.pattern("testing")

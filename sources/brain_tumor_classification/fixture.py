@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import picture, write_picture
+from medrcube.sources._synthetic.images import picture, write_picture
 
 _FILES = (
     "Training/glioma_tumor/gg (1).jpg",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import ReadError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.shapes import files_of
-from medrcube.sources.nifti_masks import load_labels, slice_at
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import natural
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.regions import files_of
+from medrcube.sources._formats.nifti_masks import load_labels, slice_at
+from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 SEQUENCES = ("t1", "t1ce", "t2", "flair")
 PLANES = ("axial", "coronal", "sagittal")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import chambers, picture, write_nifti
+from medrcube.sources._synthetic.images import chambers, picture, write_nifti
 
 SHAPE = (84, 110, 96)
 """Slices, rows, columns."""

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
-from medrcube.records import Case, ImageRef, Label, Skip, State
-from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
-from medrcube.sources.telling import quoted
+from medrcube.facts import Case, ImageRef, Label, Skip, State
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.rows import by_name, unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv, seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _ZONES = "ABCDEF"
 _GLOBAL = ("Filename", "BrixiaScore", "BrixiaScoreGlobal", "ConsensusTestset", "Subject")

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import CANARY, picture, write_dicom, write_lines, write_picture
+from medrcube.sources._synthetic.images import (
+    CANARY,
+    picture,
+    write_dicom,
+    write_lines,
+    write_picture,
+)
 
 _HEADER = (
     "Filename,StudyDate,Modality,StudyId,BrixiaScore,BrixiaScoreGlobal,ConsensusTestset,Subject,"

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, read_csv, seek_table
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources._formats.tables.rows import by_name, unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv, seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
 CARD = own_card(__file__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medrcube.sources.phantoms import bounds, lesion, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import bounds, lesion, picture, write_lines, write_picture
 
 MALIGNANT = (
     *("invasive ductal carcinoma", "invasive lobular carcinoma", "papillary carcinoma"),

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import ReadError, RefusedError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip, State
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.settled import unmarked
-from medrcube.sources.tables import natural
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+from medrcube.sources._framework.settled_cases import unmarked
 
 CARD = own_card(__file__)
 _NAME = CARD.pattern("file", "key", "label", "mask", "number")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import lesion, picture, write_picture
+from medrcube.sources._synthetic.images import lesion, picture, write_picture
 
 _MASKS = {
     "benign (1)": 1,

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.records import Case, ImageRef, Label, Region, Scope, Skip
-from medrcube.sources.contents import read_text
-from medrcube.sources.ejection import stated
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import (
+from medrcube.facts import Case, ImageRef, Label, Region, Scope, Skip
+from medrcube.sources._formats.ejection_fraction import stated
+from medrcube.sources._formats.tables.contents import read_text
+from medrcube.sources._formats.tables.rows import unless_bad
+from medrcube.sources._formats.tables.tables import (
     Row,
     label_map,
     natural,
     parts_of,
     read_key_values,
 )
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import (
+from medrcube.sources._synthetic.images import (
     CANARY,
     chambers,
     picture,

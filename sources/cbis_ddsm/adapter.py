@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError, SourceError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
-from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import Row, find_table, natural, read_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.tables.rows import unless_bad
+from medrcube.sources._formats.tables.tables import Row, find_table, natural, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 Size = tuple[int, int, int]
 """Bits of a pixel, rows and columns."""

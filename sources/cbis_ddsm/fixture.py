@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import (
+from medrcube.sources._synthetic.images import (
     CANARY,
     bounds,
     lesion,

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any, cast
 
 from medrcube.errors import RowError, SourceError, TableError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip, State
-from medrcube.sources.chexpert_labels import (
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip, State
+from medrcube.sources._formats.chexpert_labels import (
     COLUMNS,
     NO_FINDING,
     OPACITY,
     labels_of,
     read_states,
 )
-from medrcube.sources.contents import read_json
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import check_no_finding, unless_bad, unnamed
-from medrcube.sources.runs import coco_runs, connected
-from medrcube.sources.tables import Row, iter_csv
-from medrcube.sources.telling import told_by_code
+from medrcube.sources._formats.run_length import coco_runs, connected
+from medrcube.sources._formats.tables.contents import read_json
+from medrcube.sources._formats.tables.redaction import told_by_code
+from medrcube.sources._formats.tables.rows import check_no_finding, unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, iter_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
 _READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import lesion, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import lesion, picture, write_lines, write_picture
 
 _NAMES = (
     *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion"),

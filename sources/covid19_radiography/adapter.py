@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError, TableError
-from medrcube.records import Case, ImageRef, Skip
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad, unread
-from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, natural
+from medrcube.facts import Case, ImageRef, Skip
+from medrcube.sources._formats.tables.rows import by_name, unless_bad, unread
+from medrcube.sources._formats.tables.spreadsheets import read_sheet
+from medrcube.sources._formats.tables.tables import Row, natural
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _NAME = CARD.pattern("film", "label")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 _RSNA = "https://www.kaggle.com/c/rsna-pneumonia-detection-challenge/data"
 _KERMANY = "https://www.kaggle.com/paultimothymooney/chest-xray-pneumonia"

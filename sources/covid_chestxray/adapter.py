@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Skip, State
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad
-from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, Skip, State
+from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.sources._formats.tables.tables import Row, find_table, may_redistribute, read_csv
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.taxonomy import Anatomy, Modality
 
 WHO = ("patientid", "Patientid")

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.sources.phantoms import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
 
 LAST = (
     "patientid,offset,sex,age,finding,RT_PCR_positive,survival,intubated,intubation_present,"

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError
-from medrcube.records import Case, ImageRef, Label, Skip
-from medrcube.sources.contents import read_text
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree, lower_extension
-from medrcube.sources.rows import by_name, unless_bad
-from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, find_table, natural, read_csv, seek_table
+from medrcube.facts import Case, ImageRef, Label, Skip
+from medrcube.sources._formats.tables.contents import read_text
+from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.sources._formats.tables.spreadsheets import read_sheet
+from medrcube.sources._formats.tables.tables import Row, find_table, natural, read_csv, seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, lower_extension
 
 CARD = own_card(__file__)
 LEAST_SIDE, MOST_ASPECT = CARD.integer("least_side_px"), CARD.number("most_aspect_ratio")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 COVID = (
     ("2020.01.24.919183-p27-132.png", "Patient 1", "40+", "M "),

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name
-from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, find_table, seek_table
-from medrcube.sources.telling import quoted
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.spreadsheets import read_sheet
+from medrcube.sources._formats.tables.tables import Row, find_table, seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 MAPPING = "Breast-Cancer-MRI-filepath_filename-mapping.xlsx"
 BOX = ("Start Row", "End Row", "Start Column", "End Column", "Start Slice", "End Slice")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantom_sheets import Value, write_spreadsheet
-from medrcube.sources.phantoms import CANARY, bounds, lesion, picture, write_dicom
+from medrcube.sources._synthetic.images import CANARY, bounds, lesion, picture, write_dicom
+from medrcube.sources._synthetic.spreadsheets import Value, write_spreadsheet
 
 SIDE, SLICES, BOXED = 96, 7, (3, 6)
 # Histologic type, Nottingham grade, bilateral, multicentric, descriptive names, turned.

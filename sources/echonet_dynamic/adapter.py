@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
-from medrcube.sources.ejection import stated
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, read_csv
-from medrcube.sources.telling import quoted
+from medrcube.facts import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
+from medrcube.sources._formats.ejection_fraction import stated
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.rows import unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 TRACING = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
 SPLITS = {"TRAIN": "train", "VAL": "val", "TEST": "test"}

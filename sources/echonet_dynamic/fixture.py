@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import picture, write_clip, write_lines
+from medrcube.sources._synthetic.images import picture, write_clip, write_lines
 
 EJECTIONS = {"0X1A": 62.1, "0X2B": 47.3, "0X3C": 35.0, "0X4D": 21.9, "0X5E": 71.5, "0X6F": 41.2}
 CONTRADICTED = {"0XAD": 35.0}

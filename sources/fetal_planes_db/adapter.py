@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Skip
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.facts import Case, ImageRef, Skip
+from medrcube.sources._formats.tables.rows import unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.taxonomy import Anatomy
 
 TABLE = "FETAL_PLANES_DB_data.csv"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import picture, write_lines, write_picture
 
 ROWS = (
     ("Patient00001_Plane1_1_of_15", 1, "Other", "Not A Brain", "Other", "Aloka", 1),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from medrcube.errors import TableError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import seek_table
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources._formats.tables.tables import seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _FILES = CARD.integer("slices")

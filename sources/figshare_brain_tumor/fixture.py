@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import CANARY, lesion, picture, write_lines
+from medrcube.sources._synthetic.images import CANARY, lesion, picture, write_lines
 
 _LABELS = {1: 1, 16: 1, 58: 1, 59: 3, 209: 2, 715: 2, 956: 3, 1841: 2, 3064: 1}
 _SMALL = (956,)

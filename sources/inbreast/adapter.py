@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
-from medrcube.sources.osirix import Mark, Points, read_marks
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unnamed
-from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.facts import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
+from medrcube.sources._formats.osirix_plist import Mark, Points, read_marks
+from medrcube.sources._formats.tables.rows import unless_bad, unnamed
+from medrcube.sources._formats.tables.spreadsheets import read_sheet
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 COLUMNS = ("Laterality", "View", "File Name", "ACR", "Bi-Rads")
 FLAGS = ("Mass", "Micros", "Distortion", "Asymmetry")

@@ -9,8 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.sources.phantom_sheets import Sheets, write_spreadsheet
-from medrcube.sources.phantoms import CANARY, bounds, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.images import (
+    CANARY,
+    bounds,
+    lesion,
+    picture,
+    write_dicom,
+    write_lines,
+)
+from medrcube.sources._synthetic.spreadsheets import Sheets, write_spreadsheet
 
 HEIGHT, WIDTH = 150, 110
 # Laterality, view, ACR, Bi-Rads, flags, names of marks.

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
-from medrcube.records import Case, ImageRef, Label, Skip
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import natural
+from medrcube.facts import Case, ImageRef, Label, Skip
+from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 SIZES = {it: CARD.integer(f"{it.lower()}_slices") for it in ("Benign", "Malignant", "Normal")}

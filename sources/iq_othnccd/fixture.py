@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
 
 NUMBERS = {"Benign": (1, 2, 10, 120), "Malignant": (1, 9, 11, 561), "Normal": (3, 20, 416)}
 ODD = ("Malignant", 11)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import RefusedError, RowError, TableError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.shapes import files_of
-from medrcube.sources.contents import read_json
-from medrcube.sources.nifti_masks import Marked, load_labels, slice_at
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad
-from medrcube.sources.tables import natural
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.regions import files_of
+from medrcube.sources._formats.nifti_masks import Marked, load_labels, slice_at
+from medrcube.sources._formats.tables.contents import read_json
+from medrcube.sources._formats.tables.rows import unless_bad
+from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 LEAST = CARD.integer("least_lesion_voxels")

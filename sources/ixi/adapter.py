@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from medrcube.records import Case, ImageRef, Label, Skip
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name
-from medrcube.sources.spreadsheets import read_sheet
-from medrcube.sources.tables import seek_table
+from medrcube.facts import Case, ImageRef, Label, Skip
+from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.spreadsheets import read_sheet
+from medrcube.sources._formats.tables.tables import seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 SEX = "SEX_ID (1=m, 2=f)"
 PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axial",)}

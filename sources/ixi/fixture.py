@@ -9,8 +9,8 @@ import nibabel
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantom_sheets import Value, write_spreadsheet
-from medrcube.sources.phantoms import CANARY, picture, write_lines, write_nifti
+from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_nifti
+from medrcube.sources._synthetic.spreadsheets import Value, write_spreadsheet
 
 SUBJECTS = ("IXI002-Guys-0828", "IXI012-HH-1211", "IXI219-IOP-0998")
 HEADER = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medrcube.errors import ReadError, RefusedError, RowError
-from medrcube.records import (
+from medrcube.facts import (
     BAD_ROW,
     Case,
     ImageRef,
@@ -21,13 +21,13 @@ from medrcube.records import (
     Skip,
     State,
 )
-from medrcube.sources.contents import read_text
-from medrcube.sources.own_card import own_card
-from medrcube.sources.patients import ADULT_YEARS
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unnamed
-from medrcube.sources.tables import Row, find_table, iter_csv
-from medrcube.sources.telling import shape_of
+from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.tables.contents import read_text
+from medrcube.sources._formats.tables.redaction import shape_of
+from medrcube.sources._formats.tables.rows import unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medrcube.sources.phantoms import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
 
 _SIDE, _GRID = 2048, 128
 # Rows as they stand in CLNDAT_EN.txt: position and diagnosis are cut at fixed columns.

@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 
 from medrcube.errors import ReadError, TableError
-from medrcube.records import (
+from medrcube.facts import (
     BAD_ROW,
     Case,
     Consensus,
@@ -21,8 +21,9 @@ from medrcube.records import (
     Skip,
     State,
 )
-from medrcube.sources.dicom_headers import in_slice_order, read_header, series_in
-from medrcube.sources.nodules import (
+from medrcube.sources._formats.dicom_headers import in_slice_order, read_header, series_in
+from medrcube.sources._formats.dicom_patients import files_by_patient, no_slices
+from medrcube.sources._formats.lidc_xml import (
     Mark,
     Reading,
     Unreadable,
@@ -32,11 +33,10 @@ from medrcube.sources.nodules import (
     rating,
     read_reading,
 )
-from medrcube.sources.own_card import own_card
-from medrcube.sources.patients import files_by_patient, no_slices
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.spreadsheets import read_cells
-from medrcube.sources.telling import quoted
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.spreadsheets import read_cells
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 PATIENT = CARD.pattern("patient")

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantom_ct import chest, tumour
-from medrcube.sources.phantom_dicom import Series, uid_of, write_series
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import CANARY, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.chest_ct import chest, tumour
+from medrcube.sources._synthetic.dicom import Series, uid_of, write_series
+from medrcube.sources._synthetic.images import CANARY, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 Mask = NDArray[np.bool_]
 Ratings = Mapping[str, tuple[int, ...]]

@@ -9,11 +9,17 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Scope, Skip, State
-from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, iter_csv, seek_table
+from medrcube.facts import BAD_ROW, Case, ImageRef, Scope, Skip, State
+from medrcube.sources._formats.chexpert_labels import (
+    COLUMNS,
+    Reading,
+    agreed,
+    labels_of,
+    read_states,
+)
+from medrcube.sources._formats.tables.rows import by_name, unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv, seek_table
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
 # Named by the authors; none is a plain view of the chest.

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.sources.phantoms import picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import picture, write_lines, write_picture
 
 _LABELS = (
     *("Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum"),

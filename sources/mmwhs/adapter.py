@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import RefusedError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.nifti_masks import load_labels, slice_at
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources._formats.nifti_masks import load_labels, slice_at
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.taxonomy import Modality
 
 STRUCTURES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import picture, write_nifti
+from medrcube.sources._synthetic.images import picture, write_nifti
 
 SHAPE = (40, 100, 110)
 """Slices from below, rows from the front, columns from the right."""

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
-from medrcube.sources.contents import read_text_of_case
-from medrcube.sources.own_card import own_card
-from medrcube.sources.patients import ADULT_YEARS
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, read_csv
-from medrcube.sources.telling import shape_of
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.tables.contents import read_text_of_case
+from medrcube.sources._formats.tables.redaction import shape_of
+from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _NAME = CARD.pattern("film", "number", "label")

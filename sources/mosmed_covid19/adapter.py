@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
-from medrcube.sources.nifti_masks import load_labels, slice_at
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.spreadsheets import read_cells
-from medrcube.sources.tables import seek_table
-from medrcube.sources.telling import quoted
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.sources._formats.nifti_masks import load_labels, slice_at
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.spreadsheets import read_cells
+from medrcube.sources._formats.tables.tables import seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantom_ct import chest, tumour
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import CANARY, write_lines, write_nifti
+from medrcube.sources._synthetic.chest_ct import chest, tumour
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_nifti
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 STUDIES = (
     (1, "CT-0"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.decathlon import check_classes
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources._formats.decathlon import check_classes
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 PLANES = ("axial", "coronal", "sagittal")
 CARD = own_card(__file__)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantom_ct import chest, tumour
-from medrcube.sources.phantoms import CANARY, write_lines, write_nifti
+from medrcube.sources._synthetic.chest_ct import chest, tumour
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_nifti
 
 NUMBERS = {"original": (53, 1, 96), "nnunet": (4, 11)}
 FOLDERS = {"original": "Task06_Lung", "nnunet": "Dataset006_Lung"}

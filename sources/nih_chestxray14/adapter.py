@@ -7,11 +7,11 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip
-from medrcube.sources.contents import read_text
-from medrcube.sources.raw_tree import RawTree, newest
-from medrcube.sources.rows import by_name, check_no_finding, unless_bad, unnamed
-from medrcube.sources.tables import Row, read_csv, seek_table
+from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, Skip
+from medrcube.sources._formats.tables.contents import read_text
+from medrcube.sources._formats.tables.rows import by_name, check_no_finding, unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, read_csv, seek_table
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest
 
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 _NONE = "No Finding"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import picture, write_lines, write_picture
 
 _FIRST = "Image Index,Finding Labels,Follow-up #,Patient ID,Patient Age,"
 _HEADERS = {

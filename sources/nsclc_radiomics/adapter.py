@@ -7,19 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources.dicom_headers import (
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.sources._formats.dicom_headers import (
     read_header,
     referenced_series,
     rois_of,
     segments_of,
     series_in,
 )
-from medrcube.sources.own_card import own_card
-from medrcube.sources.patients import files_by_patient, no_slices
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, read_csv
+from medrcube.sources._formats.dicom_patients import files_by_patient, no_slices
+from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.tables import Row, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 PICTURES = {
     "tumor": ("GTV-1",),

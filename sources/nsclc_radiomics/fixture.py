@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medrcube.sources.phantom_ct import chest, organ, tumour
-from medrcube.sources.phantom_dicom import (
+from medrcube.sources._synthetic.chest_ct import chest, organ, tumour
+from medrcube.sources._synthetic.dicom import (
     Series,
     uid_of,
     write_segmentation,
     write_series,
     write_structures,
 )
-from medrcube.sources.phantoms import write_lines
+from medrcube.sources._synthetic.images import write_lines
 
 HEAD = (
     "PatientID,age,clinical.T.Stage,Clinical.N.Stage,Clinical.M.Stage,Overall.Stage,"

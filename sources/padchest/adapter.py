@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import Case, ImageRef, Label, Scope, Skip, State
-from medrcube.sources.own_card import own_card
-from medrcube.sources.patients import ADULT_YEARS
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, iter_csv
+from medrcube.facts import Case, ImageRef, Label, Scope, Skip, State
+from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.tables.rows import unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _COLUMNS = (
     *("ImageID", "ImageDir", "StudyDate_DICOM", "PatientID", "PatientBirth", "Projection"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, PngImagePlugin
 
-from medrcube.sources.phantoms import CANARY, picture
+from medrcube.sources._synthetic.images import CANARY, picture
 
 _HEADER = (
     ",ImageID,ImageDir,StudyDate_DICOM,StudyID,PatientID,PatientBirth,PatientSex_DICOM,"

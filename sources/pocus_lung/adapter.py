@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Scope, Skip, State
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unless_bad, unnamed
-from medrcube.sources.tables import Row, find_table, may_redistribute, read_csv
-from medrcube.sources.telling import quoted
+from medrcube.facts import BAD_ROW, Case, ImageRef, Scope, Skip, State
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.rows import unless_bad, unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, may_redistribute, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _NAME = CARD.pattern("file", "prefix")

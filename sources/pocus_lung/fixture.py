@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import CANARY, picture, write_clip, write_picture
+from medrcube.sources._synthetic.images import CANARY, picture, write_clip, write_picture
 
 OLDER = (
     "Date added,Current location,Filename,URL (Video Name),Label,License,LinkToLicense,"

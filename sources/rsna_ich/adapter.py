@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import ReadError, RefusedError, RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, Skip, State
-from medrcube.sources.dicom_headers import distance_along_normal, read_header
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unnamed
-from medrcube.sources.tables import find_table, iter_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Skip, State
+from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
+from medrcube.sources._formats.tables.rows import unnamed
+from medrcube.sources._formats.tables.tables import find_table, iter_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
 _NAMES = (*_TYPES, "any")

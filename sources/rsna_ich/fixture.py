@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import CANARY, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.images import CANARY, lesion, picture, write_dicom, write_lines
 
 _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
 # What each slice of each patient shows, from bottom to top, by first letters of the types.

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, RowError, TableError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
-from medrcube.sources.contents import read_json
-from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree, newest
-from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, read_csv, seek_table
-from medrcube.sources.telling import quoted, told_by_code
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.tables.contents import read_json
+from medrcube.sources._formats.tables.redaction import quoted, told_by_code
+from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv, seek_table
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest
 
 Box = tuple[float, float, float, float]
 

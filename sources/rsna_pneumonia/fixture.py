@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import (
+from medrcube.sources._synthetic.images import (
     CANARY,
     bounds,
     lesion,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
-from medrcube.sources.contents import read_text_of_case
-from medrcube.sources.own_card import own_card
-from medrcube.sources.patients import ADULT_YEARS
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import unnamed
-from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.tables.contents import read_text_of_case
+from medrcube.sources._formats.tables.rows import unnamed
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _FILE = CARD.pattern("file", "film", "mask")

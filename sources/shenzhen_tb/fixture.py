@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import picture, write_lines, write_picture
 
 _FILMS = {
     "CHNCXR_0001_0": ("male 45yrs", "normal"),

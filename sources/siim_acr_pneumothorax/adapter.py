@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError, SourceError
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
-from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad
-from medrcube.sources.runs import connected, joined, relative_runs
-from medrcube.sources.tables import Row, find_table, natural, read_csv
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.run_length import connected, joined, relative_runs
+from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.sources._formats.tables.tables import Row, find_table, natural, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _NONE = "-1"
 CARD = own_card(__file__)

@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import lesion, picture, write_dicom, write_lines, write_picture
+from medrcube.sources._synthetic.images import (
+    lesion,
+    picture,
+    write_dicom,
+    write_lines,
+    write_picture,
+)
 
 # View and number of drawn regions.
 _FILMS = (("PA", 1), ("PA", 0), ("AP", 0), ("AP", 2), ("PA", 1))

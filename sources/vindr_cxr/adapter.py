@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.records import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
-from medrcube.sources.own_card import own_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name
-from medrcube.sources.tables import Row, find_table, read_csv
-from medrcube.sources.telling import quoted
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 Box = tuple[float, float, float, float]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources.phantoms import bounds, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.images import bounds, lesion, picture, write_dicom, write_lines
 
 _FINDINGS = (
     *("Aortic enlargement", "Atelectasis", "Calcification", "Cardiomegaly", "Clavicle fracture"),

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, RowError
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region, Skip, State
-from medrcube.shapes import is_resized
-from medrcube.sources.dicom_headers import read_header
-from medrcube.sources.fields import unsaved
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad
-from medrcube.sources.tables import Row, find_table, read_csv
+from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.regions import is_resized
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._framework.card_parts.fields import unsaved
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 TABLE = "finding_annotations"
 CORNERS = ("xmin", "ymin", "xmax", "ymax")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources.phantoms import bounds, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.images import bounds, lesion, picture, write_dicom, write_lines
 
 Names = tuple[str, ...]
 

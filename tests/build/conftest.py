@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 from scipy.ndimage import binary_erosion
 
-from medrcube.console import Reporter
-from medrcube.sources import phantoms
-from medrcube.sources.contract import load_source
+from medrcube.console.progress import Reporter
+from medrcube.sources._framework.contract import load_source
+from medrcube.sources._synthetic import images
 from medrcube.workspace import BuildSettings, Workspace
 
 CARD = """\
@@ -58,7 +58,7 @@ evidence = "https://example.org/toy/issues/1"
 """
 
 ADAPTER = """\
-from medrcube.records import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 
 def cases(root, layout):
     for path in sorted(root.glob("* (*).png")):
@@ -85,9 +85,9 @@ def write_case():
 
     def write(root, key, *, seed=1, size=(96, 112)):
         root.mkdir(exist_ok=True)
-        pixels = phantoms.picture(*size, seed=seed).astype(np.uint8)
+        pixels = images.picture(*size, seed=seed).astype(np.uint8)
         # Small, so that wrong boxes have room beside it in every case.
-        mask = binary_erosion(phantoms.lesion(*size, seed=seed), iterations=3)
+        mask = binary_erosion(images.lesion(*size, seed=seed), iterations=3)
         Image.fromarray(pixels).save(root / f"{key}.png")
         Image.fromarray(mask.astype(np.uint8) * 255).save(root / f"{key}_mask.png")
 

@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from medrcube.build.check import check_source
-from medrcube.sources.contract import load_source
+from medrcube.build.stages.source_check import check_source
+from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 
 FIXTURE = """\

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.contradictions import CONTRADICTED, describe_words, hear, stated
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.stages.contradictions import CONTRADICTED, describe_words, hear, stated
 from medrcube.errors import CardError
+from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, State, Words
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, ImageRef, Label, Rectangle, Region, State, Words
-from medrcube.sources.card import load_card
+from medrcube.sources._framework.card import load_card
 
 TERMS = load_terms()
 HEAD = """\

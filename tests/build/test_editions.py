@@ -3,14 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.editions import editions_used
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.release import release
+from medrcube.build.release.write import release
+from medrcube.build.stages.ontology_editions import editions_used
 from medrcube.errors import MedrcubeError, WorkspaceError
-from medrcube.ontologies.concepts import Concept, Edition, Ontology
-from medrcube.ontologies.index.build import compile_index
-from medrcube.ontologies.knowledge import CHECKED
+from medrcube.ontologies.concept_records import Concept, Edition, Ontology
+from medrcube.ontologies.index.compile import compile_index
+from medrcube.ontologies.knowledge_protocol import CHECKED
 from medrcube.ontologies.licences import LICENCES
 
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from medrcube.build.engine import LocalEngine
-from medrcube.build.plan import plan
-from medrcube.build.stages import usable_cores
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.execution.progress import usable_cores
+from medrcube.build.stages.plan import plan
 
 HOOK = """
 
@@ -56,7 +56,7 @@ def test_an_unexpected_error_becomes_a_problem_without_its_text(toy, raw, tmp_pa
 
 def test_the_command_loads_nothing_before_it_runs():
     """Workers of a build import the program that started them."""
-    told = "import sys, medrcube.__main__; print('medrcube.cli' in sys.modules)"
+    told = "import sys, medrcube.__main__; print('medrcube.cli.app' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True, text=True)
     assert done.stdout == "False\n"
 

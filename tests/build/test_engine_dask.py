@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from distributed import LocalCluster
 
-from medrcube.build.engine import LocalEngine
-from medrcube.build.engine_dask import DaskEngine
+from medrcube.build.execution.dask import DaskEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.plan import plan
+from medrcube.build.stages.plan import plan
 from medrcube.errors import MedrcubeError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the library warns about its own internals
@@ -98,6 +98,6 @@ def test_without_an_address_a_local_cluster_is_started(toy, workspace, quiet):
 
 
 def test_an_address_where_nobody_answers_is_named(toy, workspace, quiet, monkeypatch):
-    monkeypatch.setattr("medrcube.build.engine_dask._PATIENCE", 1)
+    monkeypatch.setattr("medrcube.build.execution.dask._PATIENCE", 1)
     with pytest.raises(MedrcubeError, match=r"tcp://127\.0\.0\.1:1: no dask scheduler"):
         build(workspace, {"toy": toy}, DaskEngine("tcp://127.0.0.1:1", 2), quiet)

@@ -36,15 +36,15 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from medrcube.build.pixels.identity import pixel_hash
-from medrcube.build.plan import Artefact, Job
-from medrcube.build.render import render_job
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.render import render_job
 from medrcube.errors import WorkspaceError
-from medrcube.records import Case, ImageRef, MaskFile, RawLayout, Region
-from medrcube.sources import phantoms
-from medrcube.sources.card import PixelPolicy
-from medrcube.sources.phantom_stacks import Stack, write_rtstruct, write_seg, write_stack
-from medrcube.sources.phantoms import CANARY
+from medrcube.facts import Case, ImageRef, MaskFile, RawLayout, Region
+from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._synthetic import images as phantoms
+from medrcube.sources._synthetic.dicom_stacks import Stack, write_rtstruct, write_seg, write_stack
+from medrcube.sources._synthetic.images import CANARY
 
 MEMORY = 1536 << 20
 SECONDS = 180

@@ -10,8 +10,8 @@ import sys
 import pytest
 from PIL import Image
 
-from medrcube.build.scan import scan
-from medrcube.build.store.cache import BuildCache
+from medrcube.build.incremental.cache_database import BuildCache
+from medrcube.build.stages.scan import scan
 
 SECONDS = 300
 
@@ -97,11 +97,11 @@ def test_a_link_that_was_replaced_by_its_copy_is_seen(toy, raw, tmp_path):
 BUILD = """
 import resource, sys
 from pathlib import Path
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.console import Reporter
+from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError
-from medrcube.sources.contract import load_source
+from medrcube.sources._framework.contract import load_source
 from medrcube.workspace import Workspace
 
 root, raw, source = map(Path, sys.argv[1:4])

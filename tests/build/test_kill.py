@@ -23,10 +23,10 @@ from pathlib import Path
 
 import pyarrow.parquet
 import medrcube.build.readers.raster
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.console import Reporter
-from medrcube.sources.contract import load_source
+from medrcube.console.progress import Reporter
+from medrcube.sources._framework.contract import load_source
 from medrcube.workspace import Workspace
 
 base, raw, toy, kills = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])

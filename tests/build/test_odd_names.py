@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.publish.needed import needed
-from medrcube.build.publish.reconstruct import reconstruct
-from medrcube.build.release import release
+from medrcube.build.reconstruction.needed_files import needed
+from medrcube.build.reconstruction.reconstruct import reconstruct
+from medrcube.build.release.write import release
+from medrcube.facts import Grade, Visible
 from medrcube.names import name_of
-from medrcube.records import Grade, Visible
-from medrcube.sources.contract import Source
+from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from medrcube.build.engine import LocalEngine
-from medrcube.build.overlap import shared_images
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.sources.contract import load_source
+from medrcube.build.stages.shared_images import shared_images
+from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 
 DECLARED = [

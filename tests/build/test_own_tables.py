@@ -5,15 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
-from medrcube.build.check import check_source
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.vocabulary_check import missing_words
+from medrcube.build.stages.source_check import check_source
+from medrcube.build.stages.vocabulary_check import missing_words
 from medrcube.errors import MedrcubeError
+from medrcube.files.outside_tables import hold, vocabulary_of
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
-from medrcube.own_tables import hold, vocabulary_of
-from medrcube.sources.contract import load_source
+from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 
 TERMS = (

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build import render
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.pipeline import build
-from medrcube.build.scan import hash_patient
-from medrcube.build.store.cache import BuildCache
+from medrcube.build.stages import render
+from medrcube.build.stages.scan import hash_patient
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
-from medrcube.sources.contract import load_source
+from medrcube.sources._framework.contract import load_source
 
 ONE = LocalEngine(1)
 
@@ -354,10 +354,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from medrcube.build import render
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.console import Reporter
-from medrcube.sources.contract import load_source
+from medrcube.console.progress import Reporter
+from medrcube.sources._framework.contract import load_source
 from medrcube.workspace import Workspace
 
 

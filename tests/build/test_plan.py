@@ -4,8 +4,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.plan import artefacts_of, picture_names, plan
-from medrcube.records import Case, ImageRef, Label
+from medrcube.build.stages.plan import artefacts_of, picture_names, plan
+from medrcube.facts import Case, ImageRef, Label
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

@@ -13,9 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.privacy import Copied, holds_canary, leaks, secret_identifiers, unsearchable
-from medrcube.records import Case, ImageRef
-from medrcube.sources.phantoms import CANARY
+from medrcube.build.stages.privacy_check import (
+    Copied,
+    holds_canary,
+    leaks,
+    secret_identifiers,
+    unsearchable,
+)
+from medrcube.facts import Case, ImageRef
+from medrcube.sources._synthetic.images import CANARY
 
 WHO = "Müller-Lüdenscheidt 4711"
 

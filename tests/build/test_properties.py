@@ -17,17 +17,17 @@ from pydicom.config import disable_value_validation
 from pydicom.datadict import DicomDictionary
 from pydicom.dataset import Dataset
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.pixels.volume import stack
-from medrcube.build.plan import Artefact, Job
 from medrcube.build.readers import read, read_mask
-from medrcube.build.render import render_job
-from medrcube.records import Case, ImageRef, MaskFile
-from medrcube.sources import phantoms
-from medrcube.sources.card import PixelPolicy
-from medrcube.sources.phantom_stacks import Stack, write_stack
-from medrcube.sources.phantoms import CANARY
+from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.render import render_job
+from medrcube.facts import Case, ImageRef, MaskFile
+from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._synthetic import images
+from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
+from medrcube.sources._synthetic.images import CANARY
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = ("AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
@@ -75,12 +75,12 @@ def _ball(spacing, side=160.0, radius=55.0):
 
 
 def _write_nifti(folder, pixels, spacing):
-    phantoms.write_nifti(folder / "a.nii.gz", pixels, spacing=spacing[::-1])
+    images.write_nifti(folder / "a.nii.gz", pixels, spacing=spacing[::-1])
     return [folder / "a.nii.gz"]
 
 
 def _write_metaimage(folder, pixels, spacing):
-    phantoms.write_metaimage(folder / "a.mhd", pixels, spacing=spacing[::-1])
+    images.write_metaimage(folder / "a.mhd", pixels, spacing=spacing[::-1])
     return [folder / "a.mhd"]
 
 
@@ -129,7 +129,7 @@ def test_a_window_in_a_file_gives_the_greys_of_the_standard(
     dirt = (np.arange(stored.size).reshape(stored.shape) % 2) << 15 if bits < 16 else 0
     values = stored * slope + intercept
     centre, width = float(np.float32(values.mean())), float(np.float32(np.ptp(values) * share))
-    phantoms.write_dicom(
+    images.write_dicom(
         tmp_path / "a.dcm",
         ((stored & (2**bits - 1)) | dirt).astype(np.uint16),
         PixelRepresentation=int(signed),
@@ -155,7 +155,7 @@ def test_a_voi_table_in_a_file_gives_the_greys_of_the_table(render, tmp_path, fi
     table = Dataset()
     table.add_new(0x00283002, "US", [size, first, depth])
     table.add_new(0x00283006, "OW", entries.tobytes())
-    phantoms.write_dicom(
+    images.write_dicom(
         tmp_path / "a.dcm", stored, BitsStored=12, HighBit=11, VOILUTSequence=[table]
     )
     (picture,) = render([tmp_path / "a.dcm"])
@@ -169,7 +169,7 @@ def test_equal_stored_values_are_equal_greys_in_every_picture_of_a_series(
     render, tmp_path, write, window
 ):
     # Each slice has a range of its own, which a scale by slice would stretch.
-    pixels = np.stack([phantoms.picture(60, 60, seed=k, maximum=200 * (k + 1)) for k in range(5)])
+    pixels = np.stack([images.picture(60, 60, seed=k, maximum=200 * (k + 1)) for k in range(5)])
     pictures = render(write(tmp_path, pixels, (2.0, 1.0, 1.0)), slice="all", window=window)
     assert len(pictures) == 5
     # A volume is shown from the foot up, and each slice may be turned: histograms tell it still.
@@ -223,7 +223,7 @@ def test_a_mask_that_is_carried_from_an_oblique_grid_lands_on_what_it_marks(tmp_
 
 def _talkative_dicom(path, pixels):
     """A file with an identifier in every element that can hold text, and in private ones."""
-    phantoms.write_dicom(path, pixels)
+    images.write_dicom(path, pixels)
     data = dcmread(path)
     with disable_value_validation(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -272,7 +272,7 @@ def _wrong_length(path):
 def test_no_identifier_in_any_byte_log_or_message(toy, raw, workspace, quiet, caplog, capfd):
     # Below this level Pillow tells what EXIF holds; nobody here turns that on.
     caplog.set_level(logging.INFO)
-    pixels = [phantoms.picture(96, 112, seed=k).astype(np.uint8) for k in range(6)]
+    pixels = [images.picture(96, 112, seed=k).astype(np.uint8) for k in range(6)]
     # Content decides how a file is read, not its name.
     for number, name in enumerate(("g (0)", "g (1)", "m (2)")):
         _talkative_dicom(raw / f"{name}.png", pixels[number])

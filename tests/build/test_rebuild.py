@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build import gathering, source_build
-from medrcube.build.engine import LocalEngine, worker_died
+from medrcube.build.execution.local import LocalEngine, worker_died
+from medrcube.build.incremental import cache_database, changed_sources
 from medrcube.build.pipeline import build
-from medrcube.build.plan import plan
-from medrcube.build.render import Picture
-from medrcube.build.store import cache
-from medrcube.files import sha256_of
-from medrcube.sources.contract import load_source
-from medrcube.sources.phantoms import picture
+from medrcube.build.stages import source_result
+from medrcube.build.stages.plan import plan
+from medrcube.build.stages.render import Picture
+from medrcube.files.atomic import sha256_of
+from medrcube.sources._framework.contract import load_source
+from medrcube.sources._synthetic.images import picture
 
 ONE = LocalEngine(1)
 
@@ -45,7 +45,7 @@ class Work:
     def __init__(self, monkeypatch):
         self.engine = Counting()
         self.scans, self.derived = Counter(), Counter()
-        scan, derive = gathering.scan, source_build.derive
+        scan, derive = changed_sources.scan, source_result.derive
 
         def counting_scan(source, *args):
             self.scans[source.id] += 1
@@ -55,8 +55,8 @@ class Work:
             self.derived[card.id] += 1
             return derive(card, *args, **kwargs)
 
-        monkeypatch.setattr(gathering, "scan", counting_scan)
-        monkeypatch.setattr(source_build, "derive", counting_derive)
+        monkeypatch.setattr(changed_sources, "scan", counting_scan)
+        monkeypatch.setattr(source_result, "derive", counting_derive)
 
     def done(self):
         """(sources scanned, cases rendered, cases derived) since the last call."""
@@ -236,9 +236,14 @@ def _key_of_patients(workspace, toy, raw):
 
 
 def _cache_damaged(workspace, toy, raw):
-    with closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as cache, cache:
-        cache.execute("UPDATE memory SET record = substr(record, 1, length(record) / 2)")
-        cache.execute("UPDATE rendering SET record = substr(record, 1, length(record) / 2)")
+    with (
+        closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as cache_database,
+        cache_database,
+    ):
+        cache_database.execute("UPDATE memory SET record = substr(record, 1, length(record) / 2)")
+        cache_database.execute(
+            "UPDATE rendering SET record = substr(record, 1, length(record) / 2)"
+        )
 
 
 CHANGES = [
@@ -368,7 +373,9 @@ def test_a_touched_raw_file_is_read_once(run, workspace, toy, raw, monkeypatch):
     run(workspace)
     os.utime(raw / "g (0).png", (1, 1))
     read = []
-    monkeypatch.setattr(cache, "sha256_of", lambda path: read.append(path) or sha256_of(path))
+    monkeypatch.setattr(
+        cache_database, "sha256_of", lambda path: read.append(path) or sha256_of(path)
+    )
     run(workspace)
     _card_licence(workspace, toy, raw)
     run(workspace)
@@ -538,9 +545,9 @@ BUILD = """
 import json, sys
 from pathlib import Path
 from medrcube.build import gathering, pipeline
-from medrcube.build.engine import LocalEngine
-from medrcube.console import Reporter
-from medrcube.sources.contract import load_source
+from medrcube.build.execution.local import LocalEngine
+from medrcube.console.progress import Reporter
+from medrcube.sources._framework.contract import load_source
 from medrcube.workspace import Workspace
 
 scans = []
@@ -592,10 +599,10 @@ def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch)
     """An edition that keeps one more number of a picture cannot read what an older one kept."""
     job = plan(toy, raw, list(toy.scan(raw, "flat")))[0]
     digests = {str(path): sha256_of(path) for path in job.case.files()}
-    now = cache.content_key(job, digests)
+    now = cache_database.content_key(job, digests)
     older = [field.name for field in fields(Picture) if field.name != "look"]
-    monkeypatch.setattr(cache, "Picture", make_dataclass("Picture", older))
-    assert cache.content_key(job, digests) != now
+    monkeypatch.setattr(cache_database, "Picture", make_dataclass("Picture", older))
+    assert cache_database.content_key(job, digests) != now
 
 
 @pytest.mark.parametrize("change", [_template, _term, _code])

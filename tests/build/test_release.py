@@ -6,13 +6,13 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.release import release
+from medrcube.build.release.write import release
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.release_facts import read_item_facts
-from medrcube.sources.contract import load_source
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.release_format.item_facts import read_item_facts
+from medrcube.sources._framework.contract import load_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 FIELDS = {

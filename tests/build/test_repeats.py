@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.questions.derive import UNDIAGNOSED, Query
-from medrcube.build.repeats import CONTRADICTION, REPEAT, bar_repeats
-from medrcube.build.samples import Sample
-from medrcube.ontologies.safety import Ground
-from medrcube.records import Scope
+from medrcube.build.questions.fact_rules import UNDIAGNOSED, Query
+from medrcube.build.stages.deduplicate import CONTRADICTION, REPEAT, bar_repeats
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Scope
+from medrcube.ontologies.distractor_safety import Ground
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
 GROUND = Ground(

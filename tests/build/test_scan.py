@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.scan import scan, visit
+from medrcube.build.stages.scan import scan, visit
 from medrcube.errors import SourceError
-from medrcube.records import BAD_ROW
-from medrcube.sources.contract import opened_beside
+from medrcube.facts import BAD_ROW
+from medrcube.sources._framework.contract import opened_beside
 
 KEY = b"k" * 32
 
@@ -85,7 +85,7 @@ def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
             'expect = { "*.png" = 8 }\nignore = { "stray*.png" = "thumbnails" }',
         )
     )
-    from medrcube.sources.contract import load_source  # noqa: PLC0415
+    from medrcube.sources._framework.contract import load_source  # noqa: PLC0415
 
     found = scan(load_source(toy.folder), raw, KEY)
     assert {problem.code for problem in found.problems} == {"ignored-by-card"}

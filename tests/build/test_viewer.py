@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 from pydicom import dcmread
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.release import release
-from medrcube.build.viewer_case import plane_path
-from medrcube.build.viewer_table import copies_in
-from medrcube.sources.phantoms import CANARY
+from medrcube.build.release.write import release
+from medrcube.build.viewer.case_copies import plane_path
+from medrcube.build.viewer.table import copies_in
+from medrcube.sources._synthetic.images import CANARY
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 
@@ -160,7 +160,7 @@ def test_no_edition_of_a_release_holds_one(built, tmp_path, sources, private):
 def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, monkeypatch):
     shutil.rmtree(again.root / "viewer")
     monkeypatch.setattr(
-        "medrcube.build.viewer_case.open_volume",
+        "medrcube.build.viewer.case_copies.open_volume",
         lambda *_: (_ for _ in ()).throw(ZeroDivisionError),
     )
     _, report = again()

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.plan import Artefact, Job
-from medrcube.records import Case, ImageRef, MaskFile, Region
-from medrcube.sources import phantoms
-from medrcube.sources.card import PixelPolicy
+from medrcube.build.stages.plan import Artefact, Job
+from medrcube.facts import Case, ImageRef, MaskFile, Region
+from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._synthetic import images
 
 MEGABYTE = 1 << 20
 SLICES, ROWS, COLUMNS = 200, 512, 512
@@ -67,8 +67,8 @@ def job_of(toy, tmp_path):
 CLIENT = """
 import multiprocessing, pickle, sys
 from pathlib import Path
-from medrcube.build.engine import LocalEngine
-from medrcube.build.render import render_job
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.stages.render import render_job
 
 def peak():
     (worker,) = multiprocessing.active_children()
@@ -142,7 +142,7 @@ def lungs(kind):
 def film(path, shape):
     pixels = np.empty(shape, np.uint16)
     pixels[:] = np.arange(shape[1]) % 4000
-    phantoms.write_dicom(path, pixels, BitsStored=12, HighBit=11)
+    images.write_dicom(path, pixels, BitsStored=12, HighBit=11)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_volume_with_masks_takes_one_volume_and_64_mb(
 def test_a_series_of_files_takes_66_mb_beside_one_slice(work, job_of, tmp_path):
     paths = [tmp_path / f"{k}.dcm" for k in range(60)]
     for k, path in enumerate(paths):
-        phantoms.write_dicom(
+        images.write_dicom(
             path,
             np.full((ROWS, COLUMNS), k, np.uint16) + np.arange(COLUMNS, dtype=np.uint16),
             SeriesInstanceUID="1.2.3",
@@ -209,7 +209,7 @@ def test_marks_on_a_large_film_take_64_mb_beside_it_and_an_idle_worker(
 
 
 def test_a_picture_loads_no_library_of_another_format(work, job_of, tmp_path):
-    picture = phantoms.picture(64, 64, seed=1)
+    picture = images.picture(64, 64, seed=1)
     Image.fromarray(picture.astype(np.uint8)).save(tmp_path / "a.png")
     (turn,) = work(job_of([tmp_path / "a.png"], window="none"))
     assert not turn.libraries & (READERS | NEEDLESS)

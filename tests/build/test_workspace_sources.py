@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.workspace_sources import sources_of
 from medrcube.errors import MedrcubeError, WorkspaceError

@@ -1,7 +1,7 @@
 """A run that is begun and not asked."""
 
-from medrcube.evaluate.running.begin import write_plan
-from medrcube.evaluate.running.plan import plan_run
+from medrcube.evaluate.runner.begin_run import write_plan
+from medrcube.evaluate.runner.plan import plan_run
 
 
 def begin_run(out, benchmark, model, **how):

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from medrcube.evaluate.benchmark import Benchmark, Item, load_benchmark
-from medrcube.evaluate.conditions import Condition, Presentation, rotate
+from medrcube.evaluate.dataset import Benchmark, Item, load_benchmark
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.running.run_folder import Asked
-from medrcube.evaluate.running.runner import RetryPolicy
+from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
+from medrcube.evaluate.runner.run import RetryPolicy
+from medrcube.evaluate.runner.run_folder import Asked
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 sys.path.insert(0, str(Path(__file__).parent))

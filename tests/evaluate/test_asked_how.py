@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medrcube.evaluate.asked_how import asked_how, side_by_side
+from medrcube.evaluate.questions.settings import asked_how, side_by_side
 
 PLAIN = {
     "model": {"name": "openai/m", "parameters": {"max_tokens": 100}},

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.benchmark import item_from_json, item_to_json, load_benchmark
-from medrcube.release_facts import ItemFacts, write_item_facts
+from medrcube.evaluate.dataset import item_from_json, item_to_json, load_benchmark
+from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 

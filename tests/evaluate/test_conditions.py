@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.benchmark import Item
-from medrcube.evaluate.conditions import Condition, presentations, rotate
+from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.questions.conditions import Condition, presentations, rotate
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 

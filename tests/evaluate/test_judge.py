@@ -7,15 +7,15 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
+from medrcube.cli.app import app
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.evaluate.conditions import Condition, Presentation
-from medrcube.evaluate.judge import FILE, LONGEST, Judge, read_verdict
-from medrcube.evaluate.judging import ask_judge
-from medrcube.evaluate.models.contract import RejectedError, Reply, TransientError
+from medrcube.evaluate.judge.prompt import FILE, LONGEST, Judge, read_verdict
+from medrcube.evaluate.judge.run import ask_judge
+from medrcube.evaluate.models.protocol import RejectedError, Reply, TransientError
 from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.running.run_folder import Asked
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.runner.run_folder import Asked
 from medrcube.evaluate.scoring import read_by_rules, read_metrics, score
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"))

@@ -8,16 +8,16 @@ import pytest
 from begun import begin_run
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import Condition
-from medrcube.evaluate.foreign.importing import import_run
-from medrcube.evaluate.models.contract import Reply
-from medrcube.evaluate.reporting.export_inspect import export_inspect
-from medrcube.evaluate.reworded import reworded_items
-from medrcube.evaluate.running.run_folder import read_asked
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.exports.inspect_run import export_inspect
+from medrcube.evaluate.imports.import_run import import_run
+from medrcube.evaluate.models.protocol import Reply
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.reworded import reworded_items
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.runner.run_folder import read_asked
 from medrcube.evaluate.scoring import read_results
-from medrcube.release_facts import ItemFacts, write_item_facts
+from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 
 BOTH = (Condition.FULL, Condition.REWORDED)
 

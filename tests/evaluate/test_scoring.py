@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.conditions import Condition, Presentation
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.outcomes import Outcome
-from medrcube.evaluate.running.run_folder import Asked
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.runner.run_folder import Asked
 from medrcube.evaluate.scoring import judge, read_metrics, score
 from medrcube.evaluate.statistics.metrics import group_metrics, metrics
 
@@ -269,7 +269,7 @@ def test_a_folder_that_is_no_run_cannot_be_scored(tmp_path):
 def test_evaluating_needs_none_of_the_packages_that_build():
     code = (
         "import sys\n"
-        "import medrcube.evaluate.report, medrcube.evaluate.running.runner\n"
+        "import medrcube.evaluate.html_report, medrcube.evaluate.runner.run\n"
         "import medrcube.evaluate.scoring\n"
         "heavy = {'numpy', 'pandas', 'PIL', 'openai', 'pydicom', 'medrcube.build'}\n"
         "print(sorted(heavy & set(sys.modules)))"

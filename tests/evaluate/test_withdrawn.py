@@ -7,20 +7,20 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
-from medrcube.errata import FILE, Erratum, errata_text
+from medrcube.cli.app import app
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.selection import select
+from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.scoring import read_metrics, read_results
-from medrcube.evaluate.site.submission import check_run
-from medrcube.evaluate.site.writing import write_site
-from medrcube.evaluate.statistics.compare import compare
-from medrcube.evaluate.statistics.compare_many import compare_many
+from medrcube.evaluate.site.run_validation import check_run
+from medrcube.evaluate.site.write import write_site
+from medrcube.evaluate.statistics.compare_many_runs import compare_many
+from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.release_format.errata import FILE, Erratum, errata_text
 
 GONE = "ALPHA/q001"
 

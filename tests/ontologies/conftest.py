@@ -2,9 +2,17 @@
 
 import pytest
 
-from medrcube.ontologies.concepts import Concept, Edge, Edition, Mapping, Ontology, Scope, Synonym
+from medrcube.ontologies.concept_records import (
+    Concept,
+    Edge,
+    Edition,
+    Mapping,
+    Ontology,
+    Scope,
+    Synonym,
+)
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.build import compile_index
+from medrcube.ontologies.index.compile import compile_index
 
 
 @pytest.fixture

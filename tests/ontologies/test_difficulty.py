@@ -2,10 +2,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from medrcube.facts import Grade, Scope
 from medrcube.ontologies.difficulty import Difficulty, distance, hardest, is_scale, rate
-from medrcube.ontologies.knowledge import Silent
-from medrcube.ontologies.safety import Ground, Mark, Request, Rules
-from medrcube.records import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules
+from medrcube.ontologies.knowledge_protocol import Silent
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 MARK = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)

@@ -3,8 +3,10 @@ from collections import Counter
 
 import pytest
 
+from medrcube.facts import Grade, Scope
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractors import (
+from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules
+from medrcube.ontologies.distractor_selection import (
     ExclusiveGroup,
     LabelTable,
     Prior,
@@ -12,9 +14,7 @@ from medrcube.ontologies.distractors import (
     choose,
     lots,
 )
-from medrcube.ontologies.safety import Ground, Mark, Request, Rules
 from medrcube.ontologies.terms import TermError
-from medrcube.records import Grade, Scope
 from medrcube.taxonomy import Anatomy, Modality
 
 RULES = Rules()

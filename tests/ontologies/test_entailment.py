@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from medrcube.ontologies.knowledge import Name, Silent
-from medrcube.ontologies.safety import Ground, Mark, Request, Rules, clash, judge
-from medrcube.records import Grade, Scope
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, clash, judge
+from medrcube.ontologies.knowledge_protocol import Name, Silent
 from medrcube.taxonomy import Anatomy, Modality
 
 MARK = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)

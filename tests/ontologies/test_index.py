@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.files import sha256_of
-from medrcube.ontologies.concepts import Edge, Scope
+from medrcube.files.atomic import sha256_of
+from medrcube.ontologies.concept_records import Edge, Scope
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.build import _MAKERS, Given, compile_index, up_to_date
+from medrcube.ontologies.index.compile import _MAKERS, Given, compile_index, up_to_date
 from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
 
 
@@ -323,7 +323,7 @@ class TestRebuild:
         assert not up_to_date(index, [Given(ontology="hpo", path=hpo, version="2"), named[1]])
 
     def test_another_reader_or_schema_does(self, index, named, monkeypatch):
-        monkeypatch.setattr("medrcube.ontologies.index.build.epoch", lambda: "another")
+        monkeypatch.setattr("medrcube.ontologies.index.compile.epoch", lambda: "another")
         assert not up_to_date(index, named)
         monkeypatch.undo()
         _set(index, f"PRAGMA user_version = {SCHEMA + 1}")

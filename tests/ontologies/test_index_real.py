@@ -8,8 +8,8 @@ import time
 import pytest
 
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.build import Given, compile_index, up_to_date
-from medrcube.ontologies.indexed import Indexed
+from medrcube.ontologies.index.compile import Given, compile_index, up_to_date
+from medrcube.ontologies.index_knowledge import Indexed
 from medrcube.ontologies.terms import load_terms
 
 pytestmark = pytest.mark.real

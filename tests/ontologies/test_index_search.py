@@ -2,7 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medrcube.ontologies.concepts import Scope
+from medrcube.ontologies.concept_records import Scope
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
-from medrcube.ontologies.indexed import Indexed
-from medrcube.ontologies.knowledge import Name
+from medrcube.ontologies.index_knowledge import Indexed
+from medrcube.ontologies.knowledge_protocol import Name
 from medrcube.ontologies.terms import Term
 
 

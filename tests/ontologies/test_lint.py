@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from medrcube.ontologies.lint import ERROR, RULES, WARNING, Draft, lint
+from medrcube.ontologies.item_rules import ERROR, RULES, WARNING, Draft, lint
 
 SOUND = Draft(
     question="Which finding is present in this chest X-ray?",

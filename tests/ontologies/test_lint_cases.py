@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.ontologies.lint import Draft, lint
+from medrcube.ontologies.item_rules import Draft, lint
 
 SOUND = Draft(
     question="Which finding is present in this chest X-ray?",

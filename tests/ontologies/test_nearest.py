@@ -1,6 +1,6 @@
 import pytest
 
-from medrcube.ontologies.nearest import nearest_concepts
+from medrcube.ontologies.nearest_concepts import nearest_concepts
 from medrcube.ontologies.terms import load_terms
 
 

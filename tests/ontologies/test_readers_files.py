@@ -10,11 +10,11 @@ import zipfile
 import pytest
 
 from medrcube.errors import MissingExtraError
-from medrcube.ontologies.concepts import OntologyError
+from medrcube.ontologies.concept_records import OntologyError
 from medrcube.ontologies.licences import LICENCES, licence_of
 from medrcube.ontologies.readers import detect, open_ontology
-from medrcube.ontologies.readers.files import LIMIT
-from medrcube.ontologies.readers.formats import Format
+from medrcube.ontologies.readers.bounded_files import LIMIT
+from medrcube.ontologies.readers.detect_format import Format
 
 OBO = "format-version: 1.2\n\n[Term]\nid: HP:9900001\nname: Gloop\n"
 RADLEX = "bloop,RID9901,RID9900\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from medrcube.ontologies.concepts import Edge, OntologyError, Scope, Synonym
+from medrcube.ontologies.concept_records import Edge, OntologyError, Scope, Synonym
 from medrcube.ontologies.readers import open_ontology
 
 ENTITY = "http://id.who.int/icd/entity/"

@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from medrcube.ontologies.concepts import Edge, OntologyError, Scope, Synonym
+from medrcube.ontologies.concept_records import Edge, OntologyError, Scope, Synonym
 from medrcube.ontologies.readers import open_ontology
-from medrcube.ontologies.readers.obo import read
+from medrcube.ontologies.readers.hpo_obo import read
 
 HEADER = """\
 format-version: 1.2

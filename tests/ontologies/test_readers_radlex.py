@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from medrcube.ontologies.concepts import Edge, OntologyError, Synonym
+from medrcube.ontologies.concept_records import Edge, OntologyError, Synonym
 from medrcube.ontologies.readers import open_ontology, radlex_table
 
 RDF = """\

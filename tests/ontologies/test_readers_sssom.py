@@ -1,6 +1,6 @@
 import pytest
 
-from medrcube.ontologies.concepts import Mapping, OntologyError
+from medrcube.ontologies.concept_records import Mapping, OntologyError
 from medrcube.ontologies.readers import open_ontology
 
 HEADER = """\

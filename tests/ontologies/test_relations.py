@@ -5,7 +5,7 @@ import pytest
 
 from medrcube.ontologies.relations import Relation, Relations, load_relations
 from medrcube.ontologies.terms import Term, TermError, Terms, load_terms
-from medrcube.ontologies.visible import Visible
+from medrcube.ontologies.visibility import Visible
 
 _SHARED = "an abnormal right ventricle goes with other groups as well: it is no option beside them"
 DIFFERENCES = {

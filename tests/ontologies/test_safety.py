@@ -2,10 +2,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.ontologies.distractors import Prior, choose
-from medrcube.ontologies.safety import Ground, Mark, Request, Rules, clash, judge, judge_key
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import (
+    Ground,
+    Mark,
+    Request,
+    Rules,
+    clash,
+    judge,
+    judge_key,
+)
+from medrcube.ontologies.distractor_selection import Prior, choose
 from medrcube.ontologies.terms import TermError
-from medrcube.records import Grade, Scope
 from medrcube.taxonomy import Anatomy, Modality
 
 CHEST = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.ontologies.targets import target
+from medrcube.ontologies.target_phrases import target
 from medrcube.ontologies.terms import load_terms
 
 

@@ -3,13 +3,13 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli_ontologies import ontologies_app
-from medrcube.ontologies.concepts import Scope
+from medrcube.cli.ontologies import ontologies_app
+from medrcube.ontologies.concept_records import Scope
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.build import compile_index
+from medrcube.ontologies.index.compile import compile_index
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.relations import Relation, Relations
-from medrcube.ontologies.term_check import BROKEN, Kind, check_terms
+from medrcube.ontologies.term_validation import BROKEN, Kind, check_terms
 from medrcube.ontologies.terms import Term, Terms, load_terms
 
 HELD = {"hpo": "HP:9000000", "radlex": "RID990000", "icd11": "http://id.who.int/icd/entity/900"}

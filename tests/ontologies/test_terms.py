@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from medrcube.ontologies.label_words import normalise
+from medrcube.ontologies.reference_page import terms_page
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.term_page import terms_page
 from medrcube.ontologies.terms import (
     MATCHES,
     NO_TERM,
@@ -15,7 +16,6 @@ from medrcube.ontologies.terms import (
     load_terms,
     read_table,
 )
-from medrcube.ontologies.words import normalise
 from medrcube.sources.registry import find_sources
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "terms.md"

@@ -1,6 +1,6 @@
 import pytest
 
-from medrcube.ontologies.words import content_words, is_composite, is_rest_class, normalise
+from medrcube.ontologies.label_words import content_words, is_composite, is_rest_class, normalise
 
 
 @pytest.mark.parametrize(

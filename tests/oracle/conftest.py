@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import build
-from medrcube.build.questions.items import items_from_frame
-from medrcube.build.samples import samples_from_frame
-from medrcube.build.stages import usable_cores
-from medrcube.console import Reporter
-from medrcube.sources import phantoms
-from medrcube.sources.contract import load_source
+from medrcube.build.questions.item_table import items_from_frame
+from medrcube.build.stages.samples import samples_from_frame
+from medrcube.console.progress import Reporter
+from medrcube.sources._framework.contract import load_source
+from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Wanted, Workspace
 
@@ -84,7 +84,7 @@ def told(tmp_path, reasoned):
         folder.mkdir(parents=True)
         root.mkdir()
         for number, key in enumerate(labels):
-            pixels = phantoms.picture(96, 112, seed=number).astype(np.uint8)
+            pixels = images.picture(96, 112, seed=number).astype(np.uint8)
             Image.fromarray(pixels).save(root / f"{key}.png")
         facts = {"anatomy": "Chest", "modality": "X-ray", "patient": "unknown", **case}
         folder.joinpath("card.toml").write_text(
@@ -160,7 +160,7 @@ expect = {{ "*.png" = {pictures}, "labels.json" = 1 }}
 ADAPTER = """\
 import json
 
-from medrcube.records import Case, ImageRef, Label, State
+from medrcube.facts import Case, ImageRef, Label, State
 
 def cases(root, layout):
     for key, labels in json.loads((root / "labels.json").read_text()).items():

@@ -5,8 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.records import FactKind, Scope, State
-from medrcube.sources.card import Quirk
+from medrcube.facts import FactKind, Scope, State
+from medrcube.sources._framework.card import Quirk
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 MEDICAL = {FactKind.FINDING, FactKind.DISEASE}

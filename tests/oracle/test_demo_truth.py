@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from truth.verdict import SAFE
 
-from medrcube.records import Grade
+from medrcube.facts import Grade
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

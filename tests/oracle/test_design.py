@@ -15,7 +15,7 @@ from truth.silence import (
     silence_faults,
 )
 
-from medrcube.records import FactKind, Grade, Scope, State
+from medrcube.facts import FactKind, Grade, Scope, State
 from medrcube.sources.registry import find_sources
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from medrcube.records import Grade
-from medrcube.sources import contract, phantoms
+from medrcube.facts import Grade
+from medrcube.sources._framework import contract
+from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings
 
@@ -218,15 +219,15 @@ def chexpert(tmp_path):
                 cells = {one: "1.0", other: cell}
                 row = ",".join(cells.get(name, "") for name in NAMES)
                 lines.append(f"CheXpert-v1.0-small/{place}.jpg,Male,50,Frontal,AP,{row}")
-                film = phantoms.picture(150, 170, seed=number)
-                phantoms.write_picture((home / place).with_suffix(".jpg"), film)
+                film = images.picture(150, 170, seed=number)
+                images.write_picture((home / place).with_suffix(".jpg"), film)
                 cases[place] = said
-    phantoms.write_lines(home / "valid.csv", lines)
-    film = phantoms.picture(150, 170, seed=0)
+    images.write_lines(home / "valid.csv", lines)
+    film = images.picture(150, 170, seed=0)
     place = "train/patient99999/study1/view1_frontal"
-    phantoms.write_picture((home / place).with_suffix(".jpg"), film)
+    images.write_picture((home / place).with_suffix(".jpg"), film)
     row = f"CheXpert-v1.0-small/{place}.jpg,Male,50,Frontal,AP" + "," * len(NAMES)
-    phantoms.write_lines(home / "train.csv", [lines[0], row])
+    images.write_lines(home / "train.csv", [lines[0], row])
     return root, cases
 
 

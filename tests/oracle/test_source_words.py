@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from truth import words
 
-from medrcube.records import Grade
+from medrcube.facts import Grade
 from medrcube.workspace import BuildSettings
 
 pytestmark = pytest.mark.untraced

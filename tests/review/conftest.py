@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.review.setup import Place, configure, migrate
+from medrcube.review.server.bootstrap import Place, configure, migrate
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -56,13 +56,13 @@ from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
 from stage.drawings import deep, numbered, phantom, png  # noqa: E402
 
-from medrcube.build.viewer_case import plane_path  # noqa: E402
-from medrcube.review.assets import store  # noqa: E402
-from medrcube.review.claiming import claim_next  # noqa: E402
-from medrcube.review.database import database_settings  # noqa: E402
+from medrcube.build.viewer.case_copies import plane_path  # noqa: E402
+from medrcube.review.exchange.image_store import store  # noqa: E402
 from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User  # noqa: E402
-from medrcube.review.policy import Policy  # noqa: E402
-from medrcube.review.questionnaire import VERSION  # noqa: E402
+from medrcube.review.reviewing.claims import claim_next  # noqa: E402
+from medrcube.review.reviewing.policy import Policy  # noqa: E402
+from medrcube.review.reviewing.questionnaire import VERSION  # noqa: E402
+from medrcube.review.server.database_settings import database_settings  # noqa: E402
 
 settings.PASSWORD_HASHERS = ["stage.quick_hash.QuickArgon2"]
 

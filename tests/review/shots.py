@@ -20,8 +20,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from medrcube.console import Reporter
-from medrcube.review.setup import configure, migrate, place_of
+from medrcube.console.progress import Reporter
+from medrcube.review.server.bootstrap import configure, migrate, place_of
 from medrcube.workspace import open_workspace
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -69,9 +69,9 @@ def reviewed(workspace):
     """Import it and let the readers judge; gives the claim that the picture shows."""
     from django.utils import timezone  # noqa: PLC0415  (needs Django to be ready, as below)
 
-    from medrcube.review.claiming import claim_next, give_back  # noqa: PLC0415
-    from medrcube.review.importing import import_workspace  # noqa: PLC0415
+    from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415
     from medrcube.review.models import Item, ItemVersion, Project, User  # noqa: PLC0415
+    from medrcube.review.reviewing.claims import claim_next, give_back  # noqa: PLC0415
 
     import_workspace(workspace, Reporter(quiet=True))
     project = Project.objects.get()
@@ -98,9 +98,9 @@ def reviewed(workspace):
 
 def taken(workspace):
     """Import it and let a reader take an item whose picture has slices beside it."""
-    from medrcube.review.claiming import claim_next  # noqa: PLC0415
-    from medrcube.review.importing import import_workspace  # noqa: PLC0415
+    from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415
     from medrcube.review.models import Item, ItemVersion, User  # noqa: PLC0415
+    from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
 
     import_workspace(workspace, Reporter(quiet=True))
     reader = User.objects.create_user(READER, PASSWORD)
@@ -115,11 +115,11 @@ def taken(workspace):
 
 def judge(user, now, lot):
     """Both steps of one reader; what is wrong with an item does not depend on who reads it."""
-    from medrcube.review.answers import Answer, Ruling  # noqa: PLC0415
-    from medrcube.review.claiming import claim_next  # noqa: PLC0415
     from medrcube.review.models import ItemVersion  # noqa: PLC0415
-    from medrcube.review.questionnaire import CHECKLIST  # noqa: PLC0415
-    from medrcube.review.steps import answer_blind, submit  # noqa: PLC0415
+    from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
+    from medrcube.review.reviewing.questionnaire import CHECKLIST  # noqa: PLC0415
+    from medrcube.review.reviewing.steps import answer_blind, submit  # noqa: PLC0415
+    from medrcube.review.reviewing.submissions import Answer, Ruling  # noqa: PLC0415
 
     claim = claim_next(user, now)
     if claim is None:  # what is left for them would not be blind

@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
+from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import ReadError
-from medrcube.records import Case, Skip, State
+from medrcube.facts import Case, Skip, State
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

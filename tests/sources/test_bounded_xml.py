@@ -5,8 +5,8 @@ import tracemalloc
 import pytest
 
 from medrcube.errors import RowError
-from medrcube.sources import bounded_xml
-from medrcube.sources.bounded_xml import read_xml
+from medrcube.sources._formats import bounded_xml
+from medrcube.sources._formats.bounded_xml import read_xml
 
 BOMB = """<!DOCTYPE a [<!ENTITY b "bbbbbbbb"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>"""
 

@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import Case, Skip, State
+from medrcube.facts import Case, Skip, State
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

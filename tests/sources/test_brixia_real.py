@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.records import Case, State
+from medrcube.facts import Case, State
 from medrcube.sources.registry import find_sources
 
 pytestmark = pytest.mark.real

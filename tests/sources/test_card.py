@@ -1,8 +1,8 @@
 import pytest
 
 from medrcube.errors import CardError
-from medrcube.records import Absence, Basis, FactKind, Grade, Scope, Visible
-from medrcube.sources.card import load_card
+from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visible
+from medrcube.sources._framework.card import load_card
 
 FIELD = """
 [[field]]

@@ -1,9 +1,15 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import State
-from medrcube.sources.chexpert_labels import COLUMNS, Reading, agreed, labels_of, read_states
-from medrcube.sources.tables import Row
+from medrcube.facts import State
+from medrcube.sources._formats.chexpert_labels import (
+    COLUMNS,
+    Reading,
+    agreed,
+    labels_of,
+    read_states,
+)
+from medrcube.sources._formats.tables.tables import Row
 
 
 def row(opacity="Lung Opacity", **cells):

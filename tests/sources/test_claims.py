@@ -2,9 +2,9 @@
 
 import pytest
 
-from medrcube.sources.card import load_card
-from medrcube.sources.claims import admitted, too_wide
-from medrcube.sources.fields import gaps
+from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.card_parts.claims import admitted, too_wide
+from medrcube.sources._framework.card_parts.fields import gaps
 
 FIELD = """
 [[field]]

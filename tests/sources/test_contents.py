@@ -7,9 +7,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from medrcube.errors import RowError, TableError
-from medrcube.sources.contents import read_text
-from medrcube.sources.notices import noticed
-from medrcube.sources.tables import read_csv
+from medrcube.sources._formats.tables.contents import read_text
+from medrcube.sources._formats.tables.notices import noticed
+from medrcube.sources._formats.tables.tables import read_csv
 
 BLANKS = b"id,label\n" + b" " * (48 << 20)
 MOST_KEPT = 16 << 20

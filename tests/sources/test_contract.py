@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 from pydicom import dcmread
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.privacy import Copied, leaks, secret_identifiers, unsearchable
-from medrcube.console import Reporter
+from medrcube.build.stages.privacy_check import Copied, leaks, secret_identifiers, unsearchable
+from medrcube.console.progress import Reporter
+from medrcube.facts import BAD_ROW, Case, Grade, MaskFile, Skip
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import BAD_ROW, Case, Grade, MaskFile, Skip
-from medrcube.sources.claims import admitted, too_wide
-from medrcube.sources.contract import concept_of, opened_beside
-from medrcube.sources.free_text import FILE_NAME
-from medrcube.sources.layout import verify
-from medrcube.sources.raw_tree import compile_glob, walk
+from medrcube.sources._formats.report_text.phrases import FILE_NAME
+from medrcube.sources._framework.card_parts.claims import admitted, too_wide
+from medrcube.sources._framework.contract import concept_of, opened_beside
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace

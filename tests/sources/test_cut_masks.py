@@ -8,7 +8,7 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.errors import ReadError
-from medrcube.records import Case
+from medrcube.facts import Case
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

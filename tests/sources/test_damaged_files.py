@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.records import BAD_ROW, Case
+from medrcube.facts import BAD_ROW, Case
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

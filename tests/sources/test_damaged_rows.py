@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.facts import BAD_ROW, Case, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import BAD_ROW, Case, State
-from medrcube.sources.raw_tree import RawTree
+from medrcube.sources._formats.tables.tables import Row
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
-from medrcube.sources.tables import Row
 
 pytestmark = pytest.mark.untraced
 SOURCES = find_sources()

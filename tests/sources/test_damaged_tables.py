@@ -6,8 +6,8 @@ import random
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import BAD_ROW, Case, State
-from medrcube.sources.raw_tree import RawTree
+from medrcube.facts import BAD_ROW, Case, State
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
 pytestmark = pytest.mark.untraced

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.decathlon import check_classes
-from medrcube.sources.raw_tree import RawTree
+from medrcube.sources._formats.decathlon import check_classes
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medrcube.errors import ReadError, SourceError
-from medrcube.sources.dicom_headers import (
+from medrcube.sources._formats.dicom_headers import (
     FACTS,
     IDENTIFIERS,
     in_slice_order,
@@ -17,10 +17,10 @@ from medrcube.sources.dicom_headers import (
     segments_of,
     series_in,
 )
-from medrcube.sources.phantom_dicom import Series, uid_of, write_segmentation, write_structures
-from medrcube.sources.phantom_dicom import write_series as write_ct
-from medrcube.sources.phantom_stacks import Stack, write_stack
-from medrcube.sources.phantoms import CANARY, write_dicom
+from medrcube.sources._synthetic.dicom import Series, uid_of, write_segmentation, write_structures
+from medrcube.sources._synthetic.dicom import write_series as write_ct
+from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
+from medrcube.sources._synthetic.images import CANARY, write_dicom
 
 PIXELS = np.zeros((3, 8, 10), np.uint16)
 
@@ -127,5 +127,5 @@ def test_what_was_drawn_says_its_names_and_its_series(tmp_path):
 
 
 def test_module_loads_without_pydicom():
-    code = "import sys, medrcube.sources.dicom_headers; sys.exit('pydicom' in sys.modules)"
+    code = "import sys, medrcube.sources._formats.dicom_headers; sys.exit('pydicom' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

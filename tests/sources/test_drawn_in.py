@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from medrcube.errors import CardError
-from medrcube.records import Case
-from medrcube.shapes import Polygons, Rectangle
-from medrcube.sources.contract import load_source
+from medrcube.facts import Case
+from medrcube.regions import Polygons, Rectangle
+from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

@@ -3,9 +3,9 @@
 import pytest
 
 from medrcube.errors import TableError
-from medrcube.records import Case, Skip
+from medrcube.facts import Case, Skip
+from medrcube.sources._formats.tables.rows import OLDER_EDITION
 from medrcube.sources.registry import find_sources
-from medrcube.sources.rows import OLDER_EDITION
 
 NIH = find_sources()["nih-chestxray14"]
 

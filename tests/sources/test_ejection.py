@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.errors import RowError
-from medrcube.records import State
-from medrcube.sources.ejection import TOLERANCE, contradicted, ejection
-from medrcube.sources.tables import Row
+from medrcube.facts import State
+from medrcube.sources._formats.ejection_fraction import TOLERANCE, contradicted, ejection
+from medrcube.sources._formats.tables.tables import Row
 
 
 def read(**cells):

@@ -28,19 +28,19 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.pixels.overlay import bounding_box
-from medrcube.build.pixels.tiles import choose, open_tiles
-from medrcube.build.plan import plan
-from medrcube.build.questions.ground import ground_of
-from medrcube.build.questions.items import items_from_frame
-from medrcube.build.scan import scan
-from medrcube.console import Reporter
+from medrcube.build.pixels.case_image import choose, open_tiles
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.item_table import items_from_frame
+from medrcube.build.regions.draw_shapes import bounding_box
+from medrcube.build.stages.plan import plan
+from medrcube.build.stages.scan import scan
+from medrcube.console.progress import Reporter
 from medrcube.errors import SourceError
+from medrcube.facts import Grade, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Grade, State
-from medrcube.sources.contract import concept_of
+from medrcube.sources._framework.contract import concept_of
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 

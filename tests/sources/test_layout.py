@@ -1,9 +1,9 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.card import load_card
-from medrcube.sources.layout import compare, verify
-from medrcube.sources.raw_tree import RawTree, compile_glob, walk
+from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.layout import compare, verify
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, walk
 
 LAYOUTS = """
 [[layout]]

@@ -8,10 +8,10 @@ import pytest
 
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError, SourceError
-from medrcube.records import Case, Consensus, Scope, Skip, State
-from medrcube.sources.nodules import largest_slice, match, read_reading
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.raw_tree import RawTree
+from medrcube.facts import Case, Consensus, Scope, Skip, State
+from medrcube.sources._formats.lidc_xml import largest_slice, match, read_reading
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

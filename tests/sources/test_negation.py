@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.sources.negation import PHRASE, compile_phrase, mentions, words_of_name
+from medrcube.sources._formats.report_text.negation import (
+    PHRASE,
+    compile_phrase,
+    mentions,
+    words_of_name,
+)
 
 B_LINES = compile_phrase("b[ -]?lines?")
 NORMAL = compile_phrase("(x-?ray|radiograph) ... normal")

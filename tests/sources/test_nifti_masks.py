@@ -7,7 +7,7 @@ import pytest
 from medrcube.build.pixels.geometry import display
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError
-from medrcube.sources.nifti_masks import load_labels, slice_at
+from medrcube.sources._formats.nifti_masks import load_labels, slice_at
 
 PLANES = ["axial", "coronal", "sagittal"]
 

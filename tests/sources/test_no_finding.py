@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from medrcube.records import BAD_ROW, Case
+from medrcube.facts import BAD_ROW, Case
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

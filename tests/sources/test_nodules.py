@@ -3,7 +3,7 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.sources.nodules import (
+from medrcube.sources._formats.lidc_xml import (
     Contour,
     Mark,
     Unreadable,

@@ -7,11 +7,11 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.tiles import open_tiles
+from medrcube.build.pixels.case_image import open_tiles
 from medrcube.build.pixels.volume import stack
-from medrcube.build.plan import plan
+from medrcube.build.stages.plan import plan
 from medrcube.errors import ReadError
-from medrcube.records import Case, MaskFile
+from medrcube.facts import Case, MaskFile
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

@@ -5,7 +5,7 @@ import plistlib
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.osirix import read_marks
+from medrcube.sources._formats.osirix_plist import read_marks
 
 ROI = {"Name": " Mass ", "NumberOfPoints": 2, "Point_px": ["(10.5, 20)", "(30, 40.25)"]}
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from medrcube.build.check import check_source
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.console import Reporter
-from medrcube.own_tables import hold
-from medrcube.records import Grade
+from medrcube.build.stages.source_check import check_source
+from medrcube.console.progress import Reporter
+from medrcube.facts import Grade
+from medrcube.files.outside_tables import hold
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.plan import plan
+from medrcube.build.stages.plan import plan
 from medrcube.errors import CardError
-from medrcube.records import Case, ImageRef
-from medrcube.sources.card import load_card
-from medrcube.sources.card_values import uncommented
-from medrcube.sources.contract import load_source, unasked
-from medrcube.sources.own_card import own_card
+from medrcube.facts import Case, ImageRef
+from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.card_parts.values import uncommented
+from medrcube.sources._framework.contract import load_source, unasked
+from medrcube.sources._framework.own_card import own_card
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
@@ -27,7 +27,7 @@ stray = ["film1", "film2"] # looked at
 film = '^film(?P<number>\d+)|poster$'
 """
 ASKING = """\
-from medrcube.sources.own_card import own_card
+from medrcube.sources._framework.own_card import own_card
 
 CARD = own_card(__file__)
 SIDE = CARD.integer("side_px")

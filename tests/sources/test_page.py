@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.profile.yields_page import yields_of
-from medrcube.sources.page import cube_picture, sources_page
+from medrcube.build.reference.yields import yields_of
+from medrcube.sources._framework.reference_page import cube_picture, sources_page
 from medrcube.sources.registry import find_sources
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -3,8 +3,8 @@
 import pytest
 
 from medrcube.errors import CardError, SourceError
-from medrcube.sources.card import load_card
-from medrcube.sources.raw_tree import RawTree
+from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 LAYOUT = """
 expect.films = { "train/*.png" = 2, "test/*.png" = 1 }

@@ -5,9 +5,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from medrcube.errors import CardError, MedrcubeError, SourceError
-from medrcube.records import BAD_ROW, Case, Skip
+from medrcube.facts import BAD_ROW, Case, Skip
 from medrcube.sources import registry
-from medrcube.sources.contract import load_source, quirk_of
+from medrcube.sources._framework.contract import load_source, quirk_of
 from medrcube.sources.registry import find_sources, get_source
 
 
@@ -85,7 +85,7 @@ TWICE = 'yield Case(key="x", images=(ImageRef(paths=(root / "{}",)),))\n'
 )
 def test_cases_of_one_key_are_one_or_are_set_aside(toy_source, raw, second, found):
     text = (
-        "from medrcube.records import Case, ImageRef\n\ndef cases(tree, layout):\n"
+        "from medrcube.facts import Case, ImageRef\n\ndef cases(tree, layout):\n"
         f"    root = tree.path\n    {TWICE.format('a.png')}    {TWICE.format(second)}"
     )
     source = load_source(toy_source(adapter=text))
@@ -100,7 +100,7 @@ def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
         (raw / folder).mkdir(parents=True)
         (raw / folder / "c.png").touch()
     text = (
-        "from medrcube.records import Case, ImageRef\n\ndef cases(tree, layout):\n"
+        "from medrcube.facts import Case, ImageRef\n\ndef cases(tree, layout):\n"
         "    for folder in ('first', 'second'):\n"
         "        film = tree.path / folder / 'set/c.png'\n"
         "        yield Case(key='x', images=(ImageRef(paths=(film,)),))\n"
@@ -122,7 +122,7 @@ def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
 def test_an_adapter_that_breaks_its_contract_is_stopped(toy_source, raw, body, says):
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     text = (
-        f"from medrcube.records import Case, ImageRef, Label\n\ndef cases(tree, layout):\n"
+        f"from medrcube.facts import Case, ImageRef, Label\n\ndef cases(tree, layout):\n"
         f"    root = tree.path\n{lines}\n"
     )
     with pytest.raises(SourceError, match=says):
@@ -137,7 +137,7 @@ def test_a_raw_value_that_the_card_does_not_map_sets_its_case_aside_and_cites_it
         'values = { Edema = "Edema" }\n'
     )
     adapter = """
-from medrcube.records import Case, ImageRef, Label
+from medrcube.facts import Case, ImageRef, Label
 
 def cases(root, layout):
     label = Label(field="finding", value="Oedema", evidence="t.csv:7 Finding=Oedema")

@@ -1,10 +1,10 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.card import load_card
-from medrcube.sources.layout import verify
-from medrcube.sources.raw_tree import NameIndex, RawTree
-from medrcube.sources.roots import describe_root
+from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.raw_tree.raw_tree import NameIndex, RawTree
+from medrcube.sources._framework.raw_tree.roots import describe_root
 
 LAYOUT = """
 [[layout]]

@@ -1,7 +1,7 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.runs import coco_runs, connected, joined, relative_runs
+from medrcube.sources._formats.run_length import coco_runs, connected, joined, relative_runs
 
 
 def test_each_start_counts_from_the_end_of_the_run_before():

@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.console import Reporter
+from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.records import Case, Skip, State
-from medrcube.sources.contract import load_source
-from medrcube.sources.layout import verify
-from medrcube.sources.phantom_files import write_example, write_example_mask
-from medrcube.sources.phantoms import CANARY, write_lines
-from medrcube.sources.scaffold import new_source
-from medrcube.sources.survey import survey
+from medrcube.facts import Case, Skip, State
+from medrcube.sources._framework.contract import load_source
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.raw_tree.survey import survey
+from medrcube.sources._framework.scaffold import new_source
+from medrcube.sources._synthetic.any_format import write_example, write_example_mask
+from medrcube.sources._synthetic.images import CANARY, write_lines
 from medrcube.workspace import BuildSettings, Workspace
 
 NAMES = ["Ada Example", "Bea Example", "Cyd Example"]

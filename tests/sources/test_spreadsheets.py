@@ -8,8 +8,8 @@ import openpyxl
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.spreadsheets import read_cells, read_sheet
+from medrcube.sources._formats.tables.spreadsheets import read_cells, read_sheet
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "../shared"))
 LIDC = SHARED / "real_raw/LIDC-IDRI/tcia-diagnosis-data-2012-04-20.xls"

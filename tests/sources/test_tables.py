@@ -6,11 +6,18 @@ from zipfile import ZipFile
 import pytest
 
 from medrcube.errors import RowError, SourceError
-from medrcube.records import BAD_ROW, Case, State
-from medrcube.sources.card import load_card
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.rows import by_name, unless_bad
-from medrcube.sources.tables import Row, find_table, natural, read_csv, read_key_values, read_text
+from medrcube.facts import BAD_ROW, Case, State
+from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.sources._formats.tables.tables import (
+    Row,
+    find_table,
+    natural,
+    read_csv,
+    read_key_values,
+    read_text,
+)
+from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 
 @pytest.fixture

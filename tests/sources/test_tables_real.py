@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.scan import scan
+from medrcube.build.stages.scan import scan
 from medrcube.sources.registry import find_sources
 
 TABLES = Path(os.environ.get("MEDRCUBE_TABLES", "nowhere"))

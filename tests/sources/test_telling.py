@@ -8,11 +8,11 @@ import io
 import pytest
 
 from medrcube.errors import TableError
-from medrcube.records import BAD_ROW, Case, Skip
-from medrcube.sources.raw_tree import RawTree
+from medrcube.facts import BAD_ROW, Case, Skip
+from medrcube.sources._formats.tables.redaction import quoted, told, told_by_code
+from medrcube.sources._formats.tables.tables import Row, read_csv
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
-from medrcube.sources.tables import Row, read_csv
-from medrcube.sources.telling import quoted, told, told_by_code
 
 WORDS = ("ZZCANARY19501231", "Zyllerq Annajo")
 SOURCES = find_sources()

@@ -7,8 +7,8 @@ import pytest
 from medrcube.build.pixels.geometry import display
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError, SourceError
-from medrcube.records import Case, Skip
-from medrcube.sources.nifti_masks import load_labels
+from medrcube.facts import Case, Skip
+from medrcube.sources._formats.nifti_masks import load_labels
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()

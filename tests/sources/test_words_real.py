@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from medrcube.build.contradictions import hear
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.stages.contradictions import hear
+from medrcube.facts import Case
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case
+from medrcube.sources._formats.tables.tables import read_csv
 from medrcube.sources.registry import find_sources
-from medrcube.sources.tables import read_csv
 
 pytestmark = pytest.mark.real
 TERMS = load_terms()

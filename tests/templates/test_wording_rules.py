@@ -4,15 +4,15 @@ from dataclasses import fields, replace
 
 import pytest
 
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.wording import own_names, wording
-from medrcube.build.samples import Sample
-from medrcube.ontologies.lint import ERROR, Draft, lint
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.question_wording import own_names, wording
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import FactKind, Scope
+from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.item_rules import ERROR, Draft, lint
 from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.safety import Ground
-from medrcube.ontologies.targets import target
+from medrcube.ontologies.target_phrases import target
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import FactKind, Scope
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.templates import render_question, variants

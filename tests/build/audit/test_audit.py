@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.batch import audit, describe_rules
+from medrcube.build.audit.batch_audit import audit, describe_rules
 from medrcube.build.audit.batch_rules import BATCH_RULES
-from medrcube.build.questions.items import Item, Option
-from medrcube.build.samples import Sample
-from medrcube.ontologies.lint import RULES
-from medrcube.records import Problem
+from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Problem
+from medrcube.ontologies.item_rules import RULES
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 

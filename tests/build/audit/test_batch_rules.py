@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
 from medrcube.build.audit.key_words import far_out, key_words
-from medrcube.build.audit.leaks import ALL
-from medrcube.build.audit.rules_page import rules_page
-from medrcube.build.audit.tricks import (
+from medrcube.build.audit.leakage_tests import ALL
+from medrcube.build.audit.shortcut_baselines import (
     chi_square_p,
     first_option,
     key_positions,
@@ -23,9 +22,10 @@ from medrcube.build.audit.tricks import (
     most_frequent_label,
     other_keys,
 )
-from medrcube.build.questions.evenness import even, uneven
-from medrcube.build.questions.items import Item, Option
-from medrcube.build.samples import Sample
+from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.key_balance import even, uneven
+from medrcube.build.reference.audit_rules import rules_page
+from medrcube.build.stages.samples import Sample
 
 PAGE = Path(__file__).parents[3] / "docs/reference/item-rules.md"
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")

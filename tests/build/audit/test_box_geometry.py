@@ -7,8 +7,8 @@ import pytest
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
 from medrcube.build.audit.box_geometry import MODEL, box_geometry
-from medrcube.build.questions.items import Item, Option
-from medrcube.build.samples import Sample
+from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.stages.samples import Sample
 
 WIDTH, HEIGHT = 500, 400
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.choice_model import ChoiceModel, Question, cross_validate, folds
-from medrcube.build.audit.leak_features import option_features
-from medrcube.build.audit.leaks import ALL, groups_of, options_only, score, text_only
-from medrcube.build.questions.items import Item, Option
-from medrcube.build.samples import Sample
+from medrcube.build.audit.conditional_logit import ChoiceModel, Question, cross_validate, folds
+from medrcube.build.audit.leakage_features import option_features
+from medrcube.build.audit.leakage_tests import ALL, groups_of, options_only, score, text_only
+from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.stages.samples import Sample
 
 LABELS = (
     *("edema", "pneumothorax", "rib fracture", "hiatal hernia"),

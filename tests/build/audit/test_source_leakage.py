@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from medrcube.build.audit.source_leakage import ALL_CUES, CUES, source_leakage
-from medrcube.build.questions.items import Item, Option
-from medrcube.build.samples import Sample
+from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.stages.samples import Sample
 
 LABELS = ("edema", "pneumothorax", "rib fracture", "hiatal hernia")
 MUCH = 0.45

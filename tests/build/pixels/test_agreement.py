@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.agreement import LEAST, check_agreement, dice, millimetres_between
-from medrcube.build.pixels.mask import Mask
+from medrcube.build.regions.agreement import LEAST, check_agreement, dice, millimetres_between
+from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
-from medrcube.records import Rectangle
+from medrcube.facts import Rectangle
 
 SHAPE = (6, 40, 50)
 AFFINE = np.array([[0, 0, -0.5, 9], [0, -2.0, 0, 7], [3.0, 0, 0, -40], [0, 0, 0, 1]])

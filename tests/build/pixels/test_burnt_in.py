@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 
-from medrcube.build.pixels.burnt_in import gives_away, graphics_of, marks_on
+from medrcube.build.burnt_in.detection import gives_away, graphics_of, marks_on
 
 WHITE = 225
 LESION = (200, 150, 320, 240)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image
 
-from medrcube.build.pixels.colour import apply_colour_policy
+from medrcube.build.pixels.colour_policy import apply_colour_policy
 from medrcube.errors import ReadError
 
 PICTURES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 6), st.just(3)))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image
 
-from medrcube.build.pixels.encode import blank, encode_png
-from medrcube.build.pixels.identity import pixel_hash
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.build.pixels.png_encoder import blank, encode_png
 
 
 def is_grey(shape):

@@ -20,7 +20,7 @@ from medrcube.build.pixels.geometry import (
 )
 from medrcube.build.pixels.volume import Volume, stack
 from medrcube.build.readers import read, read_mask
-from medrcube.records import ImageRef, MaskFile
+from medrcube.facts import ImageRef, MaskFile
 
 SHAPE = (11, 13, 7)
 SIZES = (1.5, 2.0, 4.0)

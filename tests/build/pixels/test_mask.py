@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from medrcube.build.pixels.geometry import Orientation
-from medrcube.build.pixels.mask import Mask
 from medrcube.build.pixels.volume import stack
+from medrcube.build.regions.region_mask import Mask
 
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 21))
 MARKED = SHAPES.flatmap(lambda shape: arrays.arrays(np.bool_, shape))

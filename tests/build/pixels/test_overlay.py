@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.overlay import RED, bounding_box, draw_boxes, draw_outline
+from medrcube.build.regions.draw_shapes import RED, bounding_box, draw_boxes, draw_outline
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.marks import draw_numbers
 from medrcube.build.pixels.panels import numbered, order_of
-from medrcube.build.plan import Artefact
+from medrcube.build.regions.draw_marks import draw_numbers
+from medrcube.build.stages.plan import Artefact
 
 
 @given(source=st.text(max_size=5), case=st.text(max_size=9), count=st.integers(2, 4))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.repairs import repaired
+from medrcube.build.pixels.known_faults import repaired
 from medrcube.build.pixels.volume import Greys, Volume, stack
 from medrcube.build.pixels.windowing import grey_scale, modality_values
 

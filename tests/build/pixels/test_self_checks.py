@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.mask import Mask
-from medrcube.build.pixels.self_checks import check_enclosed, check_side
 from medrcube.build.pixels.volume import Volume
+from medrcube.build.regions.consistency import check_enclosed, check_side
+from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import RefusedError
-from medrcube.sources import phantoms
-from medrcube.sources.self_checks import Enclosed, Side
+from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
+from medrcube.sources._synthetic import images
 
 RULE = Enclosed(part="LV", by="MYO", share=0.5, reason="r", evidence="e")
 SIDE = Side(fact="side", left="L", right="R", reason="r", evidence="e")
@@ -20,7 +20,7 @@ def mask(picture):
 
 
 def heart(seed, scale):
-    labels = phantoms.chambers(*SHAPE[1:], seed=seed, scale=scale)
+    labels = images.chambers(*SHAPE[1:], seed=seed, scale=scale)
     return {value: mask(labels == value) for value in (1, 2, 3)}
 
 

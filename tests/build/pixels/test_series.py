@@ -6,23 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medrcube.build.pixels.geometry import display, orientation_of
-from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
 from medrcube.build.pixels.windowing import grey_scale
 from medrcube.build.readers import read
-from medrcube.build.readers.dicom_header import common_window
+from medrcube.build.readers.dicom.header import common_window
+from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile
-from medrcube.sources import phantoms
-from medrcube.sources.dicom_headers import in_slice_order, read_header
-from medrcube.sources.phantom_dicom import uid_of
-from medrcube.sources.phantom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
-from medrcube.sources.phantoms import CANARY
+from medrcube.facts import ImageRef, MaskFile
+from medrcube.sources._formats.dicom_headers import in_slice_order, read_header
+from medrcube.sources._synthetic import images
+from medrcube.sources._synthetic.dicom import uid_of
+from medrcube.sources._synthetic.dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
+from medrcube.sources._synthetic.images import CANARY
 
 COUNT, ROWS, COLUMNS = 5, 24, 32
 STACK = Stack(name="a", count=COUNT, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -60.0))
-PIXELS = np.stack([phantoms.picture(ROWS, COLUMNS, seed=k, maximum=4095) for k in range(COUNT)])
-LESION = np.stack([phantoms.lesion(ROWS, COLUMNS, seed=k) for k in range(COUNT)])
+PIXELS = np.stack([images.picture(ROWS, COLUMNS, seed=k, maximum=4095) for k in range(COUNT)])
+LESION = np.stack([images.lesion(ROWS, COLUMNS, seed=k) for k in range(COUNT)])
 LESION[[0, 4]] = False
 
 

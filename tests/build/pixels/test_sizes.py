@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.sizes import refuted
-from medrcube.sources.fields import Larger
+from medrcube.build.regions.sizes import refuted
+from medrcube.sources._framework.card_parts.fields import Larger
 
 LARGER = Larger(panel="full", part="LV", by=0.05, reason="test", evidence="test")
 PANELS = ("full", "empty")

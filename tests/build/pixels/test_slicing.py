@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.mask import Mask
-from medrcube.build.pixels.slicing import choose_slices
+from medrcube.build.pixels.slice_selection import choose_slices
 from medrcube.build.pixels.volume import Volume
+from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.overlay import draw_boxes
-from medrcube.build.pixels.tags import place_tags, tag_size
-from medrcube.build.questions.grounding import candidate_boxes
+from medrcube.build.questions.roi_boxes import candidate_boxes
+from medrcube.build.regions.box_labels import place_tags, tag_size
+from medrcube.build.regions.draw_shapes import draw_boxes
 
 
 def _overlap(a, b, margin=0):

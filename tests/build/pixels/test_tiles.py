@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.pixels.tiles import choose, open_tiles
+from medrcube.build.pixels.case_image import choose, open_tiles
 from medrcube.build.pixels.volume import stack
-from medrcube.build.plan import Artefact, Job
 from medrcube.build.readers.masks import values_told
+from medrcube.build.stages.plan import Artefact, Job
 from medrcube.errors import ReadError, RefusedError
-from medrcube.records import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region, Runs
-from medrcube.sources import phantoms
-from medrcube.sources.card import PixelPolicy
-from medrcube.sources.phantom_dicom import outline_of
-from medrcube.sources.phantom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
+from medrcube.facts import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region, Runs
+from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._synthetic import images
+from medrcube.sources._synthetic.dicom import outline_of
+from medrcube.sources._synthetic.dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
 
 STACK = Stack(name="a", count=5, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -60.0))
-PIXELS = np.stack([phantoms.picture(24, 32, seed=k, maximum=4095) for k in range(5)])
-LESION = np.stack([phantoms.lesion(24, 32, seed=k) for k in range(5)])
+PIXELS = np.stack([images.picture(24, 32, seed=k, maximum=4095) for k in range(5)])
+LESION = np.stack([images.lesion(24, 32, seed=k) for k in range(5)])
 LESION[[0, 4]] = False
 
 
@@ -91,13 +91,13 @@ def test_readers_outlines_and_boxes_lie_where_the_segmentation_does(job, tmp_pat
         for k, mask in enumerate(LESION)
         if mask.any()
     )
-    x0, y0, x1, y1 = phantoms.bounds(LESION[2])
+    x0, y0, x1, y1 = images.bounds(LESION[2])
     shapes = (Polygons(outlines=outlines), Rectangle(xyxy=(x0, y0, x1, y1), slices=(2, 3)))
     (tile,) = open_tiles(job(paths, *shapes))
     outlined, boxed = stack(tile.masks[0]), stack(tile.masks[1])
     assert not (outlined & ~LESION).any()
     assert (outlined[2] & ~boxed[2]).sum() == 0
-    assert phantoms.bounds(boxed[2]) == (x0, y0, x1, y1)
+    assert images.bounds(boxed[2]) == (x0, y0, x1, y1)
 
 
 def test_volume_that_does_not_say_how_it_lies_is_refused_unless_the_card_does(job, tmp_path):
@@ -113,7 +113,7 @@ def test_volume_that_does_not_say_how_it_lies_is_refused_unless_the_card_does(jo
 
 
 def test_film_and_single_slice_need_no_orientation(job, tmp_path):
-    phantoms.write_dicom(tmp_path / "cine.dcm", PIXELS)
+    images.write_dicom(tmp_path / "cine.dcm", PIXELS)
     nib.save(nib.Nifti1Image(PIXELS[:1].T.astype(np.int16), None), tmp_path / "one.nii")
     for name, count in (("cine.dcm", 5), ("one.nii", 1)):
         (tile,) = open_tiles(job([tmp_path / name]))
@@ -181,7 +181,7 @@ def test_region_that_does_not_fit_names_its_evidence(job, tmp_path):
 
 def test_repair_of_the_card_reaches_the_grey_values(job, tmp_path):
     hounsfield = np.arange(-1000, 1000, dtype=np.int64).reshape(40, 50)
-    phantoms.write_dicom(
+    images.write_dicom(
         tmp_path / "a.dcm",
         (hounsfield % 4096).astype(np.uint16),
         BitsStored=12,
@@ -204,7 +204,7 @@ def _png(path, pixels):
 
 @pytest.mark.parametrize("kind", ["runs", "file"])
 def test_a_film_of_another_size_than_its_mask_is_kept_without_a_place(job, tmp_path, kind):
-    film = _png(tmp_path / "film.png", phantoms.picture(24, 32, seed=1).astype(np.uint8))
+    film = _png(tmp_path / "film.png", images.picture(24, 32, seed=1).astype(np.uint8))
     mask = _png(tmp_path / "mask.png", np.full((48, 64), 255, np.uint8))
     shapes = {"runs": Runs(runs=((0, 9),), size=(48, 64)), "file": MaskFile(paths=(mask,))}
     (tile,) = open_tiles(job([film], shapes[kind]))
@@ -226,7 +226,7 @@ def test_a_volume_of_another_size_than_its_mask_is_refused(job, tmp_path):
 def test_an_optional_region_may_be_missing_but_not_hide_behind_other_values(
     job, tmp_path, held, code
 ):
-    film = _png(tmp_path / "film.png", phantoms.picture(24, 32, seed=1).astype(np.uint8))
+    film = _png(tmp_path / "film.png", images.picture(24, 32, seed=1).astype(np.uint8))
     pixels = np.zeros((24, 32), np.uint8)
     for k, value in enumerate(held):
         pixels[4 * k : 4 * k + 4] = value

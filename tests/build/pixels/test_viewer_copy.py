@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from medrcube.build.pixels.geometry import display
-from medrcube.build.pixels.viewer_copy import NEIGHBOURS, viewer_copy
 from medrcube.build.pixels.volume import Greys, Volume
 from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.viewer.pixels import NEIGHBOURS, viewer_copy
 
 NUMBERS = {"window": "percentile", "low": 0.0, "high": 100.0}
 
@@ -73,7 +73,7 @@ def test_moments_of_a_film_are_no_neighbours():
 
 
 def test_large_slices_have_fewer_neighbours(monkeypatch):
-    monkeypatch.setattr("medrcube.build.pixels.viewer_copy._MOST_PIXELS", 3 * 48)
+    monkeypatch.setattr("medrcube.build.viewer.pixels._MOST_PIXELS", 3 * 48)
     assert len(copy(Volume(slices=phantom(), solid=True), 9).planes) == 3
 
 

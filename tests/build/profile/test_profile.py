@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.profile.targets import (
+from medrcube.build.profile.profile import (
     ProfileError,
     load_profile,
     profile_names,

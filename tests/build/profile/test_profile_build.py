@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube import cli
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.profile.targets import ProfileError
+from medrcube.build.profile.profile import ProfileError
+from medrcube.cli import app
 from medrcube.sources.registry import find_sources
 
 ONE = LocalEngine(1)
@@ -163,7 +163,7 @@ def test_the_command_line_shows_one_table(tmp_path, monkeypatch, capsys):
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            app.main()
         return stopped.value.code or 0, *capsys.readouterr()
 
     assert call("sources", "fixture", "busi", tmp_path / "raw")[0] == 0

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.profile.choice import Made, build_toward, stock_of
-from medrcube.build.profile.fit import fit
-from medrcube.build.profile.report import report_on
-from medrcube.build.profile.targets import load_profile
+from medrcube.build.profile.cell_planning import Made, build_toward, stock_of
+from medrcube.build.profile.distance_report import report_on
+from medrcube.build.profile.margin_fit import fit
+from medrcube.build.profile.profile import load_profile
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.ready import Against, Ready
-from medrcube.build.questions.sampling import (
+from medrcube.build.questions.eligibility import Against, Ready
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.quotas import (
     Lot,
     cell_of,
     key_of,
@@ -24,11 +24,11 @@ from medrcube.build.questions.sampling import (
     patient_of,
     select_cells,
 )
-from medrcube.build.samples import Sample
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark
 from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.safety import Ground, Mark
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Grade, Scope
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.profile.fit import Stock, fit, reach
-from medrcube.build.profile.targets import load_profile
-from medrcube.build.questions.sampling import Lot
+from medrcube.build.profile.margin_fit import Stock, fit, reach
+from medrcube.build.profile.profile import load_profile
+from medrcube.build.questions.quotas import Lot
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 TASKS = (Task.DISEASE_DIAGNOSIS, Task.MODALITY_RECOGNITION, Task.VIEW_RECOGNITION)

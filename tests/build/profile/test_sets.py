@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.profile.sets import fill, scarcest
+from medrcube.build.profile.set_capacity import fill, scarcest
 
 NAMES = "abcde"
 tallies = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 6), max_size=5)

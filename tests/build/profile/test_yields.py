@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.profile.counting import as_counts, as_toml, count_answers
+from medrcube.build.profile.raw_counts import as_counts, as_toml, count_answers
 from medrcube.build.profile.yields import expected, together, within_share
-from medrcube.build.profile.yields_page import cell, yields_of
-from medrcube.records import Absence, Visible
-from medrcube.sources.counts import Count
+from medrcube.build.reference.yields import cell, yields_of
+from medrcube.facts import Absence, Visible
+from medrcube.sources._framework.card_parts.counts import Count
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.sources.card import load_card
+from medrcube.sources._framework.card import load_card
 
 HEAD = """\
 id = "toy"

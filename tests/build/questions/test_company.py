@@ -4,11 +4,11 @@ from dataclasses import fields
 
 import pytest
 
-from medrcube.build.questions.company import LEAST, Company
-from medrcube.build.questions.derive import Query
-from medrcube.build.samples import Sample
-from medrcube.ontologies.safety import Ground, Mark
-from medrcube.records import Grade, Scope
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.label_cooccurrence import LEAST, Company
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 BLANK = {field.name: "" for field in fields(Sample)}

@@ -12,19 +12,19 @@ from medrcube.build.questions.compose import (
     compose,
     place_keys,
 )
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.items import Item, items_from_frame, items_to_frame
-from medrcube.build.questions.ready import prepare
-from medrcube.build.questions.wording import own_words
-from medrcube.build.samples import Sample, samples_from_frame, samples_to_frame
+from medrcube.build.questions.eligibility import prepare
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
+from medrcube.build.questions.question_wording import own_words
+from medrcube.build.stages.samples import Sample, samples_from_frame, samples_to_frame
 from medrcube.errors import WorkspaceError
+from medrcube.facts import Grade, Scope, Visible
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractors import SOURCES
-from medrcube.ontologies.knowledge import Name, Silent
+from medrcube.ontologies.distractor_safety import Ground, Mark, Rules
+from medrcube.ontologies.distractor_selection import SOURCES
+from medrcube.ontologies.knowledge_protocol import Name, Silent
 from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.safety import Ground, Mark, Rules
 from medrcube.ontologies.terms import TermError, Terms, load_terms
-from medrcube.records import Grade, Scope, Visible
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.questions.derive import derive
-from medrcube.build.questions.ground import ground_of, region_ground
-from medrcube.build.samples import Sample
+from medrcube.build.questions.case_facts import ground_of, region_ground
+from medrcube.build.questions.fact_rules import derive
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State, Visible
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State, Visible
 from medrcube.taxonomy import Task
 
 FINDINGS = """

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.facts import Case, Grade, ImageRef, Label, Rectangle, Region, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Case, Grade, ImageRef, Label, Rectangle, Region, State
 
 FIELDS = """
 [[field]]

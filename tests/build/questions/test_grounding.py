@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.overlay import bounding_box
-from medrcube.build.questions.exchange import Lot
-from medrcube.build.questions.grounding import candidate_boxes
+from medrcube.build.questions.box_exchangeability import Lot
+from medrcube.build.questions.roi_boxes import candidate_boxes
+from medrcube.build.regions.draw_shapes import bounding_box
 
 PICTURE = np.random.default_rng(0).integers(60, 200, (128, 160)).astype(np.uint8)
 

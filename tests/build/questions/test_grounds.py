@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.questions.derive import Grounds
-from medrcube.build.questions.ground import ground_of
-from medrcube.build.scan import scan
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.fact_rules import Grounds
+from medrcube.build.stages.scan import scan
+from medrcube.facts import Scope
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Scope
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Modality
 

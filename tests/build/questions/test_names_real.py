@@ -4,13 +4,13 @@ from itertools import combinations
 
 import pytest
 
-from medrcube.build.questions.wording import own_names, preferred_names
-from medrcube.ontologies.grammar import is_fragment
+from medrcube.build.questions.question_wording import own_names, preferred_names
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.build import compile_index
-from medrcube.ontologies.indexed import Indexed
-from medrcube.ontologies.lint import Draft
-from medrcube.ontologies.lint.forms import FORM_RULES
+from medrcube.ontologies.index.compile import compile_index
+from medrcube.ontologies.index_knowledge import Indexed
+from medrcube.ontologies.item_rules import Draft
+from medrcube.ontologies.item_rules.forms import FORM_RULES
+from medrcube.ontologies.name_grammar import is_fragment
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms

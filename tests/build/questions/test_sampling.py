@@ -2,12 +2,12 @@ from collections import Counter
 
 import pytest
 
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.ready import Ready
-from medrcube.build.questions.sampling import select
-from medrcube.build.samples import Sample
-from medrcube.ontologies.safety import Ground
-from medrcube.records import Scope
+from medrcube.build.questions.eligibility import Ready
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.quotas import select
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Scope
+from medrcube.ontologies.distractor_safety import Ground
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")

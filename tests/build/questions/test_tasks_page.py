@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.questions.tasks_page import tasks_page, why
-from medrcube.records import Absence
-from medrcube.sources.fields import Reason
+from medrcube.build.reference.tasks import tasks_page, why
+from medrcube.facts import Absence
+from medrcube.sources._framework.card_parts.fields import Reason
 from medrcube.sources.registry import find_sources
 
 PAGE = Path(__file__).parents[3] / "docs/reference/tasks.md"

@@ -5,13 +5,13 @@ from itertools import product
 
 import pytest
 
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.wording import context, wording
-from medrcube.build.samples import Sample
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.question_wording import context, wording
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Scope
+from medrcube.ontologies.distractor_safety import Ground
 from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.safety import Ground
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Scope
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.templates import render_question, variants
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.questions.wordings_page import wordings_page
+from medrcube.build.reference.wordings import wordings_page
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

@@ -13,7 +13,7 @@ from pydicom import dcmread
 from medrcube.build.pixels.windowing import modality_values
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
+from medrcube.facts import ImageRef
 
 pytestmark = [
     pytest.mark.real,

@@ -22,8 +22,8 @@ from pydicom.uid import (
 
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
-from medrcube.sources.phantoms import write_dicom
+from medrcube.facts import ImageRef
+from medrcube.sources._synthetic.images import write_dicom
 
 RAMP = (np.arange(64).reshape(8, 8) * 55 - 1800).astype(np.int16)
 # The lower 12 bits of RAMP in a JPEG-LS stream of 16 bits, as dcmtk's encoder writes it.

@@ -13,8 +13,8 @@ from pydicom import dcmread
 
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
-from medrcube.sources.phantoms import write_dicom
+from medrcube.facts import ImageRef
+from medrcube.sources._synthetic.images import write_dicom
 
 SHEET = np.random.default_rng(3).integers(0, 900, (96, 96), dtype=np.uint16)
 # Files of a Siemens scanner that nibabel carries for its own tests.

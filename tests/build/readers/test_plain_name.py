@@ -10,10 +10,10 @@ import pytest
 
 from medrcube.build.pixels.volume import stack
 from medrcube.build.readers import read
-from medrcube.records import ImageRef
-from medrcube.sources import phantoms
+from medrcube.facts import ImageRef
+from medrcube.sources._synthetic import images
 
-PICTURE = phantoms.picture(48, 64, seed=1).astype(np.uint8)
+PICTURE = images.picture(48, 64, seed=1).astype(np.uint8)
 BODY = np.stack([PICTURE, PICTURE[::-1]])
 
 
@@ -23,17 +23,17 @@ def write_matlab(path):
 
 
 def metaimage(path):
-    phantoms.write_metaimage(path, BODY, spacing=(1, 1, 1))
+    images.write_metaimage(path, BODY, spacing=(1, 1, 1))
 
 
 WRITERS = {
-    **dict.fromkeys(("png", "jpg", "gif"), lambda path: phantoms.write_picture(path, PICTURE)),
-    "dcm": lambda path: phantoms.write_dicom(path, PICTURE),
-    "nii": lambda path: phantoms.write_nifti(path, BODY, spacing=(1, 1, 1)),
-    "nii.gz": lambda path: phantoms.write_nifti(path, BODY, spacing=(1, 1, 1)),
+    **dict.fromkeys(("png", "jpg", "gif"), lambda path: images.write_picture(path, PICTURE)),
+    "dcm": lambda path: images.write_dicom(path, PICTURE),
+    "nii": lambda path: images.write_nifti(path, BODY, spacing=(1, 1, 1)),
+    "nii.gz": lambda path: images.write_nifti(path, BODY, spacing=(1, 1, 1)),
     "mha": metaimage,
     "mhd": metaimage,
-    "mp4": lambda path: phantoms.write_clip(path, [PICTURE] * 3),
+    "mp4": lambda path: images.write_clip(path, [PICTURE] * 3),
     "h5": write_matlab,
 }
 

@@ -8,7 +8,7 @@ import SimpleITK as sitk  # noqa: N813
 from medrcube.build.pixels.geometry import display
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
+from medrcube.facts import ImageRef
 
 BODY = np.random.default_rng(4).integers(-1000, 1000, (4, 5, 6)).astype(np.int16)
 

@@ -19,8 +19,8 @@ from medrcube.build.pixels.volume import stack
 from medrcube.build.pixels.windowing import grey_scale
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
-from medrcube.sources.phantoms import CANARY, write_dicom
+from medrcube.facts import ImageRef
+from medrcube.sources._synthetic.images import CANARY, write_dicom
 
 GREY = np.random.default_rng(5).integers(0, 4096, (48, 64), dtype=np.uint16)
 STACK = np.random.default_rng(6).integers(0, 4096, (4, 48, 64), dtype=np.uint16)

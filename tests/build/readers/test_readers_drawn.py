@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
 from medrcube.build.readers import read, read_mask
+from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile, Outline, Polygons, Rectangle
-from medrcube.sources import phantoms
-from medrcube.sources.phantom_dicom import outline_of
-from medrcube.sources.phantom_stacks import (
+from medrcube.facts import ImageRef, MaskFile, Outline, Polygons, Rectangle
+from medrcube.sources._synthetic import images
+from medrcube.sources._synthetic.dicom import outline_of
+from medrcube.sources._synthetic.dicom_stacks import (
     TURNS,
     Stack,
     stored_as,
@@ -20,12 +20,12 @@ from medrcube.sources.phantom_stacks import (
     write_seg,
     write_stack,
 )
-from medrcube.sources.phantoms import CANARY
+from medrcube.sources._synthetic.images import CANARY
 
 COUNT, ROWS, COLUMNS = 5, 24, 32
 STACK = Stack(name="a", count=COUNT, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -60.0))
-PIXELS = np.stack([phantoms.picture(ROWS, COLUMNS, seed=k, maximum=4095) for k in range(COUNT)])
-LESION = np.stack([phantoms.lesion(ROWS, COLUMNS, seed=k) for k in range(COUNT)])
+PIXELS = np.stack([images.picture(ROWS, COLUMNS, seed=k, maximum=4095) for k in range(COUNT)])
+LESION = np.stack([images.lesion(ROWS, COLUMNS, seed=k) for k in range(COUNT)])
 LESION[[0, 4]] = False
 AXIAL = [turn for turn in TURNS if not turn[2] and not turn[5]]
 

@@ -6,10 +6,10 @@ import pytest
 from medrcube.build.pixels.windowing import grey_scale
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, RawLayout
-from medrcube.sources import phantoms
+from medrcube.facts import ImageRef, RawLayout
+from medrcube.sources._synthetic import images
 
-FILM = phantoms.picture(40, 50, seed=3, maximum=4095)
+FILM = images.picture(40, 50, seed=3, maximum=4095)
 LAYOUT = RawLayout(rows=40, columns=50, dtype=">u2", bits=12, inverted=True, spacing=(0.2, 0.4))
 
 

@@ -11,8 +11,8 @@ from medrcube.build.pixels.geometry import same_grid
 from medrcube.build.pixels.volume import Volume, stack
 from medrcube.build.readers import check_grids, read, read_mask
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile
-from medrcube.sources.phantoms import write_dicom
+from medrcube.facts import ImageRef, MaskFile
+from medrcube.sources._synthetic.images import write_dicom
 
 MARK = np.zeros((20, 30), np.uint8)
 MARK[5:9, 10:20] = 1

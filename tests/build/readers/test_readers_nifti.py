@@ -13,7 +13,7 @@ from medrcube.build.pixels.volume import stack
 from medrcube.build.pixels.windowing import grey_scale
 from medrcube.build.readers import nifti, read, read_mask
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile
+from medrcube.facts import ImageRef, MaskFile
 
 BODY = np.random.default_rng(2).integers(-1000, 1000, (6, 5, 4)).astype(np.int16)
 AFFINE = np.array([[2, 0, 0, 5], [0, 3, 0, 6], [0, 0, 4, 7], [0, 0, 0, 1.0]])
@@ -75,7 +75,7 @@ def test_gzip_is_read_alike_without_isa_l(tmp_path, monkeypatch):
     path = save(tmp_path / "a.nii.gz")
     whole = load(path).slices
     monkeypatch.setitem(sys.modules, "isal", None)
-    spec = importlib.util.find_spec("medrcube.build.readers.gunzip")
+    spec = importlib.util.find_spec("medrcube.build.readers.gzip_stream")
     plain = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(plain)
     assert plain.open_gzip(path).__class__ is gzip.GzipFile

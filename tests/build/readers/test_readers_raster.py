@@ -10,7 +10,7 @@ from PIL import Image
 from medrcube.build.pixels.volume import stack
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
+from medrcube.facts import ImageRef
 
 RNG = np.random.default_rng(11)
 GREY = RNG.integers(0, 256, (20, 30), dtype=np.uint8)

@@ -9,7 +9,7 @@ import pytest
 from medrcube.build.pixels.volume import stack
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef
+from medrcube.facts import ImageRef
 
 COUNT = 12
 

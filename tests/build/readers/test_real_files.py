@@ -12,10 +12,10 @@ from medrcube.build.pixels.geometry import display
 from medrcube.build.pixels.volume import stack
 from medrcube.build.pixels.windowing import grey_scale
 from medrcube.build.readers import read, read_mask
-from medrcube.build.readers.dispatch import content_of
+from medrcube.build.readers.detect_format import content_of
 from medrcube.errors import ReadError
-from medrcube.records import ImageRef, MaskFile
-from medrcube.sources.dicom_headers import read_header
+from medrcube.facts import ImageRef, MaskFile
+from medrcube.sources._formats.dicom_headers import read_header
 
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[3] / "../shared"))
 RAW = SHARED / "real_raw"

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
+from medrcube.cli.app import app
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.exports.export import write_export
 from medrcube.evaluate.exports.selection import select
-from medrcube.evaluate.exports.writing import write_export
-from medrcube.evaluate.foreign.importing import import_run
+from medrcube.evaluate.imports.import_run import import_run
 
 HARNESSES = ("vlmevalkit", "lmms-eval", "lm-eval", "inspect")
 CANARY = b"CANARY"

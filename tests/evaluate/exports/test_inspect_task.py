@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.exports.export import write_export
 from medrcube.evaluate.exports.selection import select
-from medrcube.evaluate.exports.writing import write_export
-from medrcube.evaluate.foreign.importing import import_run
+from medrcube.evaluate.imports.import_run import import_run
 
 PYTHON = os.environ.get("MEDRCUBE_INSPECT_PYTHON", "")
 GIT = shutil.which("git") or "git"

@@ -15,9 +15,9 @@ import sys
 import pytest
 from PIL import Image
 
+from medrcube.evaluate.exports.export import write_export
 from medrcube.evaluate.exports.selection import select
-from medrcube.evaluate.exports.writing import write_export
-from medrcube.evaluate.foreign.importing import import_run
+from medrcube.evaluate.imports.import_run import import_run
 
 CHECKOUT = os.environ.get("MEDRCUBE_VLMEVALKIT", "")
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from medrcube.console import Reporter
+from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import OF_ONE_EDITION
-from medrcube.evaluate.models.contract import RejectedError, Reply
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.running.runner import run_evaluation
-from medrcube.evaluate.site.writing import write_site
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.models.protocol import RejectedError, Reply
+from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.site.write import write_site
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
 WIDTH = 1200

@@ -14,14 +14,14 @@ from datetime import datetime
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
+from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import OF_ONE_EDITION, Condition
-from medrcube.evaluate.models.contract import RejectedError, Reply
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.exports.inspect_run import export_inspect
+from medrcube.evaluate.models.protocol import RejectedError, Reply
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.reporting.export_inspect import export_inspect
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
+from medrcube.evaluate.runner.run import run_evaluation
 
 STOPS = {"stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"}
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
+from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.latex import escape, write_latex
-from medrcube.evaluate.reporting.runs import load_runs
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 HOSTILE = "50 % of $x_1$ & {#}^~ \\input{/etc/passwd} <b>"

@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.benchmark import load_benchmark
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.reporting.colours import shade
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.reporting.markup.colour_scales import shade
+from medrcube.evaluate.runner.run import run_evaluation
 
 HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"'{{ 7*7 }}"
 

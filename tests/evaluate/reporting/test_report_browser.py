@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import OF_ONE_EDITION
-from medrcube.evaluate.models.contract import Reply
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.models.protocol import Reply
+from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
+from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import OF_ONE_EDITION
-from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.outcomes import Outcome
-from medrcube.evaluate.report import write_report
+from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
 from medrcube.evaluate.reporting import failures as module
-from medrcube.evaluate.reporting import pictures
 from medrcube.evaluate.reporting.failures import failures, filter_rules
-from medrcube.evaluate.reporting.runs import load_runs
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.reporting.markup import embedded_images
+from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.runner.run import run_evaluation
 
 REFUSAL = "I'm sorry, I can't assist with that."
 OPEN = "A and B are both possible."
@@ -138,7 +138,7 @@ def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
 
 def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
     runs, benchmark = scored([row(0, restricted=True)], stop("D"))
-    monkeypatch.setattr(pictures, "read_picture", lambda *_, **__: pytest.fail("was opened"))
+    monkeypatch.setattr(embedded_images, "read_picture", lambda *_, **__: pytest.fail("was opened"))
     card = failures(runs, benchmark).shown[0]
     assert card.picture is None
     assert "may not be passed on" in card.why_no_picture
@@ -147,7 +147,7 @@ def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
 def test_the_pictures_stay_within_their_budget(scored, row, monkeypatch):
     runs, benchmark = scored([row(n) for n in range(12)], stop("E is not there"))
     size = (benchmark.root / "ALPHA/pictures/p0.png").stat().st_size
-    monkeypatch.setattr(pictures, "MOST_BYTES", 3 * size + 20)
+    monkeypatch.setattr(embedded_images, "MOST_BYTES", 3 * size + 20)
     found = failures(runs, benchmark)
     assert len(found.pictures.uris) == 3
     assert {card.why_no_picture for card in found.shown if card.picture is None} == {
@@ -168,11 +168,13 @@ def test_a_large_picture_is_reduced_and_keeps_its_colours(tmp_path, row, write_r
         picture = picture.convert(mode)
     data = io.BytesIO()
     picture.save(data, "PNG", compress_level=0)
-    reduced = pictures._reduced(
-        pictures.Picture(data=data.getvalue() + b"\0" * 60_000, media_type="image/png", sha256="")
+    reduced = embedded_images._reduced(
+        embedded_images.Picture(
+            data=data.getvalue() + b"\0" * 60_000, media_type="image/png", sha256=""
+        )
     )
     with image.open(io.BytesIO(reduced.data)) as shown:
-        assert max(shown.size) == pictures.LONGEST_SIDE
+        assert max(shown.size) == embedded_images.LONGEST_SIDE
         assert shown.size[1] == pytest.approx(448 * 7 / 9, abs=1)
         if mode == "RGB":
             red, green, blue = shown.getpixel((100, 100))
@@ -184,8 +186,8 @@ def test_a_large_picture_is_reduced_and_keeps_its_colours(tmp_path, row, write_r
 
 def test_what_is_no_picture_inside_is_left_out():
     broken = b"\x89PNG\r\n\x1a\n" + b"\0" * 70_000
-    picture = pictures.Picture(data=broken, media_type="image/png", sha256="")
-    assert pictures._reduced(picture) is None
+    picture = embedded_images.Picture(data=broken, media_type="image/png", sha256="")
+    assert embedded_images._reduced(picture) is None
 
 
 def test_hostile_replies_stay_text_and_stay_short(scored, row, tmp_path):

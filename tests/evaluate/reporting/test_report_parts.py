@@ -14,26 +14,26 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
+from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.conditions import OF_ONE_EDITION
-from medrcube.evaluate.models.contract import Reply
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.reporting import svg
+from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
 from medrcube.evaluate.reporting.correlation import correlation
 from medrcube.evaluate.reporting.credibility import credibility
-from medrcube.evaluate.reporting.cube import accuracy_map, contrast_map, signed
-from medrcube.evaluate.reporting.effort import effort, effort_table
+from medrcube.evaluate.reporting.data_tables import tables, write_tables
+from medrcube.evaluate.reporting.heat_maps import accuracy_map, contrast_map, signed
 from medrcube.evaluate.reporting.leaderboard import leaderboard
+from medrcube.evaluate.reporting.markup import svg
+from medrcube.evaluate.reporting.parsing_summary import reading
 from medrcube.evaluate.reporting.radar import radar
-from medrcube.evaluate.reporting.reading import reading
-from medrcube.evaluate.reporting.replies import replies
-from medrcube.evaluate.reporting.runs import load_runs
-from medrcube.evaluate.reporting.tables import tables, write_tables
-from medrcube.evaluate.running.runner import run_evaluation
-from medrcube.evaluate.statistics import published
+from medrcube.evaluate.reporting.reply_summary import replies
+from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.reporting.usage_table import effort, effort_table
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.statistics import published_table
 from medrcube.taxonomy import Task
 
 
@@ -100,7 +100,7 @@ def test_the_published_models_stand_best_first_and_the_guesser_last(seen):
 
 def test_published_cells_are_as_printed_and_misprints_are_marked(seen):
     board = leaderboard(seen)
-    columns = list(published.COUNTS)
+    columns = list(published_table.COUNTS)
     cells = {name: dict(zip(columns, found, strict=True)) for name, found in board.models}
     assert cells["Random"]["Brain"].value == pytest.approx(0.2641)
     assert "24.41" in cells["Random"]["Brain"].misprint
@@ -110,7 +110,7 @@ def test_published_cells_are_as_printed_and_misprints_are_marked(seen):
 
 def test_margins_of_a_run_leave_out_vr_and_ipr(seen):
     run, _, cells = leaderboard(seen).runs[0]
-    of = dict(zip(published.COUNTS, cells, strict=True))
+    of = dict(zip(published_table.COUNTS, cells, strict=True))
     assert (of["overall"].n, of["Xray"].n, of["Chest"].n) == (96, 72, 72)
     assert of["CT"].value is None
     assert of["VR"].value == run.metrics["slices"]["task"]["View Recognition"]["accuracy"]
@@ -127,12 +127,15 @@ def test_a_rebuilt_benchmark_is_never_called_the_published_one(seen, tmp_path):
 def test_a_run_of_the_published_size_is_told_as_such(seen):
     run = seen[0]
     slices = {
-        "task": {task.value: {"n": published.COUNTS[a]} for a, task in published.TASKS.items()},
+        "task": {
+            task.value: {"n": published_table.COUNTS[a]}
+            for a, task in published_table.TASKS.items()
+        },
         "modality_as_published": {
-            m.value: {"n": published.COUNTS[a]} for a, m in published.MODALITIES.items()
+            m.value: {"n": published_table.COUNTS[a]} for a, m in published_table.MODALITIES.items()
         },
         "parts_as_published": {
-            p.value: {"n": published.COUNTS[a]} for a, p in published.REGIONS.items()
+            p.value: {"n": published_table.COUNTS[a]} for a, p in published_table.REGIONS.items()
         },
     }
     for groups in slices.values():

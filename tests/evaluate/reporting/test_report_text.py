@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.reporting.safe_text import MOST_MARKS, clip, one_line, visible
+from medrcube.evaluate.reporting.markup.escaping import MOST_MARKS, clip, one_line, visible
 
 TAG = re.compile(r"<[^>]*>")
 

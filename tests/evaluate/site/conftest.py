@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.models.contract import RejectedError, Reply
-from medrcube.evaluate.running.runner import run_evaluation
-from medrcube.evaluate.site.writing import write_site
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.models.protocol import RejectedError, Reply
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.site.write import write_site
 from medrcube.taxonomy import Task
 
 HOSTILE = (

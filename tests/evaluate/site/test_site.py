@@ -13,14 +13,14 @@ import pytest
 from PIL import Image
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.site import images as pictures_part
 from medrcube.evaluate.site import items as items_part
-from medrcube.evaluate.site import pictures as pictures_part
-from medrcube.evaluate.site.board import board
+from medrcube.evaluate.site.images import write_pictures
 from medrcube.evaluate.site.items import reply_limit
-from medrcube.evaluate.site.names import CellName, model_pages
-from medrcube.evaluate.site.pictures import write_pictures
-from medrcube.evaluate.site.writing import write_site
+from medrcube.evaluate.site.leaderboard import board
+from medrcube.evaluate.site.page_names import CellName, model_pages
+from medrcube.evaluate.site.write import write_site
 from medrcube.evaluate.statistics.ranking import ranking
 from medrcube.taxonomy import Anatomy, Modality, Task
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
-from medrcube.evaluate.reporting.runs import load_runs
+from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.taxonomy import Task
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")

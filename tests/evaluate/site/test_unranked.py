@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
-from medrcube.evaluate.report import write_report
-from medrcube.evaluate.reporting.comparison import comparison
+from medrcube.cli.app import app
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.reporting.data_tables import tables
 from medrcube.evaluate.reporting.latex import write_latex
-from medrcube.evaluate.reporting.runs import load_runs
-from medrcube.evaluate.reporting.tables import tables
-from medrcube.evaluate.site.board import blocks, board, who
-from medrcube.evaluate.site.names import model_pages
-from medrcube.evaluate.site.submission import check_run
+from medrcube.evaluate.reporting.run_settings import comparison
+from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.site.leaderboard import blocks, board, who
+from medrcube.evaluate.site.page_names import model_pages
+from medrcube.evaluate.site.run_validation import check_run
 
 
 @pytest.fixture

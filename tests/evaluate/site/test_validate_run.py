@@ -9,11 +9,11 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
-from medrcube.evaluate.running.whole_lists import gaps
+from medrcube.cli.app import app
+from medrcube.evaluate.runner.completeness import gaps
 from medrcube.evaluate.scoring import score
-from medrcube.evaluate.site.sealing import write_seal
-from medrcube.evaluate.site.submission import check_run
+from medrcube.evaluate.site.run_digests import write_seal
+from medrcube.evaluate.site.run_validation import check_run
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from medrcube.evaluate.benchmark import load_benchmark
-from medrcube.evaluate.conditions import Condition
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.running.attempts import FILE
-from medrcube.evaluate.running.run_folder import read_asked
-from medrcube.evaluate.running.runner import run_evaluation
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.runner.attempt_log import FILE
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.runner.run_folder import read_asked
 from medrcube.evaluate.scoring import score
 
 
@@ -74,7 +74,7 @@ def benchmark_run(tmp_path):
 @pytest.fixture
 def compare_command():
     return lambda *arguments: subprocess.run(
-        [sys.executable, "-c", "from medrcube.cli import main; main()", "compare", *arguments],
+        [sys.executable, "-c", "from medrcube.cli.app import main; main()", "compare", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from medrcube.evaluate.statistics.clustered import (
+from medrcube.evaluate.statistics.clustered_inference import (
     FEWEST_UNITS,
     Tally,
     design_effect,
@@ -21,7 +21,7 @@ from medrcube.evaluate.statistics.clustered import (
     tallies,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.formulas import wilson
+from medrcube.evaluate.statistics.intervals import wilson
 
 shares = st.lists(
     st.integers(1, 6).flatmap(lambda size: st.builds(Tally, st.integers(0, size), st.just(size))),

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binomtest
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.statistics.compare import compare
-from medrcube.evaluate.statistics.compare_many import compare_many
+from medrcube.evaluate.statistics.compare_many_runs import compare_many
+from medrcube.evaluate.statistics.compare_runs import compare
 
 
 def test_a_better_run_is_found(scored_run):

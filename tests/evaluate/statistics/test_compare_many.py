@@ -12,10 +12,10 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import Outcome
-from medrcube.evaluate.statistics.answer_table import answer_table
-from medrcube.evaluate.statistics.compare import compare
-from medrcube.evaluate.statistics.compare_many import compare_many, compare_table
-from medrcube.evaluate.statistics.paired import holm
+from medrcube.evaluate.statistics.answer_matrix import answer_table
+from medrcube.evaluate.statistics.compare_many_runs import compare_many, compare_table
+from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.evaluate.statistics.paired_tests import holm
 from medrcube.taxonomy import Task
 
 TASKS = list(Task)[:4]

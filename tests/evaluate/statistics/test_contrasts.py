@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.conditions import Condition
 from medrcube.evaluate.outcomes import Outcome
-from medrcube.evaluate.statistics.contrasts import contrasts, epochs, other_conditions
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.statistics.condition_contrasts import contrasts, epochs, other_conditions
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 RIGHT, WRONG = True, False

@@ -10,17 +10,17 @@ from scipy.stats import pearsonr, spearmanr
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import Outcome
-from medrcube.evaluate.statistics.correlation import (
+from medrcube.evaluate.statistics.correlations.across_models import (
     fisher_interval,
     pearson,
     published_correlations,
     shortcut_reliance,
     slice_correlations,
 )
-from medrcube.evaluate.statistics.correlation_matrix import correlation_matrix, item_draws
+from medrcube.evaluate.statistics.correlations.matrix import correlation_matrix, item_draws
 from medrcube.evaluate.statistics.credibility import credibility
 from medrcube.evaluate.statistics.metrics import metrics
-from medrcube.evaluate.statistics.published import COUNTS, models
+from medrcube.evaluate.statistics.published_table import COUNTS, models
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 RIGHT = True

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from medrcube.evaluate.statistics.paired import (
+from medrcube.evaluate.statistics.paired_tests import (
     Pair,
     adjust,
     benjamini_hochberg,

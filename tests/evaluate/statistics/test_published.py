@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from medrcube.evaluate.statistics.grouping import OUTSIDE_PUBLISHED_MARGINS
 from medrcube.evaluate.statistics.metrics import metrics
-from medrcube.evaluate.statistics.published import (
+from medrcube.evaluate.statistics.published_table import (
     COUNTS,
     MISPRINTS,
     MODALITIES,
@@ -25,7 +26,6 @@ from medrcube.evaluate.statistics.published import (
     rows,
     standing,
 )
-from medrcube.evaluate.statistics.slices import OUTSIDE_PUBLISHED_MARGINS
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 WRONG = False

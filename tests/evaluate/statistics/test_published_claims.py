@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.evaluate.statistics.correlation import published_correlations
-from medrcube.evaluate.statistics.published import models
+from medrcube.evaluate.statistics.correlations.across_models import published_correlations
+from medrcube.evaluate.statistics.published_table import models
 
 ROWS = {row.model: row for row in models()}
 CLOSED = {"Gemini-3-Pro", "ClaudeOpus4.5", "GPT-5.1", "Qwen3-VL-Plus"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from medrcube.evaluate.statistics.formulas import (
+from medrcube.evaluate.statistics.intervals import (
     chance,
     chance_corrected,
     mean,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from medrcube.ontologies.indexed import Indexed
+from medrcube.ontologies.distractor_safety import Rules
+from medrcube.ontologies.index_knowledge import Indexed
 from medrcube.ontologies.relations import Relation, Relations
-from medrcube.ontologies.safety import Rules
 from medrcube.ontologies.terms import Term, Terms
 
 MMS = "http://id.who.int/icd/release/11/x/mms/"

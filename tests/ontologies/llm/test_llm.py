@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from medrcube.errors import ModelError
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark, Request
 from medrcube.ontologies.llm import WANTED, LlmProposals, Place, harvest, render
-from medrcube.ontologies.safety import Ground, Mark, Request
 from medrcube.ontologies.terms import Term, Terms
-from medrcube.records import Grade, Scope
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.workspace import LlmSettings
 
@@ -190,7 +190,7 @@ def test_proposals_are_candidates_for_their_place_and_task_alone(rules):
 
 def test_openai_is_imported_by_asking_alone():
     code = (
-        "import sys; import medrcube.ontologies.llm, medrcube.build.questions.proposing; "
+        "import sys; import medrcube.ontologies.llm, medrcube.build.llm_proposals.proposing; "
         "sys.exit('openai' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

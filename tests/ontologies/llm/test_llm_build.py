@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from medrcube import cli
+from medrcube.cli import app
 
 SECRET = "sk-test-0123456789"  # noqa: S105 -- opens nothing
 
@@ -19,7 +19,7 @@ def run(monkeypatch, capsys):
     def run_command(*arguments):
         monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            app.main()
         out, err = capsys.readouterr()
         return stopped.value.code or 0, out, err
 

@@ -7,7 +7,13 @@ import time
 import pytest
 
 from medrcube.errors import ModelError
-from medrcube.ontologies.llm.client import CONNECTIONS, MOST_BYTES, STOP_AFTER, Patience, ask_all
+from medrcube.ontologies.llm.chat_client import (
+    CONNECTIONS,
+    MOST_BYTES,
+    STOP_AFTER,
+    Patience,
+    ask_all,
+)
 from medrcube.workspace import LlmSettings
 
 SECRET = "sk-test-0123456789"  # noqa: S105 -- opens nothing

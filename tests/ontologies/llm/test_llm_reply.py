@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.ontologies.llm.reply import MOST_NAMES, names_in
+from medrcube.ontologies.llm.reply_parser import MOST_NAMES, names_in
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.ontologies.llm.store import key_of, open_store
+from medrcube.ontologies.llm.proposal_log import key_of, open_store
 
 
 def record(key, outcome="reply", reply="r"):

@@ -1,6 +1,6 @@
 import pytest
 
-from medrcube.ontologies.llm.proposals import LONGEST_NAME, Resolver
+from medrcube.ontologies.llm.name_resolution import LONGEST_NAME, Resolver
 
 
 @pytest.fixture

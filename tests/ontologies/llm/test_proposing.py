@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from medrcube.build.llm_proposals.proposing import propose
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.derive import Query
-from medrcube.build.questions.proposing import propose
-from medrcube.build.samples import Sample
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.stages.samples import Sample
 from medrcube.errors import WorkspaceError
-from medrcube.ontologies.knowledge import Silent
-from medrcube.ontologies.safety import Ground, Mark
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.ontologies.knowledge_protocol import Silent
 from medrcube.ontologies.terms import Terms
-from medrcube.records import Grade, Scope
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.workspace import BuildSettings, LlmSettings
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from medrcube.records import Absence, Case, Grade, Scope, State
+from medrcube.facts import Absence, Case, Grade, Scope, State
 
 MODALITIES = {"X-ray": "X-ray", "CT": "CT", "MRI": "MRI", "Ultrasound": "ultrasound"}
 """Modality of a case -> its label in the table of terms."""

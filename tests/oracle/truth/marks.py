@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from PIL import Image
 
-from medrcube.build.pixels.tiles import open_tiles
-from medrcube.build.plan import plan
+from medrcube.build.pixels.case_image import open_tiles
+from medrcube.build.stages.plan import plan
 
 RED = (255, 0, 0)
 SIDED = {"left": 1, "right": -1}

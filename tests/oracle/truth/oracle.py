@@ -11,8 +11,8 @@ from truth.numbers import pixels_of, reading_faults
 from truth.tables import ONE_LABEL_A_PIXEL, read_tables
 from truth.verdict import judge, judge_part
 
-from medrcube.records import FactKind, Scope, State
-from medrcube.sources.contract import Source
+from medrcube.facts import FactKind, Scope, State
+from medrcube.sources._framework.contract import Source
 
 KINDS = {
     "View Recognition": {FactKind.VIEW},

@@ -8,7 +8,7 @@ import tomllib
 
 from truth.facts import Said, is_exhaustive
 
-from medrcube.records import FactKind, State
+from medrcube.facts import FactKind, State
 
 NORMAL = "No Finding"
 MINED = {

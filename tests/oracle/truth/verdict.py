@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from truth.facts import Said, is_exhaustive
 from truth.tables import ONE_LABEL_A_PIXEL
 
-from medrcube.records import Absence, FactKind, Grade, State
+from medrcube.facts import Absence, FactKind, Grade, State
 
 SAFE = ("absent", "excluded", "exhaustive", "another part")
 

@@ -4,9 +4,9 @@ import pytest
 from stage.looks import NARROW, assert_accessible
 from stage.world import add_item
 
-from medrcube.review.assignment import Scope, assign
+from medrcube.review.assigning.assignment import Scope, assign
 from medrcube.review.models import Assignment
-from medrcube.review.policy_change import change_policy
+from medrcube.review.reviewing.policy_change import change_policy
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 

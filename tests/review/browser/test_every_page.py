@@ -11,13 +11,13 @@ from stage.looks import NARROW, SMALL, assert_accessible
 from stage.routes import every_route
 from stage.world import ANONYMOUS, add_item
 
-from medrcube.review import incidents
-from medrcube.review.charts import Bar, Interval, bars, intervals
 from medrcube.review.models import Claim
-from medrcube.review.questionnaire import Reason
-from medrcube.review.states import State
-from medrcube.review.views.dashboards import _NAMES as FIGURES
-from medrcube.review.views.record import reason_words
+from medrcube.review.quality.svg_charts import Bar, Interval, bars, intervals
+from medrcube.review.reviewing.questionnaire import Reason
+from medrcube.review.reviewing.state_machine import State
+from medrcube.review.views.managing.dashboards import _NAMES as FIGURES
+from medrcube.review.views.managing.item_record import reason_words
+from medrcube.review.visibility import privacy_incidents
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 ANSWER = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
@@ -219,7 +219,7 @@ def test_no_text_of_a_chart_is_cut_off(new_page):
 
 def test_reports_and_items_in_quarantine_stand_apart(world, site, enter):
     for name in ("first report", "second report"):
-        incidents.report(add_item(name).item_id, world.user("manager"))
+        privacy_incidents.report(add_item(name).item_id, world.user("manager"))
     page = enter(world, "manager")
     page.goto(f"{site.address}/quarantine/")
     boxes = [card.bounding_box() for card in page.locator(".card").all()]

@@ -12,7 +12,7 @@ from stage.looks import NARROW, SMALL, assert_accessible
 from stage.world import PASSWORD
 
 from medrcube.review.models import SecondFactor
-from medrcube.review_site import ReviewSite, SingleSignOn
+from medrcube.review_settings import ReviewSite, SingleSignOn
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from stage.world import add_item
 
 from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, Review, User
-from medrcube.review.questionnaire import DANGERS
+from medrcube.review.reviewing.questionnaire import DANGERS
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 

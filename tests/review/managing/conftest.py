@@ -11,11 +11,11 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
-from medrcube.review.answers import Answer, Ruling
-from medrcube.review.assets import store
-from medrcube.review.claiming import claim_next
+from medrcube.review.exchange.image_store import store
 from medrcube.review.models import Item, ItemVersion
-from medrcube.review.steps import answer_blind, submit
+from medrcube.review.reviewing.claims import claim_next
+from medrcube.review.reviewing.steps import answer_blind, submit
+from medrcube.review.reviewing.submissions import Answer, Ruling
 
 QUESTION = "Which abnormality does this axial MRI slice of the brain show?"
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")

@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from medrcube.review.decisions import Edit, adjudicate, edit
 from medrcube.review.models import Adjudication, Event, Role, User
-from medrcube.review.views.adjudication import Vote, why
+from medrcube.review.reviewing.decisions import Edit, adjudicate, edit
+from medrcube.review.views.managing.adjudication import Vote, why
 
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")
 QUESTION = "Which abnormality does this axial MRI slice of the brain show?"

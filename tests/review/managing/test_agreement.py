@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from medrcube.review.agreement import (
+from medrcube.review.quality.agreement import (
     ac1,
     alpha,
     brennan_prediger,

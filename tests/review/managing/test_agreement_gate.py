@@ -1,10 +1,10 @@
 import pytest
 
-from medrcube.review.agreement import Estimate
-from medrcube.review.agreement_gate import BLIND, agreement_of, by_stratum, gate
-from medrcube.review.decisions import Edit, edit
 from medrcube.review.models import Claim, Item
-from medrcube.review.policy import Policy
+from medrcube.review.quality.agreement import Estimate
+from medrcube.review.quality.agreement_gate import BLIND, agreement_of, by_stratum, gate
+from medrcube.review.reviewing.decisions import Edit, edit
+from medrcube.review.reviewing.policy import Policy
 
 STRATUM = "MRI | Abnormality Diagnosis | knowledge"
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli import app
+from medrcube.cli.app import app
 from medrcube.errors import MedrcubeError
 from medrcube.review.models import Assignment, Event
 
@@ -13,7 +13,7 @@ from medrcube.review.models import Assignment, Event
 @pytest.fixture
 def run(project, monkeypatch):
     """Run ``medrcube review assign ...`` on the database of this test: gives what is printed."""
-    monkeypatch.setattr("medrcube.cli_review_assign.open_queue", lambda directory: directory)
+    monkeypatch.setattr("medrcube.cli.review_assign.open_queue", lambda directory: directory)
 
     def command(*words):
         ran = CliRunner().invoke(app, ["review", "assign", *map(str, words)])

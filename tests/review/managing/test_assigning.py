@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medrcube.review.assignment import Scope, assign
+from medrcube.review.assigning.assignment import Scope, assign
 from medrcube.review.models import Assignment, Event, Specialty, User
-from medrcube.review.policy import current_policy
+from medrcube.review.reviewing.policy import current_policy
 
 PAGE = "/assignment/"
 FORMS = {

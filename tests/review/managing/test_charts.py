@@ -3,7 +3,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from medrcube.review.charts import Bar, Interval, bars, intervals
+from medrcube.review.quality.svg_charts import Bar, Interval, bars, intervals
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

@@ -5,10 +5,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from medrcube.review import progress
-from medrcube.review.claiming import claim_next
 from medrcube.review.models import Claim, Event
-from medrcube.review.policy import current_policy
+from medrcube.review.quality import progress
+from medrcube.review.reviewing.claims import claim_next
+from medrcube.review.reviewing.policy import current_policy
 
 NOW = timezone.now()
 

@@ -8,10 +8,10 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from medrcube.review.decisions import freeze
 from medrcube.review.models import Claim, Comment, Event, Item
-from medrcube.review.views.items import filtered
-from medrcube.review.views.paging import SIZE
+from medrcube.review.reviewing.decisions import freeze
+from medrcube.review.views.keyset_paging import SIZE
+from medrcube.review.views.managing.items import filtered
 
 NO_FILTER = dict.fromkeys(("state", "source", "task", "stratum", "id", "gold"), "")
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")

@@ -6,10 +6,10 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from medrcube.review import kept
-from medrcube.review.audit import Entry, record
-from medrcube.review.kept import Keeper
-from medrcube.review.views import dashboards, readers
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.quality import cached_figures
+from medrcube.review.quality.cached_figures import Keeper
+from medrcube.review.views.managing import dashboards, reviewer_figures
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def counter():
 
 @pytest.fixture
 def large(monkeypatch):
-    monkeypatch.setattr(kept, "LARGE", 0)
+    monkeypatch.setattr(cached_figures, "LARGE", 0)
 
 
 def settled(keeper, figures):
@@ -100,9 +100,9 @@ def test_what_was_forgotten_is_counted_at_once(happen, counter, large):
 def test_figures_of_another_trail_are_never_shown(happen, counter, large, monkeypatch):
     keeper = Keeper("test", counter)
     happen()
-    other = kept.Head(number=kept.head().number, sha256="f" * 64)
+    other = cached_figures.Head(number=cached_figures.head().number, sha256="f" * 64)
     with monkeypatch.context() as patch:
-        patch.setattr(kept, "head", lambda: other)
+        patch.setattr(cached_figures, "head", lambda: other)
         keeper.figures()
     assert keeper.figures().figures == 2
 
@@ -153,7 +153,7 @@ def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
 
 @pytest.mark.parametrize(
     ("address", "keeper"),
-    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/readers/", readers.READERS)],
+    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/readers/", reviewer_figures.READERS)],
 )
 def test_the_page_of_a_large_queue_says_when_it_was_counted(
     signed_in, add_items, happen, large, words, address, keeper
@@ -169,7 +169,7 @@ def test_the_page_of_a_large_queue_says_when_it_was_counted(
 
 
 def test_who_is_paused_is_shown_as_paused_at_once(signed_in, person, happen, large, words):
-    readers.READERS.forget()
+    reviewer_figures.READERS.forget()
     client, _ = signed_in("manager")
     other = person(pseudonym="reader-x")
     happen()

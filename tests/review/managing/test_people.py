@@ -3,10 +3,10 @@ import re
 import pytest
 from django.test import Client
 
-from medrcube.review import enrolment, people
-from medrcube.review.claiming import claim_next, held
+from medrcube.review.accounts import accounts, bulk_accounts
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Event, Role, User
+from medrcube.review.reviewing.claims import claim_next, held
 
 GOOD = "a ward round at dawn"
 
@@ -59,7 +59,7 @@ def test_a_password_that_is_made_here_is_shown_once(admin):
 
 
 def test_random_passwords_are_long_and_differ():
-    made = {people.random_password() for _ in range(100)}
+    made = {accounts.random_password() for _ in range(100)}
     assert len(made) == 100
     assert all(re.fullmatch(r"([a-hjkmnp-z2-9]{4}-){3}[a-hjkmnp-z2-9]{4}", one) for one in made)
 
@@ -192,7 +192,7 @@ def test_one_of_two_administrators_may_go(admin, person):
 
 def test_specialties_of_the_last_administrator_change(admin):
     _client, user = admin
-    people.change(user, user.pk, role=Role.ADMINISTRATOR, specialties=["CT"])
+    accounts.change(user, user.pk, role=Role.ADMINISTRATOR, specialties=["CT"])
     user.refresh_from_db()
     assert user.specialties == ["CT"]
 
@@ -201,14 +201,14 @@ def test_nothing_changed_is_said(admin, person):
     _client, actor = admin
     user = person()
     with pytest.raises(InvalidAnswerError, match="nothing was changed"):
-        people.change(actor, user.pk, role="reviewer", specialties=[])
+        accounts.change(actor, user.pk, role="reviewer", specialties=[])
 
 
 def test_an_account_that_is_not_there_is_404(admin):
     client, actor = admin
     assert client.get("/people/99999/").status_code == 404
     with pytest.raises(ConflictError, match="no such account"):
-        people.set_active(actor, 99999, active=False)
+        accounts.set_active(actor, 99999, active=False)
 
 
 def test_a_form_that_the_page_does_not_know_is_refused(admin, person):
@@ -220,16 +220,16 @@ def test_accounts_on_postgresql(postgresql, person, add_items):
     """Rows are locked there, which SQLite does not know."""
     add_items(1)
     actor = person("administrator")
-    user = people.add(
+    user = accounts.add(
         actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD
     )
     claim_next(user)
-    people.change(actor, user.pk, role="adjudicator", specialties=["CT"])
+    accounts.change(actor, user.pk, role="adjudicator", specialties=["CT"])
     assert held(user) is None
     with pytest.raises(InvalidAnswerError, match="has an account"):
-        people.add(actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD)
+        accounts.add(actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD)
     with pytest.raises(InvalidAnswerError, match="last administrator"):
-        people.set_active(actor, actor.pk, active=False)
+        accounts.set_active(actor, actor.pk, active=False)
 
 
 def test_a_password_that_somebody_else_chose_is_changed_before_anything_else(admin):
@@ -280,7 +280,7 @@ def test_a_team_is_enrolled_from_a_table(admin, tmp_path):
         "\ufeffemail,role,specialties\r\na@example.org,,Breast; MRI\r\nb@example.org,manager,\r\n",
         encoding="utf-8",
     )
-    enrolment.enrol(user, enrolment.read_applicants(table), passwords)
+    bulk_accounts.enrol(user, bulk_accounts.read_applicants(table), passwords)
     first = User.objects.get(email="a@example.org")
     assert (first.role, first.specialties) == ("reviewer", ["Breast", "MRI"])
     assert passwords.stat().st_mode & 0o777 == 0o600
@@ -294,7 +294,7 @@ def test_every_row_that_cannot_be_an_account_is_told_and_nobody_is_added(admin, 
     table, passwords = tmp_path / "team.csv", tmp_path / "first.csv"
     table.write_text("email,role\na@example.org,reviewer\nnobody,\na@example.org,chief\n")
     with pytest.raises(InvalidAnswerError, match=r"row 3: 'nobody'.*row 4: role 'chief'"):
-        enrolment.enrol(user, enrolment.read_applicants(table), passwords)
+        bulk_accounts.enrol(user, bulk_accounts.read_applicants(table), passwords)
     assert User.objects.count() == 1
     assert not passwords.exists()
 
@@ -304,7 +304,7 @@ def test_a_file_of_passwords_is_never_overwritten(admin, tmp_path):
     passwords = tmp_path / "first.csv"
     passwords.write_text("mine")
     with pytest.raises(ReviewError, match="exists already"):
-        enrolment.enrol(user, [], passwords)
+        bulk_accounts.enrol(user, [], passwords)
     assert passwords.read_text() == "mine"
 
 
@@ -313,4 +313,4 @@ def test_a_table_with_other_columns_is_refused(tmp_path, text):
     table = tmp_path / "team.csv"
     table.write_text(text)
     with pytest.raises(ReviewError, match="expected email"):
-        enrolment.read_applicants(table)
+        bulk_accounts.read_applicants(table)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.review.views.paging import SIZE
+from medrcube.review.views.keyset_paging import SIZE
 
 PAGES = {
     "manager": (

@@ -1,7 +1,7 @@
 import pytest
 
-from medrcube.review.decisions import decide_quarantine
 from medrcube.review.models import Event
+from medrcube.review.reviewing.decisions import decide_quarantine
 
 
 @pytest.fixture

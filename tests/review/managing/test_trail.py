@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from medrcube.review.audit import Entry, head, record
-from medrcube.review.views.paging import SIZE
+from medrcube.review.audit_trail.event_chain import Entry, head, record
+from medrcube.review.views.keyset_paging import SIZE
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.test import Client
 
-from medrcube.review.views import home
+from medrcube.review.views import landing
 
 SAFE = "The database cannot be reached; answers already stored are safe."
 SCRIPTS = re.compile(r'<script (?:type="module" )?src="/static/review/[a-z]+\.js"></script>')
@@ -42,8 +42,8 @@ def test_an_unknown_host_is_refused(database):
 def test_a_fault_of_ours_is_said_without_asking_the_database(signed_in, monkeypatch):
     client, _ = signed_in()
     client.raise_request_exception = False
-    monkeypatch.setattr(home, "_waiting", None)
-    monkeypatch.setattr(home, "redirect", None)
+    monkeypatch.setattr(landing, "_waiting", None)
+    monkeypatch.setattr(landing, "redirect", None)
     reply = client.get("/")
     assert reply.status_code == 500
     assert "Something broke on our side" in reply.content.decode()

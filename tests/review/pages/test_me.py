@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 from django.utils.module_loading import import_string
 
-from medrcube.review import keymap
+from medrcube.review.accounts import key_bindings
 from medrcube.review.models import Event
-from medrcube.review.questionnaire import Reason
+from medrcube.review.reviewing.questionnaire import Reason
 from medrcube.review.settings import PASSWORD_HASHERS
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
@@ -82,9 +82,9 @@ def test_keys_of_one_character_can_be_turned_off_and_on(taken):
 
 
 def test_no_key_means_two_things():
-    keys = [action.key.casefold() for action in keymap.ACTIONS]
+    keys = [action.key.casefold() for action in key_bindings.ACTIONS]
     assert len(set(keys)) == len(keys)
-    assert len(set(keymap.REASON_KEYS.values())) == len(Reason)
+    assert len(set(key_bindings.REASON_KEYS.values())) == len(Reason)
 
 
 @pytest.mark.parametrize("role", ["reviewer", "adjudicator", "manager", "administrator"])

@@ -11,13 +11,13 @@ from django.utils import timezone
 from PIL import Image
 from stage.drawings import numbered, phantom, png
 
-from medrcube.build.pixels.overlay import draw_boxes
-from medrcube.build.viewer_case import plane_path
-from medrcube.review import originals
-from medrcube.review.answers import Answer
-from medrcube.review.assets import store
+from medrcube.build.regions.draw_shapes import draw_boxes
+from medrcube.build.viewer.case_copies import plane_path
+from medrcube.review.exchange.image_store import store
 from medrcube.review.models import Claim
-from medrcube.review.steps import answer_blind
+from medrcube.review.reviewing.steps import answer_blind
+from medrcube.review.reviewing.submissions import Answer
+from medrcube.review.visibility import originals
 
 ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
 MODALITY = "Modality Recognition"

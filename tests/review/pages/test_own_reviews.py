@@ -2,9 +2,9 @@
 
 import pytest
 
-from medrcube.review.answers import Answer, Ruling
 from medrcube.review.models import Claim, Item
-from medrcube.review.steps import answer_blind, submit
+from medrcube.review.reviewing.steps import answer_blind, submit
+from medrcube.review.reviewing.submissions import Answer, Ruling
 
 SAID = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
 

@@ -7,11 +7,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from medrcube.review import assets, incidents
-from medrcube.review.answers import Answer, Ruling
-from medrcube.review.claiming import give_back
+from medrcube.review.exchange import image_store
 from medrcube.review.models import Asset, Claim, Item
-from medrcube.review.steps import answer_blind, submit
+from medrcube.review.reviewing.claims import give_back
+from medrcube.review.reviewing.steps import answer_blind, submit
+from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.visibility import privacy_incidents
 
 ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
 RULING = Ruling(decision="reject", reasons=(("KEY_WRONG", None),))
@@ -77,9 +78,9 @@ def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(taken, sig
     submit(claim.token, user, RULING)
     assert seen(client, claim) == seen(adjudicator, claim) == (True, True)
     Item.objects.update(state="queued")
-    incident = incidents.report(claim.version.item_id, user)
+    incident = privacy_incidents.report(claim.version.item_id, user)
     if outcome != "open":
-        incidents.decide(incident.pk, boss, clear=outcome == "cleared", note="looked at it")
+        privacy_incidents.decide(incident.pk, boss, clear=outcome == "cleared", note="looked at it")
     may = outcome == "cleared"
     assert seen(client, claim) == seen(adjudicator, claim) == (may, may)
     assert seen(manager, claim) == (True, True)
@@ -94,7 +95,7 @@ def test_another_picture_of_a_reported_case_is_closed_too(taken, add_shown):
     Item.objects.filter(pk__in=[other.pk, claim.version.item_id]).update(case_key="c")
     Item.objects.filter(pk=claim.version.item_id).update(state="withdrawn")
     assert get(client, claim.version.picture).status_code == 200
-    incidents.report(other.pk, user)
+    privacy_incidents.report(other.pk, user)
     assert get(client, claim.version.picture).status_code == 404
 
 
@@ -119,9 +120,11 @@ def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
 
     assert closed() == set()
     Item.objects.update(state="queued")
-    incident = incidents.report(claim.version.item_id, user)
+    incident = privacy_incidents.report(claim.version.item_id, user)
     assert closed() == {"reviewer", "adjudicator"}
-    incidents.decide(incident.pk, people["manager"][1], clear=True, note="a marker of the ward")
+    privacy_incidents.decide(
+        incident.pk, people["manager"][1], clear=True, note="a marker of the ward"
+    )
     assert closed() == set()
 
 
@@ -135,7 +138,7 @@ def test_who_is_not_signed_in_is_sent_to_sign_in(taken):
 def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
     client, _, claim = taken()
     reply = get(client, claim.version.picture)
-    assert reply.content == assets.load(claim.version.picture)
+    assert reply.content == image_store.load(claim.version.picture)
     assert reply["Content-Type"] == "image/png"
     assert reply["X-Content-Type-Options"] == "nosniff"
     assert reply["Content-Disposition"] == 'inline; filename="picture.png"'
@@ -146,7 +149,7 @@ def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
 
 def test_a_picture_that_is_broken_on_disk_is_not_shown(taken, caplog):
     client, _, claim = taken()
-    assets.path_of(claim.version.picture.sha256).write_bytes(b"<script>")
+    image_store.path_of(claim.version.picture.sha256).write_bytes(b"<script>")
     assert get(client, claim.version.picture).status_code == 404
     assert "was changed; import it again" in caplog.text
 

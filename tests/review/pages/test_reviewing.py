@@ -8,11 +8,11 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from medrcube.review.answers import Ruling
-from medrcube.review.claiming import claim_next
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review
-from medrcube.review.questionnaire import CHECKLIST, Reason
-from medrcube.review.steps import submit
+from medrcube.review.reviewing.claims import claim_next
+from medrcube.review.reviewing.questionnaire import CHECKLIST, Reason
+from medrcube.review.reviewing.steps import submit
+from medrcube.review.reviewing.submissions import Ruling
 
 BLIND = {"option": "0", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 GOOD = {

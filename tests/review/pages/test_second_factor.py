@@ -11,11 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from medrcube.review import second_factor
+from medrcube.review.accounts import second_factor
+from medrcube.review.accounts.sessions import SessionStore
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Event, RecoveryCode, SecondFactor, User
-from medrcube.review.sessions import SessionStore
-from medrcube.review_site import ReviewSite
+from medrcube.review_settings import ReviewSite
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 EMAIL = "reader@example.org"

@@ -8,9 +8,9 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from medrcube.review import throttle
+from medrcube.review.accounts import login_throttle
+from medrcube.review.accounts.sessions import digest
 from medrcube.review.models import SignInAttempt
-from medrcube.review.sessions import digest
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 
@@ -163,15 +163,15 @@ def test_the_right_password_clears_the_count_of_that_pair_only(client, reviewer,
 def test_many_addresses_do_not_help_against_one_account(database, monkeypatch):
     limits = {"pair": 5, "account": 3, "address": 100}
     monkeypatch.setattr(settings, "SIGN_IN_LIMITS", limits)
-    made = [throttle.attempt("a@example.org", f"192.0.2.{n}") for n in range(5)]
+    made = [login_throttle.attempt("a@example.org", f"192.0.2.{n}") for n in range(5)]
     assert made == [True, True, True, False, False]
-    assert throttle.attempt("b@example.org", "192.0.2.1")
+    assert login_throttle.attempt("b@example.org", "192.0.2.1")
 
 
 def test_many_accounts_do_not_help_one_address(database, monkeypatch):
     limits = {"pair": 5, "account": 100, "address": 3}
     monkeypatch.setattr(settings, "SIGN_IN_LIMITS", limits)
-    made = [throttle.attempt(f"{n}@example.org", "192.0.2.1") for n in range(5)]
+    made = [login_throttle.attempt(f"{n}@example.org", "192.0.2.1") for n in range(5)]
     assert made == [True, True, True, False, False]
 
 

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.review.forms import LONGEST
-from medrcube.review.sent import email_of
+from medrcube.review.views.forms import LONGEST
+from medrcube.review.views.sent_text import email_of
 
 FORMS = {
     "reviewer": [

@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from medrcube.review.claiming import claim_next
 from medrcube.review.models import Draft, Item, Proposal
+from medrcube.review.reviewing.claims import claim_next
 
 BLIND = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
 REVISE = {"decision": "revise", "reason": "AMBIGUOUS_STEM"}

@@ -20,13 +20,13 @@ from stage.drawings import deep, numbered, phantom, png
 from stage.routes import every_route
 from stage.world import TEXTS, add_item, review
 
-from medrcube.build.viewer_case import plane_path
-from medrcube.review import second_factor
-from medrcube.review.answers import Answer
-from medrcube.review.assets import store
-from medrcube.review.claiming import claim_next
+from medrcube.build.viewer.case_copies import plane_path
+from medrcube.review.accounts import second_factor
+from medrcube.review.exchange.image_store import store
 from medrcube.review.models import Claim, Comment, Item, ItemVersion, Role, User
-from medrcube.review.steps import answer_blind
+from medrcube.review.reviewing.claims import claim_next
+from medrcube.review.reviewing.steps import answer_blind
+from medrcube.review.reviewing.submissions import Answer
 
 SECRETS = {
     "provenance": "ZQPROVENANCE",

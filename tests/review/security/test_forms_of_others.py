@@ -6,7 +6,7 @@ from django.test import Client
 from stage.routes import every_route
 from stage.world import ANONYMOUS
 
-from medrcube.review.audit import head
+from medrcube.review.audit_trail.event_chain import head
 
 SENDERS = {
     "sign-in": ANONYMOUS,

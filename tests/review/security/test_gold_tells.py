@@ -7,10 +7,10 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from medrcube.review.claiming import claim_next
-from medrcube.review.decisions import Edit
-from medrcube.review.gold import make_gold
 from medrcube.review.models import Item, ItemVersion
+from medrcube.review.quality.gold_items import make_gold
+from medrcube.review.reviewing.claims import claim_next
+from medrcube.review.reviewing.decisions import Edit
 
 pytestmark = pytest.mark.usefixtures("any_database")
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")

@@ -11,7 +11,7 @@ from django.test import Client, override_settings
 from stage.world import ANONYMOUS, PASSWORD, PEOPLE
 
 from medrcube import review
-from medrcube.review.views import home
+from medrcube.review.views import landing
 
 ROOT = Path(review.__file__).parent
 ORIGIN = "https://review.example.org"
@@ -82,7 +82,7 @@ def test_an_unknown_host_is_guarded(world):
 
 def test_a_fault_of_ours_is_guarded(world, monkeypatch):
     client = world.client("manager", raise_request_exception=False)
-    monkeypatch.setattr(home, "_waiting", None)
+    monkeypatch.setattr(landing, "_waiting", None)
     reply = client.get("/")
     assert reply.status_code == 500
     assert_guarded(reply)

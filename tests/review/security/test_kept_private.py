@@ -12,13 +12,13 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from medrcube.review.sessions import SessionStore, digest
+from medrcube.review.accounts.sessions import SessionStore, digest
 
 QUEUE = """
 import os, sys
 os.umask(0)
 from pathlib import Path
-from medrcube.review.setup import configure, migrate, place_of
+from medrcube.review.server.bootstrap import configure, migrate, place_of
 root = Path(sys.argv[1])
 place = place_of(root)
 configure(place)
@@ -26,8 +26,8 @@ migrate()
 from django.contrib.sessions.models import Session
 from medrcube.review import assets, backup, exporting
 from medrcube.review.models import Project, User
-from medrcube.review.policy import Policy
-from medrcube.review.sessions import SessionStore
+from medrcube.review.reviewing.policy import Policy
+from medrcube.review.accounts.sessions import SessionStore
 Project.objects.create(name="x", policy=Policy().to_json(), questionnaire="1")
 User.objects.create_user("a@example.org", "correct horse battery staple")
 SessionStore().create()
@@ -102,7 +102,7 @@ def test_a_queue_that_stood_open_is_closed(tmp_path):
     for path in (database, tmp_path / "accepted.jsonl"):
         path.chmod(0o644)
     (tmp_path / "review").mkdir(mode=0o755)
-    code = "import sys;from pathlib import Path;from medrcube.review.setup import *;"
+    code = "import sys;from pathlib import Path;from medrcube.review.server.bootstrap import *;"
     code += "configure(place_of(Path(sys.argv[1])))"
     run(code, tmp_path)
     for name in ("review.sqlite3", "accepted.jsonl", "review"):

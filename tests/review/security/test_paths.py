@@ -10,7 +10,7 @@ from django.conf import settings
 from stage.drawings import phantom, png
 from stage.servers import serving
 
-from medrcube.review import assets
+from medrcube.review.exchange import image_store
 from medrcube.review.models import Asset
 
 SECRET = b"ZQSECRET"
@@ -84,7 +84,7 @@ def test_a_picture_is_under_its_one_address(ask, world, near):
 
 
 def test_pictures_of_others_and_unknown_ones_look_the_same(ask, world):
-    orphan = assets.store(png(phantom((40, 40))))
+    orphan = image_store.store(png(phantom((40, 40))))
     names = (world.foreign, world.overlay, str(orphan.pk), str(uuid4()))
     replies = [ask(f"/pictures/{name}/") for name in names]
     assert [status for status, _ in replies] == [404] * len(names)
@@ -123,7 +123,7 @@ def to_a_device(path, _tmp_path):
 
 @pytest.mark.parametrize("linked", [as_file, to_the_key, as_folder, to_a_device])
 def test_a_link_in_the_place_of_a_picture_is_refused(ask, world, tmp_path, linked, caplog):
-    path = assets.path_of(Asset.objects.get(pk=world.picture).sha256)
+    path = image_store.path_of(Asset.objects.get(pk=world.picture).sha256)
     assert ask(f"/pictures/{world.picture}/")[0] == 200
     linked(path, tmp_path)
     status, body = ask(f"/pictures/{world.picture}/")

@@ -13,7 +13,7 @@ from django.test import Client
 
 from medrcube.errors import WorkspaceError
 from medrcube.review.models import Event, Identity, SecondFactor, User
-from medrcube.review_site import ReviewSite, SingleSignOn
+from medrcube.review_settings import ReviewSite, SingleSignOn
 
 SECRET = "s3cret-of-the-client"  # noqa: S105
 EMAIL = "reader@example.org"

@@ -6,7 +6,7 @@ from hashlib import sha256
 import numpy as np
 from PIL import Image, ImageDraw
 
-from medrcube.build.pixels.encode import encode_png
+from medrcube.build.pixels.png_encoder import encode_png
 
 
 def png(image):

@@ -3,7 +3,7 @@
 from django.utils import timezone
 from stage.world import TEXTS, WHY
 
-from medrcube.review.audit import Entry, record
+from medrcube.review.audit_trail.event_chain import Entry, record
 from medrcube.review.models import (
     Adjudication,
     Asset,

@@ -16,7 +16,7 @@ from medrcube.review.wsgi import application
 _SERVE = """
 import sys
 from pathlib import Path
-from medrcube.review.setup import Place, configure
+from medrcube.review.server.bootstrap import Place, configure
 configure(Place(folder=Path(sys.argv[1]), database=sys.argv[2]))
 from waitress import serve
 from medrcube.review.wsgi import application

@@ -13,16 +13,18 @@ from django.urls import reverse
 from django.utils import timezone
 from stage.drawings import phantom, png
 
-from medrcube.review import comments, decisions, gold
-from medrcube.review.answers import Answer, Ruling
-from medrcube.review.assets import store
-from medrcube.review.audit import Entry, record
-from medrcube.review.claiming import claim_next
-from medrcube.review.decisions import Edit
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.exchange.image_store import store
 from medrcube.review.models import Item, ItemVersion, Project, User
-from medrcube.review.policy import Policy
-from medrcube.review.questionnaire import CHECKLIST, VERSION
-from medrcube.review.steps import answer_blind, submit
+from medrcube.review.quality import gold_items
+from medrcube.review.reviewing import decisions
+from medrcube.review.reviewing.claims import claim_next
+from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.policy import Policy
+from medrcube.review.reviewing.questionnaire import CHECKLIST, VERSION
+from medrcube.review.reviewing.steps import answer_blind, submit
+from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.wording import comments
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 ANONYMOUS = "anonymous"
@@ -248,7 +250,7 @@ def _build(word):
     said = {"outcome": "revise", "rationale": word("Adjudication.rationale", "Name the sequence.")}
     decisions.adjudicate(edited.item_id, 2, people["adjudicator"], **said)
     moved = Edit(question=accepted.question, options=texts, key=2, note="the key is moved")
-    marked = gold.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
+    marked = gold_items.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
     own = {"picture": store(png(phantom(SIZE))), "overlay": store(png(phantom(SIZE, mark=True)))}
     open_one = add("open", **own)
     held = claim_next(people["reviewer"])

@@ -9,8 +9,8 @@ from pathlib import Path
 from PIL import Image
 from pydicom import dcmread
 
-from medrcube.sources.raw_tree import compile_glob, walk
-from medrcube.sources.spreadsheets import read_cells
+from medrcube.sources._formats.tables.spreadsheets import read_cells
+from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk
 
 
 def edit(root, line):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.scan import scan
+from medrcube.build.stages.scan import scan
 from medrcube.errors import SourceError
 from medrcube.sources.registry import find_sources
 

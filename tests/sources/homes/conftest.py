@@ -9,9 +9,9 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from medrcube.sources.homes import listed
-from medrcube.sources.homes.listing import LISTINGS
-from medrcube.sources.homes.web import Web
+from medrcube.sources._homes import downloads
+from medrcube.sources._homes.https import Web
+from medrcube.sources._homes.listings import LISTINGS
 
 
 class Recorded(ThreadingHTTPServer):
@@ -122,7 +122,7 @@ def web(server, waits, monkeypatch):
         named = [file.url.split("/")[2] for file in home.files if file.url]
         return client(*kind.hosts, *home.hosts, *named, login=kind.login())
 
-    monkeypatch.setattr(listed, "open_web", of_home)
+    monkeypatch.setattr(downloads, "open_web", of_home)
     return client
 
 

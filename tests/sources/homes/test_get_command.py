@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from medrcube import cli
-from medrcube.sources.homes.get import HOMES
+from medrcube.cli import app
+from medrcube.sources._homes.get import HOMES
 from medrcube.sources.registry import find_sources
 
 ACCEPTED = ("--accept-licence", "CC-BY-4.0")
@@ -20,7 +20,7 @@ def run(monkeypatch, capsys, web):
     def run_command(*arguments):
         monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            app.main()
         out, err = capsys.readouterr()
         return stopped.value.code or 0, out, err
 

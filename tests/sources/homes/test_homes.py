@@ -9,13 +9,13 @@ from hashlib import sha256
 
 import pytest
 
-from medrcube.console import Reporter
+from medrcube.console.progress import Reporter
 from medrcube.errors import HomeError
-from medrcube.sources.homes.facts import HomeFacts, HomeFile
-from medrcube.sources.homes.get import commands, get
-from medrcube.sources.homes.home import Brought, Order
-from medrcube.sources.homes.listed import choose
-from medrcube.sources.homes.listing import RemoteFile
+from medrcube.sources._framework.card_parts.home import HomeFacts, HomeFile
+from medrcube.sources._homes.downloads import choose
+from medrcube.sources._homes.get import commands, get
+from medrcube.sources._homes.listings import RemoteFile
+from medrcube.sources._homes.protocol import Brought, Order
 from medrcube.sources.registry import find_sources
 
 

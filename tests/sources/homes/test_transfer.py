@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from medrcube.sources.homes.facts import HomeFacts
-from medrcube.sources.homes.listing import RemoteFile
-from medrcube.sources.homes.manifest import open_manifest
-from medrcube.sources.homes.transfer import bring
+from medrcube.sources._framework.card_parts.home import HomeFacts
+from medrcube.sources._homes.listings import RemoteFile
+from medrcube.sources._homes.manifest import open_manifest
+from medrcube.sources._homes.transfer import bring
 
 URL = "https://zenodo.org/api/records/1/files/a.zip/content"
 PATH = URL.removeprefix("https://zenodo.org")
@@ -200,11 +200,11 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from conftest import Loopback
-from medrcube.sources.homes.facts import HomeFacts
-from medrcube.sources.homes.listing import RemoteFile
-from medrcube.sources.homes.manifest import open_manifest
-from medrcube.sources.homes.transfer import bring
-from medrcube.sources.homes.web import Web
+from medrcube.sources._framework.card_parts.home import HomeFacts
+from medrcube.sources._homes.listings import RemoteFile
+from medrcube.sources._homes.manifest import open_manifest
+from medrcube.sources._homes.transfer import bring
+from medrcube.sources._homes.https import Web
 import os, signal
 
 seen = 0

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.engine import LocalEngine
+from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.questions.ground import ground_of
-from medrcube.build.questions.items import items_from_frame
-from medrcube.build.samples import samples_from_frame
-from medrcube.build.scan import scan
-from medrcube.console import Reporter
-from medrcube.ontologies.safety import Request, Rules, judge
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.item_table import items_from_frame
+from medrcube.build.stages.samples import samples_from_frame
+from medrcube.build.stages.scan import scan
+from medrcube.console.progress import Reporter
+from medrcube.facts import BAD_ROW, Case, Grade, ImageRef, Label, Skip
+from medrcube.ontologies.distractor_safety import Request, Rules, judge
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import BAD_ROW, Case, Grade, ImageRef, Label, Skip
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
@@ -148,7 +148,7 @@ def scan_tree():
 
 @pytest.fixture(scope="session")
 def survey():
-    """``(source_id, root)`` -> ``Scan`` of ``build/scan.py``: cases, absent files, problems."""
+    """``(source_id, root)`` -> ``Scan``: cases, absent files, problems."""
 
     def make(source_id, root):
         return scan(SOURCES[source_id], root, KEY)

@@ -6,8 +6,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.records import Scope
-from medrcube.sources.layout import verify
+from medrcube.facts import Scope
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

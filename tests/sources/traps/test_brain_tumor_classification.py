@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -6,9 +6,9 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import display
-from medrcube.records import State
-from medrcube.sources.layout import verify
-from medrcube.sources.nifti_masks import load_labels
+from medrcube.facts import State
+from medrcube.sources._formats.nifti_masks import load_labels
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

@@ -5,9 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
+from medrcube.facts import State
 from medrcube.ontologies.relations import load_relations
-from medrcube.records import State
-from medrcube.sources.phantoms import picture, write_dicom
+from medrcube.sources._synthetic.images import picture, write_dicom
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.records import Label, State
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import lesion
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import Label, State
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import lesion
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import Scope, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Scope, State
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import chambers, picture
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import chambers, picture
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

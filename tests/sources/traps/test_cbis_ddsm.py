@@ -7,12 +7,12 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
+from medrcube.facts import Grade, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Grade, State
-from medrcube.sources.phantoms import lesion, write_dicom
+from medrcube.sources._synthetic.images import lesion, write_dicom
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.records import State
-from medrcube.sources.phantoms import lesion
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import State
+from medrcube.sources._synthetic.images import lesion
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

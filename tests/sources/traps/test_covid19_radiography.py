@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.records import Scope, State
-from medrcube.sources.layout import verify
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import picture, write_picture
+from medrcube.facts import Scope, State
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import picture, write_picture
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.records import Scope, State
+from medrcube.facts import Scope, State
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Modality
 

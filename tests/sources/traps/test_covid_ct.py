@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 
 from medrcube.errors import SourceError
-from medrcube.records import Scope
-from medrcube.sources.contract import concept_of
-from medrcube.sources.layout import verify
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import picture, write_picture
+from medrcube.facts import Scope
+from medrcube.sources._framework.contract import concept_of
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import picture, write_picture
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -5,10 +5,10 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import orientation_of
-from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
-from medrcube.records import State
-from medrcube.sources.phantoms import bounds, lesion
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import State
+from medrcube.sources._synthetic.images import bounds, lesion
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

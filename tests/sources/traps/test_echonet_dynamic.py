@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import Scope, State
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import picture
+from medrcube.facts import Scope, State
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import picture
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.records import Absence
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import CANARY, lesion, picture
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import Absence
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import CANARY, lesion, picture
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.contradictions import hear
-from medrcube.build.pixels.regions import rasterise
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.build.stages.contradictions import hear
+from medrcube.facts import Grade, Scope, State, Words
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Grade, Scope, State, Words
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import bounds, lesion
+from medrcube.sources._formats.tables.spreadsheets import read_cells
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import bounds, lesion
 from medrcube.sources.registry import find_sources
-from medrcube.sources.spreadsheets import read_cells
 
 UNTESTED = {
     "microcalcifications-are-almost-constant": "a bias of the collection; absence is never asked",

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.records import Scope, Visible
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import picture, write_picture
+from medrcube.facts import Scope, Visible
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -6,10 +6,10 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import display
-from medrcube.build.pixels.regions import rasterise
-from medrcube.records import State
-from medrcube.sources.layout import verify
-from medrcube.sources.nifti_masks import load_labels
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import State
+from medrcube.sources._formats.nifti_masks import load_labels
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

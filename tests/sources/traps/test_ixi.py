@@ -6,10 +6,10 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.records import FactKind
-from medrcube.sources.layout import verify
+from medrcube.facts import FactKind
+from medrcube.sources._formats.tables.spreadsheets import read_cells
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
-from medrcube.sources.spreadsheets import read_cells
 
 UNTESTED = {
     "t2-and-pd-are-one-acquisition": "hard pairs are for a clinician; noted as a quirk",

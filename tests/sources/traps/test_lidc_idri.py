@@ -8,11 +8,11 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.records import State
-from medrcube.sources.phantom_ct import tumour
-from medrcube.sources.phantom_sheets import write_spreadsheet
-from medrcube.sources.phantoms import bounds
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import State
+from medrcube.sources._synthetic.chest_ct import tumour
+from medrcube.sources._synthetic.images import bounds
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.records import Case, State
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
+from medrcube.facts import Case, State
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

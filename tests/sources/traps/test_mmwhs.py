@@ -6,9 +6,9 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.records import Absence
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
+from medrcube.facts import Absence
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Modality, Task
 

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.records import Absence, State
-from medrcube.sources.layout import verify
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import Absence, State
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
+from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
-from medrcube.records import Scope, State, Visible
-from medrcube.sources.layout import verify
-from medrcube.sources.phantom_ct import WIDEST
-from medrcube.sources.phantom_sheets import write_spreadsheet
+from medrcube.facts import Scope, State, Visible
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.chest_ct import WIDEST
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

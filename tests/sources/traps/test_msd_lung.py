@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
 from medrcube.build.pixels.volume import stack
+from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
-from medrcube.records import Absence
-from medrcube.sources.layout import verify
+from medrcube.facts import Absence
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

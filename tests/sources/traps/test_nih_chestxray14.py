@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.facts import Absence, Grade, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Absence, Grade, State
-from medrcube.sources.layout import verify
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -8,22 +8,22 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.build.pixels.tiles import open_tiles
+from medrcube.build.pixels.case_image import open_tiles
 from medrcube.build.pixels.volume import stack
-from medrcube.build.plan import plan
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.build.stages.plan import plan
 from medrcube.errors import ReadError
-from medrcube.records import Absence
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
-from medrcube.sources.phantom_ct import chest, organ, tumour
-from medrcube.sources.phantom_dicom import (
+from medrcube.facts import Absence
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.chest_ct import chest, organ, tumour
+from medrcube.sources._synthetic.dicom import (
     Series,
     write_segmentation,
     write_series,
     write_structures,
 )
-from medrcube.sources.phantoms import CANARY, bounds
+from medrcube.sources._synthetic.images import CANARY, bounds
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medrcube.facts import Scope, State
 from medrcube.ontologies.relations import load_relations
-from medrcube.records import Scope, State
-from medrcube.sources.contract import quirk_of
+from medrcube.sources._framework.contract import quirk_of
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.facts import Scope, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Scope, State
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import picture, write_picture
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

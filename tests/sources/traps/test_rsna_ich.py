@@ -8,10 +8,10 @@ import pytest
 from pydicom import dcmread
 from pydicom.config import disable_value_validation
 
-from medrcube.records import State
-from medrcube.sources.contract import quirk_of
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import picture, write_picture
+from medrcube.facts import State
+from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

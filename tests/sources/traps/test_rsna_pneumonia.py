@@ -12,8 +12,8 @@ from pydicom.encaps import encapsulate
 from pydicom.uid import JPEGBaseline8Bit
 
 from medrcube.errors import SourceError
-from medrcube.records import State
-from medrcube.sources.phantoms import bounds, lesion
+from medrcube.facts import State
+from medrcube.sources._synthetic.images import bounds, lesion
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.records import State
-from medrcube.sources.layout import verify
+from medrcube.facts import State
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

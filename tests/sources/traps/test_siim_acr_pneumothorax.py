@@ -8,9 +8,9 @@ from PIL import Image
 from pydicom import dcmread
 
 from medrcube.build import readers
-from medrcube.build.pixels.regions import rasterise
-from medrcube.sources.layout import verify
-from medrcube.sources.phantoms import lesion, picture, write_dicom
+from medrcube.build.regions.rasterize import rasterise
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import lesion, picture, write_dicom
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

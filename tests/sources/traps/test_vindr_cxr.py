@@ -6,8 +6,8 @@ import shutil
 import pydicom
 import pytest
 
-from medrcube.records import State
-from medrcube.sources.layout import verify
+from medrcube.facts import State
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

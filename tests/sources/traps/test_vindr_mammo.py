@@ -7,10 +7,10 @@ import numpy as np
 import pydicom
 import pytest
 
-from medrcube.build.questions.ground import ground_of
+from medrcube.build.questions.case_facts import ground_of
+from medrcube.facts import Scope, State
 from medrcube.ontologies.terms import load_terms
-from medrcube.records import Scope, State
-from medrcube.sources.layout import verify
+from medrcube.sources._framework.layout import verify
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

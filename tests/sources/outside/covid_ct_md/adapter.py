@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from medrcube.records import Case, ImageRef, Label
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import natural
+from medrcube.facts import Case, ImageRef, Label
+from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case]:

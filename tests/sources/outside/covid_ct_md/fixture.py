@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medrcube.sources.phantom_ct import chest
-from medrcube.sources.phantom_dicom import Series, write_series
+from medrcube.sources._synthetic.chest_ct import chest
+from medrcube.sources._synthetic.dicom import Series, write_series
 
 FOLDERS = {
     "COVID-19 subjects": "P{:03}",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from medrcube.records import Case, ImageRef
-from medrcube.sources.raw_tree import RawTree
-from medrcube.sources.tables import find_table, read_csv
+from medrcube.facts import Case, ImageRef
+from medrcube.sources._formats.tables.tables import find_table, read_csv
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medrcube.sources.phantom_files import write_example
-from medrcube.sources.phantoms import write_lines
+from medrcube.sources._synthetic.any_format import write_example
+from medrcube.sources._synthetic.images import write_lines
 
 NAMES = ("000_HC", "001_HC", "010_HC", "010_2HC", "014_HC", "014_2HC")
 

@@ -1,0 +1,218 @@
+"""Numbers over a whole batch: what it holds, what would give answers away, what stops a release.
+
+What makes an item wrong is a failure: a picture that is missing, a key that is none, a wrong option
+without evidence. So is a batch rule of the level error. Other batch rules and warnings of item
+writing are stated with their figures and left to people, since a batch may be small or its sources
+uneven by nature.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from medrcube.build.audit.batch_rules import batch_rules
+from medrcube.build.audit.source_leakage import source_leakage
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, Problem
+from medrcube.ontologies.item_rules import ERROR, RULES
+from medrcube.ontologies.label_words import normalise
+from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+
+
+def audit(
+    samples: Sequence[Sample],
+    items: Sequence[Item],
+    problems: Sequence[Problem],
+    absent: Mapping[str, int],
+) -> dict[str, Any]:
+    """Audit a build; the result is ready for JSON and the same for any order of the input.
+
+    Args:
+        samples: all pictures.
+        items: all items.
+        problems: the quarantine.
+        absent: source -> number of cases whose images are not in this copy.
+
+    Returns:
+        Counts; ``item_rules`` and ``batch_rules``, every rule with its figures, also those that
+        hold; and ``failures``: sentences that each stop a release.
+    """
+    pictures = {sample.id: sample for sample in samples}
+    rules = batch_rules(items, samples)
+    failures = [*_failures(items, pictures), *_broken(rules)]
+    return {
+        "pictures": len(samples),
+        "items": len(items),
+        "by_task": _count(item.task for item in items),
+        "by_source": _count(item.source for item in items),
+        "by_voxel": _count(f"{it.anatomy} / {it.modality} / {it.task}" for it in items),
+        "by_options": _count(str(len(item.options)) for item in items),
+        "by_state": _count(item.state for item in items),
+        "by_strategy": _count(item.strategy for item in items),
+        "by_visible": _count(item.visible for item in items),
+        "by_grade": _count(
+            option.grade for item in items for option in item.options if option.grade
+        ),
+        "item_rules": item_rules(items),
+        "batch_rules": rules,
+        "source_leakage": source_leakage(_readable(items), samples),
+        "patients": len({(s.source, s.patient) for s in samples if s.patient}),
+        "absent": dict(sorted(absent.items())),
+        "quarantine": _count(f"{p.source} / {p.stage} / {p.code}" for p in problems),
+        "most_frequent_answer": most_frequent_answer(items),
+        "duplicate_pictures": duplicate_pictures(samples),
+        "failures": failures,
+    }
+
+
+def _readable(items: Iterable[Item]) -> list[Item]:
+    """Items whose key is one of their options; the others are failures of their own."""
+    return [item for item in items if 0 <= item.key < len(item.options)]
+
+
+def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
+    """Every rule of item writing, its level, and how many items bend it."""
+    bent = Counter(rule for item in items for rule in item.warnings)
+    return {
+        rule.id: {"level": rule.level, "asks": rule.asks, "items": bent[rule.id]} for rule in RULES
+    }
+
+
+_MOST = 4
+"""Most reasons that the end of a build lists for facts that became no item."""
+
+
+def describe_rules(audit: Mapping[str, Any]) -> list[str]:
+    """Lines for people: facts not asked, items that bend a rule, batch rules that do not hold."""
+    bent = {name: rule["items"] for name, rule in audit["item_rules"].items() if rule["items"]}
+    stopped: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for dropped, count in audit.get("dropped", {}).items():
+        reason = dropped.partition(": ")[2]
+        if reason.startswith("lint "):
+            stopped[reason.removeprefix("lint ")] += count
+        else:
+            others[reason] += count
+    lines = []
+    if others:
+        lines.append(f"not asked: {_listed(dict(others.most_common(_MOST)))}; all in audit.json")
+    if stopped:
+        lines.append(f"item rules: no item made because of {_listed(stopped)}")
+    if bent:
+        lines.append(f"item rules: for the reviewers, items that bend {_listed(bent)}")
+    rules = audit["batch_rules"]
+    held = sum(rule["holds"] is not False for rule in rules.values())
+    lines.append(f"batch rules: {held} of {len(rules)} hold")
+    lines += [
+        f"{rule['level'].upper()} {name}: {rule['message']}"
+        for name, rule in rules.items()
+        if rule["holds"] is False
+    ]
+    return lines
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return ", ".join(f"{name} ({count:,})" for name, count in ranked)
+
+
+def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
+    """Score of always naming a task's most frequent answer, by source and task.
+
+    What a model gains that has learnt the answers but sees no picture; boxes have no label.
+    """
+    cells: dict[str, list[Item]] = {}
+    for item in items:
+        if item.options and item.options[0].concept:
+            cells.setdefault(f"{item.source} / {item.task}", []).append(item)
+    result = {}
+    for cell, members in sorted(cells.items()):
+        counts = Counter(item.concept for item in members)
+        label = min(counts, key=lambda name: (-counts[name], name))
+        chance = sum(1 / len(item.options) for item in members) / len(members)
+        share = counts[label] / len(members)
+        result[cell] = {"n": len(members), "answer": label, "share": share, "chance": chance}
+    return result
+
+
+def duplicate_pictures(samples: Iterable[Sample]) -> list[dict[str, Any]]:
+    """Clean pictures that are equal pixel for pixel although they come from different cases."""
+    clean = sorted(
+        (sample for sample in samples if sample.artefact == "clean"),
+        key=lambda sample: (sample.pixel_sha256, sample.source, sample.case, sample.id),
+    )
+    rows = []
+    for digest, group in groupby(clean, key=lambda sample: sample.pixel_sha256):
+        members = list(group)
+        cases = sorted({f"{sample.source}/{sample.case}" for sample in members})
+        if len(cases) > 1:
+            patients = {(sample.source, sample.patient) for sample in members if sample.patient}
+            row = {
+                "pixel_sha256": digest,
+                "cases": cases,
+                "patients": len(patients),
+                "sources": len({sample.source for sample in members}),
+            }
+            rows.append(row)
+    return rows
+
+
+def _failures(items: Sequence[Item], pictures: Mapping[str, Sample]) -> list[str]:
+    failures = [
+        f"item {item.id}: {fault}"
+        for item in sorted(items, key=lambda item: (item.source, item.task, item.id))
+        for fault in _faults(item, pictures)
+    ]
+    repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
+    failures += [f"item {name}: the id stands more than once" for name in sorted(repeated)]
+    return failures
+
+
+def _broken(rules: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Batch rules that stop a release."""
+    return [
+        f"batch rule {name}: {rule['message']}"
+        for name, rule in rules.items()
+        if rule["level"] == ERROR and rule["holds"] is False
+    ]
+
+
+def _faults(item: Item, pictures: Mapping[str, Sample]) -> Iterable[str]:
+    if item.sample not in pictures:
+        yield f"its picture {item.sample!r} is not among the samples"
+    if not 2 <= len(item.options) <= 4:
+        yield f"{len(item.options)} options, expected two to four"
+    if not 0 <= item.key < len(item.options):
+        yield f"the key {item.key} is none of the options"
+    elif item.options[item.key].strategy != "key":
+        yield f"option {item.key} is named as key but was made as a distractor"
+    if sum(option.strategy == "key" for option in item.options) != 1:
+        yield "not exactly one option was made as key"
+    yield from _option_faults(item)
+    for rule in RULES:
+        if rule.level == ERROR and rule.id in item.warnings:
+            yield f"it breaks the rule {rule.id}: {rule.asks}"
+    for axis, value in ((Task, item.task), (Anatomy, item.anatomy), (Modality, item.modality)):
+        try:
+            axis.parse(value)
+        except UnknownNameError as error:
+            yield str(error)
+
+
+def _option_faults(item: Item) -> Iterable[str]:
+    names = [normalise(option.text) for option in item.options]
+    if len(set(names)) < len(names):
+        yield "two options read the same"
+    if not all(names):
+        yield "an option is empty"
+    wrong = [option for option in item.options if option.strategy != "key"]
+    if not all(option.grade in tuple(Grade) for option in wrong):
+        yield "a wrong option carries no evidence that it is wrong"
+
+
+def _count(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))

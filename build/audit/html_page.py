@@ -1,0 +1,79 @@
+"""The audit of a release as one HTML page, with nothing outside it: no host, no script, no font.
+
+Questions, labels and names of cases are texts of others; the template escapes them, and the page's
+own content policy forbids scripts and requests. The page holds no date: the same release has the
+same page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import medrcube
+from medrcube.build.audit.charts import FEW, STEPS, anchor, bands, cube, filled
+from medrcube.build.audit.source_leakage import ALL_CUES, CUES
+from medrcube.build.release.contact_sheets import Gallery
+from medrcube.taxonomy import Anatomy
+
+_AXES = (("task", "Task"), ("modality", "Modality"), ("anatomy", "Region"))
+_LONGEST = 60
+"""Most rows of a table that grows with the sources; ``audit.json`` has all."""
+
+
+def audit_page(audit: Mapping[str, Any], gallery: Gallery) -> str:
+    """The page.
+
+    Args:
+        audit: content of ``audit.json`` of a release.
+        gallery: its small pictures.
+    """
+    profile = audit.get("profile") or None
+    rules = audit["batch_rules"]
+    return (
+        _environment()
+        .get_template("audit.html.j2")
+        .render(
+            audit=audit,
+            review=audit["review"],
+            profile=profile,
+            axes=_AXES,
+            cube=cube(audit["by_voxel"], profile),
+            filled=filled(audit["by_voxel"]),
+            anatomies=list(Anatomy),
+            steps=STEPS,
+            few=FEW,
+            scores={name: bands(rule["rows"]) for name, rule in rules.items()},
+            failed=[name for name, rule in rules.items() if rule["holds"] is False],
+            cues=(*CUES, ALL_CUES),
+            gallery=gallery,
+            longest=_LONGEST,
+            version=medrcube.__version__,
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("medrcube.templates", "cards"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = _percent
+    environment.filters["count"] = lambda value: f"{value:,}"
+    environment.filters["anchor"] = anchor
+    environment.filters["ranked"] = _ranked
+    return environment
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "\u2013" if value is None else f"{100 * value:.{digits}f}"
+
+
+def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The largest first; equal ones by name."""
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))

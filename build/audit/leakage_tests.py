@@ -1,0 +1,141 @@
+"""Rules over a whole batch of items: what would give answers away without the pictures.
+
+A model that sees only the options beats chance in 11 of 12 published pairs of data set and model
+(arXiv 2402.12483), so each rule here plays such a reader and states its score, the chance of its
+batch (mean of 1 / options), and a standard error. Far below chance is no better than above it: who
+turns such a reader round has a trick. No rule here makes an item wrong, so a rule that does not
+hold is a warning: it is shown and kept in ``audit.json``, and stops nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from medrcube.build.audit.conditional_logit import Question, cross_validate
+from medrcube.build.audit.leakage_features import Features, option_features, wording_features
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+
+ALL = "all tasks"
+
+MANY_GROUPS = 30
+"""Patients from which a score far below chance is judged: of few, those held out have just the
+answers that the others lack."""
+
+
+def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
+    """Score of a reader of the options alone, for each task and for all of them.
+
+    The reader is a conditional logit (``conditional_logit``) over what ``leakage_features`` lists.
+    It is fitted in five folds that keep items of one set of options together (``Item.block``),
+    without the patients, cases and equal pictures of the fold it answers.
+
+    Returns:
+        Rows with ``task``, ``n`` items, ``groups`` (patients), ``accuracy``, ``chance``, ``se``,
+        ``least`` (chance - 4 se, or 0 with few groups), ``threshold`` (chance + 2 se) and
+        ``within``, whether accuracy lies between them. The standard error is the larger of that
+        of independent items and that of whole groups, since
+        items of a patient stand and fall together. All but the counts and chance are ``None``
+        where all items are of one group.
+        Who draws a batch aims at chance; the bounds only say what luck may do. Numbered boxes
+        have no names to read; ``box_geometry`` plays a reader of their numbers and places.
+    """
+    return _scores(items, samples, option_features)
+
+
+def text_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
+    """The same for a reader of the question, who knows which labels its words went with."""
+    return _scores(items, samples, wording_features)
+
+
+def groups_of(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, str]:
+    """Item id -> group: items of one patient, one case or equal pictures share theirs."""
+    parents: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parents.setdefault(name, name) != name:
+            parents[name] = parents[parents[name]]
+            name = parents[name]
+        return name
+
+    cases: dict[str, str] = {}
+    for sample in samples:
+        case = cases[sample.id] = f"case {sample.source} {sample.case}"
+        others = {
+            f"picture {sample.pixel_sha256}": sample.pixel_sha256,
+            f"patient {sample.source} {sample.patient}": sample.patient,
+        }
+        for other in (name for name, known in others.items() if known):
+            low, high = sorted((root(case), root(other)))
+            parents[high] = low
+    return {item.id: root(cases.get(item.sample, f"sample {item.sample}")) for item in items}
+
+
+def score(answers: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
+    """Accuracy against chance with a standard error that knows of groups; see ``options_only``.
+
+    Args:
+        answers: hit (0 to 1), chance and group of each item.
+    """
+    n = len(answers)
+    accuracy = sum(hit for hit, _, _ in answers) / n
+    chance = sum(expected for _, expected, _ in answers) / n
+    alone = math.sqrt(sum(c * (1 - c) for _, c, _ in answers)) / n
+    sums: dict[str, float] = {}
+    for hit, expected, group in answers:
+        sums[group] = sums.get(group, 0.0) + hit - expected - (accuracy - chance)
+    spread = sum(total**2 for total in sums.values()) * len(sums) / max(len(sums) - 1, 1)
+    se = max(alone, math.sqrt(spread) / n)
+    least = chance - 4 * se if len(sums) >= MANY_GROUPS else 0.0
+    return {
+        "n": n,
+        "groups": len(sums),
+        "accuracy": accuracy,
+        "chance": chance,
+        "se": se,
+        "least": least,
+        "threshold": chance + 2 * se,
+        "within": least <= accuracy <= chance + 2 * se,
+    }
+
+
+def _scores(
+    items: Iterable[Item],
+    samples: Iterable[Sample],
+    features: Callable[[Sequence[Item]], list[list[Features]]],
+) -> list[dict[str, Any]]:
+    askable = [
+        it
+        for it in items
+        if len(it.options) > 1 and 0 <= it.key < len(it.options) and it.options[it.key].concept
+    ]
+    groups = groups_of(askable, samples)
+    tasks: dict[str, list[Item]] = {}
+    for item in sorted(askable, key=lambda item: item.id):
+        tasks.setdefault(item.task, []).append(item)
+    rows = []
+    pooled: list[tuple[float, float, str]] = []
+    for task, members in sorted(tasks.items()):
+        questions = [
+            Question(options=options, key=item.key)
+            for item, options in zip(members, features(members), strict=True)
+        ]
+        own = [groups[item.id] for item in members]
+        blocks = [item.block or groups[item.id] for item in members]
+        hits = cross_validate(questions, own, blocks=blocks)
+        chances = [1 / len(item.options) for item in members]
+        if hits is None:
+            rows.append(_unmeasured(task, chances))
+            continue
+        rows.append({"task": task, **score(list(zip(hits, chances, own, strict=True)))})
+        pooled += zip(hits, chances, own, strict=True)
+    if pooled:
+        rows.append({"task": ALL, **score(pooled)})
+    return rows
+
+
+def _unmeasured(task: str, chances: Sequence[float]) -> dict[str, Any]:
+    known = {"task": task, "n": len(chances), "groups": 1, "chance": sum(chances) / len(chances)}
+    return known | dict.fromkeys(("accuracy", "se", "least", "threshold", "within"))

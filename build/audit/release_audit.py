@@ -1,0 +1,187 @@
+"""The audit of a release: what it holds, which is not all that its workspace holds.
+
+Figures of the items and pictures are computed anew for what is released; what only the build knows
+(quarantine, facts of which no item was made, ontologies, overlaps of the sources) is kept. Nothing
+here depends on whether the release is private, so both editions have the same audit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.audit.batch_audit import audit
+from medrcube.build.audit.html_page import audit_page
+from medrcube.build.execution.progress import usable_cores
+from medrcube.build.questions.item_table import Item
+from medrcube.build.release.contact_sheets import make_gallery
+from medrcube.build.similarity.near_duplicates import Near, clean_pictures, find_duplicates
+from medrcube.build.stages.samples import Sample
+from medrcube.files.atomic import write_text
+
+JSON, PAGE = "audit.json", "audit.html"
+
+
+def write_audit(
+    tree: Path,
+    built: Mapping[str, Any],
+    items: Sequence[Item],
+    samples: Iterable[Sample],
+    root: Path,
+    *,
+    workers: int | None = None,
+) -> None:
+    """Write ``audit.json`` and ``audit.html`` into a release.
+
+    Args:
+        tree: the release.
+        built: audit of the build, with ``release``, its name, and ``review``.
+        items: all items of the release.
+        samples: all pictures of the workspace.
+        root: folder of the workspace.
+        workers: processes that read pictures; all processors by default.
+
+    Raises:
+        ReleaseError: a picture is missing or damaged.
+        WorkspaceError: the tree cannot be written.
+    """
+    workers = workers or usable_cores()
+    everything = list(samples)
+    wanted = {item.sample for item in items}
+    pictures = {sample.id: sample for sample in everything if sample.id in wanted}
+    found, near = release_audit(built, items, everything, root, workers=workers)
+    gallery = make_gallery(items, pictures, near, root, workers)
+    text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False)
+    write_text(tree / JSON, text + "\n")
+    write_text(tree / PAGE, audit_page(found, gallery))
+
+
+def release_audit(
+    built: Mapping[str, Any],
+    items: Sequence[Item],
+    samples: Sequence[Sample],
+    root: Path,
+    *,
+    workers: int = 1,
+) -> tuple[dict[str, Any], Sequence[Near]]:
+    """What ``audit.json`` of a release says, and all pairs of look-alikes.
+
+    Raises:
+        ReleaseError: a picture is missing or damaged.
+    """
+    wanted = {item.sample for item in items}
+    pictures = {sample.id: sample for sample in samples if sample.id in wanted}
+    used = list(pictures.values())
+    duplicates = find_duplicates(clean_pictures(samples, used), root, workers)
+    figures = audit(used, items, [], {})
+    kept = {name: built[name] for name in ("absent", "quarantine") if name in built}
+    found = {
+        **built,
+        **figures,
+        **kept,
+        "duplicate_pictures": duplicates.exact,
+        "duplicates": duplicates.stated(),
+        "by_difficulty": _count(item.difficulty or "not graded" for item in items),
+        "by_mark": _count(sample.artefact for sample in used),
+        "by_item_grade": _count(item.grade for item in items if item.grade),
+        "sources": _sources(items, pictures),
+        "licences": _licences(items, pictures),
+        "patient_overlap": patient_overlap(items, pictures),
+    }
+    if built.get("profile"):
+        found["profile"] = _profile(built["profile"], items)
+    return found, duplicates.near
+
+
+def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, Any]:
+    """How items share patients; no identifier of a patient, hashed or not, is in it.
+
+    Returns:
+        ``items`` on pictures of a known patient, ``unknown`` on others; ``patients``; ``spread``:
+        number of items -> number of patients who have so many; ``sources``: for each source its
+        patients, the items of the patient who has most, and their share of the source.
+    """
+    counts: dict[str, Counter[str]] = {}
+    totals: Counter[str] = Counter()
+    unknown = 0
+    for item in items:
+        sample = pictures[item.sample]
+        totals[sample.source] += 1
+        if sample.patient:
+            counts.setdefault(sample.source, Counter())[sample.patient] += 1
+        else:
+            unknown += 1
+    spread = Counter(number for patients in counts.values() for number in patients.values())
+    rows = {
+        source: {
+            "patients": len(patients),
+            "most": max(patients.values()),
+            "share": max(patients.values()) / totals[source],
+        }
+        for source, patients in sorted(counts.items())
+    }
+    return {
+        "items": sum(totals.values()) - unknown,
+        "unknown": unknown,
+        "patients": sum(len(patients) for patients in counts.values()),
+        "most": max(spread, default=0),
+        "spread": {str(number): spread[number] for number in sorted(spread)},
+        "sources": rows,
+    }
+
+
+def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, dict[str, int]]:
+    """Source -> items, pictures, and how many of these may not be passed on."""
+    made = Counter(item.source for item in items)
+    shown = Counter(sample.source for sample in pictures.values())
+    restricted = Counter(it.source for it in pictures.values() if not it.redistribute)
+    return {
+        source: {"items": made[source], "pictures": shown[source], "restricted": restricted[source]}
+        for source in sorted(made)
+    }
+
+
+def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dict[str, Any]]:
+    """A row for each licence and whether it lets pictures be passed on."""
+    rows: dict[tuple[str, bool], tuple[set[str], set[str], list[str]]] = {}
+    for item in items:
+        sample = pictures[item.sample]
+        sources, shown, ids = rows.setdefault(
+            (sample.licence, sample.redistribute), (set(), set(), [])
+        )
+        sources.add(sample.source)
+        shown.add(sample.id)
+        ids.append(item.id)
+    return [
+        {
+            "licence": licence,
+            "redistribute": redistribute,
+            "sources": sorted(sources),
+            "pictures": len(shown),
+            "items": len(ids),
+        }
+        for (licence, redistribute), (sources, shown, ids) in sorted(rows.items())
+    ]
+
+
+def _profile(profile: Mapping[str, Any], items: Iterable[Item]) -> dict[str, Any]:
+    """What the build said of its profile, with what the release has of each value."""
+    outside = set(profile["outside"])
+    counts: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        counts["task", item.task] += 1
+        if item.task not in outside:
+            counts["modality", item.modality] += 1
+            counts["anatomy", item.anatomy] += 1
+    margins = [
+        {**margin, "released": counts[margin["axis"], margin["value"]]}
+        for margin in profile["margins"]
+    ]
+    return {**profile, "margins": margins}
+
+
+def _count(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))

@@ -1,0 +1,212 @@
+"""Tricks that answer without the picture or a model: a place, a length, a frequent label.
+
+Each gives rows of figures with ``within``, whether the batch gives the trick no more than chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from medrcube.build.audit.conditional_logit import folds
+from medrcube.build.audit.leakage_tests import ALL, groups_of, score
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+
+POSITION_P = 0.01
+"""Key positions whose chi-square p lies below this are not even (item rules, key position)."""
+PRIOR_P = 0.01
+"""Chance that any label of a task lies out by luck, shared out over its labels (Bonferroni)."""
+TASK_SE = 3.0
+"""A simple trick may lie this many standard errors from chance in one task, of the many there
+are; over all tasks 2."""
+
+Row = dict[str, Any]
+
+
+def key_positions(items: Iterable[Item]) -> list[Row]:
+    """Key positions by number of options, with the chi-square p against an even spread.
+
+    Scales and numbered boxes keep their natural order and are not counted; nor are items whose
+    key is none of their options, which are failures of their own.
+    """
+    found: dict[int, Counter[int]] = {}
+    for item in items:
+        if not item.ordered and 0 <= item.key < len(item.options) > 1:
+            found.setdefault(len(item.options), Counter())[item.key] += 1
+    rows = []
+    for options, counts in sorted(found.items()):
+        observed = [counts[position] for position in range(options)]
+        expected = sum(observed) / options
+        statistic = sum((count - expected) ** 2 / expected for count in observed)
+        p = chi_square_p(statistic, options - 1)
+        rows.append(
+            {
+                "options": options,
+                "n": sum(observed),
+                "counts": observed,
+                "p": p,
+                "threshold": POSITION_P,
+                "within": p > POSITION_P,
+            }
+        )
+    return rows
+
+
+def chi_square_p(statistic: float, freedom: int) -> float:
+    """Upper tail of the chi-square distribution, exact for whole degrees of freedom.
+
+    By the recurrence of the regularised gamma function, DLMF 8.8.2.
+
+    Raises:
+        ValueError: no degree of freedom, or a negative statistic.
+    """
+    if freedom < 1 or statistic < 0:
+        raise ValueError(f"chi-square of {statistic} with {freedom} degrees of freedom")
+    half = statistic / 2
+    tail = math.erfc(math.sqrt(half)) if freedom % 2 else math.exp(-half)
+    for k in range(freedom % 2 or 2, freedom, 2):
+        tail += half ** (k / 2) * math.exp(-half) / math.gamma(k / 2 + 1)
+    return tail
+
+
+def label_prior(items: Iterable[Item]) -> list[Row]:
+    """How often each label is the key of the items that show it, for each task.
+
+    A label among n options should be the key once in n times: as a distractor (n - 1) times as
+    often as a key. ``z`` is the distance in standard errors of the label that lies farthest out.
+    """
+    shown: dict[str, dict[str, list[tuple[bool, float]]]] = {}
+    for item in items:
+        for index, option in enumerate(item.options):
+            if option.concept:
+                uses = shown.setdefault(item.task, {}).setdefault(option.concept, [])
+                uses.append((index == item.key, 1 / len(item.options)))
+    return [_prior_row(task, labels) for task, labels in sorted(shown.items())]
+
+
+def _prior_row(task: str, labels: dict[str, list[tuple[bool, float]]]) -> Row:
+    found = []
+    for label, uses in labels.items():
+        keyed, due = sum(key for key, _ in uses), sum(chance for _, chance in uses)
+        error = math.sqrt(sum(chance * (1 - chance) for _, chance in uses))
+        found.append(((keyed - due) / error, label, keyed, len(uses) - keyed, due))
+    z, label, keyed, wrong, due = max(found, key=lambda entry: (abs(entry[0]), entry[1]))
+    p = min(1.0, math.erfc(abs(z) / math.sqrt(2)) * len(found))
+    return {
+        "task": task,
+        "labels": len(found),
+        "label": label,
+        "key": keyed,
+        "distractor": wrong,
+        "key_due": due,
+        "z": z,
+        "p": p,
+        "threshold": PRIOR_P,
+        "within": p > PRIOR_P,
+    }
+
+
+def longest_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+    """Score of choosing the longest option, one of the longest by lot, for each task and all.
+
+    Items whose options are all equally long say nothing and are left out.
+    """
+    chosen = {}
+    for item in items:
+        sizes = [len(option.text) for option in item.options]
+        longest = [index for index, size in enumerate(sizes) if size == max(sizes)]
+        if len(longest) < len(sizes):
+            chosen[item] = longest
+    return _trick_rows(chosen, groups_of(chosen, samples), both_sides=True)
+
+
+def first_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+    """Score of choosing the first option, for each task and all; scales and boxes too."""
+    chosen = {item: [0] for item in items}
+    return _trick_rows(chosen, groups_of(chosen, samples), both_sides=False)
+
+
+def most_frequent_label(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+    """Score of choosing the label that is most often a key in the other folds, by task."""
+    labelled = [item for item in items if item.options[item.key].concept]
+    groups = groups_of(labelled, samples)
+    chosen: dict[Item, list[int]] = {}
+    for members in _by_task(labelled).values():
+        placed = folds((groups[item.id] for item in members), 5)
+        if len(set(placed.values())) < 2:
+            continue
+        counts: dict[int, Counter[str]] = {}
+        for item in members:
+            counts.setdefault(placed[groups[item.id]], Counter())[_key_label(item)] += 1
+        total = sum(counts.values(), Counter())
+        for item in members:
+            own = counts[placed[groups[item.id]]]
+            often = [total[it.concept] - own[it.concept] for it in item.options]
+            chosen[item] = [index for index, n in enumerate(often) if n == max(often)]
+    return _trick_rows(chosen, groups, both_sides=False)
+
+
+def other_keys(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+    """Score of naming the option that is least, or most, often the key of the other items.
+
+    Items are compared that have the same question and the same options. This reader must hold the
+    other keys: somebody who trains on a part of the batch, or has learnt it by heart. ``trick``
+    says which of the two a row is of.
+    """
+    labelled = [item for item in items if item.options[item.key].concept]
+    groups = groups_of(labelled, samples)
+    keyed = Counter((_text(item), _key_label(item)) for item in labelled)
+    rows = []
+    for trick, sign in (("least", -1), ("most", 1)):
+        chosen: dict[Item, list[int]] = {}
+        for item in labelled:
+            text = _text(item)
+            others = [
+                sign * (keyed[text, option.concept] - (place == item.key))
+                for place, option in enumerate(item.options)
+            ]
+            chosen[item] = [place for place, n in enumerate(others) if n == max(others)]
+        rows += [{"trick": trick, **row} for row in _trick_rows(chosen, groups, both_sides=False)]
+    return rows
+
+
+def _text(item: Item) -> tuple[str, ...]:
+    return (item.question, *sorted(option.concept for option in item.options))
+
+
+def _key_label(item: Item) -> str:
+    return item.options[item.key].concept
+
+
+def _trick_rows(
+    chosen: dict[Item, list[int]], groups: dict[str, str], *, both_sides: bool
+) -> list[Row]:
+    """One row for each task and one for all: a trick's choices against chance."""
+    tasks = _by_task(chosen)
+    rows = []
+    for task, members in [*tasks.items(), *([(ALL, list(chosen))] if chosen else [])]:
+        row = score(
+            [
+                (
+                    (item.key in chosen[item]) / len(chosen[item]),
+                    1 / len(item.options),
+                    groups[item.id],
+                )
+                for item in members
+            ]
+        )
+        high = row["chance"] + (2.0 if task == ALL else TASK_SE) * row["se"]
+        low = row["chance"] - TASK_SE * row["se"] if both_sides else 0.0
+        within = low <= row["accuracy"] <= high
+        rows.append({"task": task, **row, "least": low, "threshold": high, "within": within})
+    return rows
+
+
+def _by_task(items: Iterable[Item]) -> dict[str, list[Item]]:
+    tasks: dict[str, list[Item]] = {}
+    for item in items:
+        tasks.setdefault(item.task, []).append(item)
+    return dict(sorted(tasks.items()))

@@ -1,0 +1,1 @@
+"""Graphics burnt into the pixels: calipers, text, arrows."""

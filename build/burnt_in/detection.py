@@ -1,0 +1,113 @@
+"""Graphics burnt into a picture: calipers, words, arrows and coloured drawings, and where they lie.
+
+What a reader once drew tells where the lesion is, whatever is asked later. Two detectors, since
+ultrasound and film are marked in different ways; how often each is right stands in
+`docs/reference/burnt-in-graphics.md`. scipy is loaded when the first picture is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.burnt_in.filled_shapes import coloured, pointers
+from medrcube.build.burnt_in.strokes import Extent, crosses, rows_of_glyphs, strokes_of
+from medrcube.build.regions.box_labels import Box
+from medrcube.taxonomy import Modality
+
+MADE_FOR = {"ultrasound": Modality.ULTRASOUND, "film": Modality.XRAY}
+"""Detector -> pictures that it was made for; on CT, vessels and the couch look like arrows."""
+_NEAR = 0.03
+"""Share of the longer side of a picture within which a mark is near a region: in BUSI, the words
+and figures that a reader sets beside what they name."""
+_RIM = 0.15
+"""Share of each side of a picture whose words name side, time or maker, not a lesion."""
+_SPAN = (0.045, 0.5)
+_EDGE = 0.065
+"""Extent of a coloured drawing on film, and its distance from the edge, as shares of a side."""
+_POINTS = ("arrow", "caliper", "colour")
+"""Kinds that are set on or beside what they are about, wherever that is."""
+
+
+class Mark(NamedTuple):
+    """One burnt-in mark: ``arrow``, ``caliper``, ``colour_policy`` or ``text``, and its extent."""
+
+    kind: str
+    extent: Extent
+
+
+def marks_on(picture: NDArray[np.uint8], detector: str) -> list[Mark]:
+    """Burnt-in marks of a picture.
+
+    Args:
+        picture: (rows, columns) or (rows, columns, 3), 8 bit.
+        detector: ``ultrasound`` or ``film``.
+    """
+    grey = np.ascontiguousarray(picture.max(axis=2)) if picture.ndim > 2 else picture
+    marks = [Mark("colour", extent) for extent in coloured(picture)]
+    if detector == "film":
+        marks = [mark for mark in marks if _draws(mark.extent, grey.shape)]
+        return marks + [Mark("arrow", extent) for extent in pointers(grey)]
+    for strokes in strokes_of(grey):
+        marks += [Mark("caliper", extent) for extent in crosses(grey, strokes)]
+        marks += [Mark("text", extent) for extent in rows_of_glyphs(grey, strokes)]
+    return marks
+
+
+def graphics_of(picture: NDArray[np.uint8], detector: str, regions: Sequence[Box]) -> str:
+    """Which marks a picture carries and where, such as ``caliper:on text:apart``.
+
+    A mark is ``on`` a marked region when their boxes meet, ``near`` within 3 % of the longer side
+    of the picture, else ``apart``. Without regions it is ``inside`` the picture or on its ``rim``,
+    the outer 15 % of each side.
+
+    Returns:
+        Each kind and place once, sorted; empty where nothing was found.
+    """
+    marks = marks_on(picture, detector)
+    return " ".join(sorted({f"{kind}:{_place(at, picture.shape, regions)}" for kind, at in marks}))
+
+
+def gives_away(graphics: str) -> bool:
+    """Whether marks, as ``graphics_of`` names them, tell where the lesion is or what it is.
+
+    Calipers and arrows do wherever they are: in a picture of a lesion they are set on it, or on
+    another that the source does not mark. Words do on a lesion or beside it.
+    """
+    found = (mark.partition(":") for mark in graphics.split())
+    return any(kind in _POINTS or place in ("on", "near", "inside") for kind, _, place in found)
+
+
+def has_words(graphics: str) -> bool:
+    """Whether marks, as ``graphics_of`` names them, hold a word, wherever it stands."""
+    return any(mark.startswith("text:") for mark in graphics.split())
+
+
+def _draws(extent: Extent, shape: Sequence[int]) -> bool:
+    """Whether colour on a film is a drawing: words of the viewer are small or at the edge."""
+    rows, columns = shape
+    span = max((extent.bottom - extent.top) / rows, (extent.right - extent.left) / columns)
+    middles = ((extent.top + extent.bottom) / 2 / rows, (extent.left + extent.right) / 2 / columns)
+    inner = all(_EDGE < middle < 1 - _EDGE for middle in middles)
+    return _SPAN[0] <= span <= _SPAN[1] and inner
+
+
+def _place(extent: Extent, shape: Sequence[int], regions: Sequence[Box]) -> str:
+    rows, columns = shape[:2]
+    if regions:
+        nearest = min(_distances(extent, regions))
+        if nearest == 0:
+            return "on"
+        return "near" if nearest <= _NEAR * max(rows, columns) else "apart"
+    row, column = (extent.top + extent.bottom) / 2, (extent.left + extent.right) / 2
+    middle = abs(row / rows - 0.5) <= 0.5 - _RIM and abs(column / columns - 0.5) <= 0.5 - _RIM
+    return "inside" if middle else "rim"
+
+
+def _distances(extent: Extent, regions: Sequence[Box]) -> Iterator[int]:
+    """Pixels between a mark and each region, by the greater of rows and columns; 0 if they meet."""
+    for x0, y0, x1, y1 in regions:
+        yield max(x0 - extent.right, extent.left - x1, y0 - extent.bottom, extent.top - y1, 0)

@@ -1,0 +1,101 @@
+"""Where jobs run. ``Engine`` is the contract; ``LocalEngine`` uses this machine's processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from medrcube.build.stages.plan import Job
+from medrcube.build.stages.render import Rendered, render_job
+from medrcube.facts import Problem
+
+
+class Engine(Protocol):
+    """Runs jobs somewhere.
+
+    ``run`` yields one result for every job, in any order; the result must not depend on the
+    engine, the number of workers or the order. A worker that dies takes no job with it but its
+    own, which becomes a problem with the code ``worker-died``.
+    """
+
+    def run(self, jobs: Sequence[Job], images: Path) -> Iterator[tuple[Job, Rendered]]:
+        """Render every job into the folder of pictures."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """A pool of processes on this machine; one worker runs in this very process."""
+
+    workers: int
+
+    def run(self, jobs: Sequence[Job], images: Path) -> Iterator[tuple[Job, Rendered]]:
+        """Render every job; see ``Engine``."""
+        if self.workers == 1:
+            for job in jobs:
+                yield job, render_job(job, images)
+            return
+        if not jobs:
+            return
+        waiting = list(reversed(jobs))
+        suspects: list[Job] = []
+        while waiting:
+            suspects.extend((yield from self._run_pool(waiting, images)))
+        for job in suspects:
+            yield job, self._run_alone(job, images)
+
+    def _run_pool(
+        self, waiting: list[Job], images: Path
+    ) -> Generator[tuple[Job, Rendered], None, list[Job]]:
+        """Render jobs until none waits or a worker dies; returns the jobs then in flight."""
+        running: dict[Future[Rendered], Job] = {}
+        with self.pool() as pool:
+            while waiting or running:
+                # A short queue: a worker that dies leaves few suspects.
+                while waiting and len(running) < 2 * self.workers:
+                    job = waiting.pop()
+                    try:
+                        running[pool.submit(render_job, job, images)] = job
+                    except BrokenProcessPool:
+                        waiting.append(job)
+                        return list(running.values())
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool:
+                        return list(running.values())
+                    yield running.pop(future), result
+        return []
+
+    @staticmethod
+    def _run_alone(job: Job, images: Path) -> Rendered:
+        """Run a job that was in flight when a worker died, so that only the guilty one fails."""
+        with LocalEngine(1).pool() as pool:
+            try:
+                return pool.submit(render_job, job, images).result()
+            except BrokenProcessPool:
+                return worker_died(job)
+
+    def pool(self) -> ProcessPoolExecutor:
+        """The workers, each started when the first job comes that finds no other idle."""
+        # Forking a process that has threads (ITK, Arrow) can hang; a fresh start never does.
+        return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def worker_died(job: Job) -> Rendered:
+    """What becomes of a job that takes its worker down with it."""
+    problem = Problem(
+        source=job.source,
+        case=job.case.key,
+        stage="render",
+        code="worker-died",
+        message="the process that decoded this case was killed, by a fault in a decoder or for "
+        "lack of memory; look at its raw files",
+    )
+    return Rendered(case=job.case.key, problems=(problem,))

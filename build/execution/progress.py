@@ -1,0 +1,20 @@
+"""What long work asks of whoever started it: a place to show progress, and processors."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+
+class Stages(Protocol):
+    """Shows progress; ``medrcube.console.progress.Reporter`` is one."""
+
+    def stage(self, name: str, total: int | None) -> AbstractContextManager[Any]:
+        """A context whose value is called with the number of units done."""
+        ...
+
+
+def usable_cores() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

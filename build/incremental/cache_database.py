@@ -1,0 +1,320 @@
+"""What is already known: digests of files, rendered pictures and earlier results, in SQLite.
+
+A digest is remembered for a path and the state of the file; a file whose state is another but
+whose size is the same is read again, so that one that was merely touched or copied back costs a
+reading and no rendering. A rendering is remembered for its content key: the job without any path
+that differs between machines, and the digests of its raw files. A changed raw file, card policy
+or engine epoch therefore gives another key, and nothing is ever taken for done because a file
+merely exists: a picture counts when its bytes are those that were written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from medrcube.build.incremental.file_states import State, Tree, state_of
+from medrcube.build.pixels.png_encoder import ENCODER
+from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.render import EPOCH, Picture, Rendered
+from medrcube.errors import WorkspaceError
+from medrcube.facts import Problem
+from medrcube.files.atomic import sha256_of
+from medrcube.names import text_of
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS file (
+    path TEXT PRIMARY KEY, size INTEGER, written INTEGER, changed INTEGER, inode INTEGER,
+    sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rendering (key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, key TEXT, record BLOB) WITHOUT ROWID;
+DROP TABLE IF EXISTS digest;
+DROP TABLE IF EXISTS rendered;
+DROP TABLE IF EXISTS scan;
+"""
+"""The tables that are dropped are those of the first development version."""
+
+
+_MAGIC = b"SQLite format 3\0"
+
+
+class BuildCache:
+    """The cache of one workspace; use as a context manager.
+
+    It also is the lock of the workspace: SQLite gives it to one process at a time and takes it
+    back from a process that is killed.
+
+    Attributes:
+        damaged: where a file that was no cache has gone; the build then starts anew.
+
+    Raises:
+        WorkspaceError: another build holds the workspace, or the file is no cache.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.damaged = _aside(path)
+            self._database = _locked(path)
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                message = f"{path.parent.parent}: another build is at work here; wait for it"
+                raise WorkspaceError(message) from None
+            raise WorkspaceError(f"{path}: the build cache cannot be opened: {error}") from error
+        except (OSError, sqlite3.Error) as error:
+            raise WorkspaceError(
+                f"{path}: the build cache cannot be opened: {error}; delete it to start anew"
+            ) from error
+        self._new = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with closing(self._database):
+            self._commit()
+
+    def find(self, job: Job, raw: Tree, images: Path, pictures: Tree) -> Rendered | None:
+        """What became of a job in an earlier build, if nothing has changed since.
+
+        Args:
+            job: the job.
+            raw: the source's raw tree.
+            images: folder of all pictures.
+            pictures: a look at the source's folder in it.
+        """
+        digests: dict[str, str] = {}
+        for path in job.case.files():
+            digest = self._digest(path, raw.state(path))
+            if digest is None:
+                return None
+            digests[str(path)] = digest
+        row = self._execute(
+            "SELECT record FROM rendering WHERE key = ?", (content_key(job, digests),)
+        ).fetchone()
+        if row is None:
+            return None
+        try:
+            files, rendered = _decode(row[0], job)
+        except (AttributeError, KeyError, TypeError, ValueError):  # damaged: rendered again
+            return None
+        for name, digest in files.items():
+            path = images / name
+            if self._digest(path, pictures.state(path), known=False) != digest:
+                return None
+        return rendered
+
+    def keep(
+        self, job: Job, rendered: Rendered, raw: Tree, images: Path
+    ) -> Mapping[str, State] | None:
+        """Remember what became of a job.
+
+        A job whose files could not be read is tried again by the next build, and so is one whose
+        files have changed since the raw tree was looked at: nobody knows what it was made of.
+
+        Returns:
+            State of each picture, by its path below ``images``, or ``None`` where nothing is
+            remembered.
+        """
+        digests = dict(rendered.digests)
+        states: dict[Path, State] = {}
+        for path in job.case.files():
+            state = raw.state(path)
+            if str(path) not in digests or state is None or state_of(path) != state:
+                return None
+            states[path] = state
+        made: dict[str, tuple[State, str]] = {}
+        for picture in rendered.pictures:
+            state = state_of(images / picture.path)
+            if state is None or state.size != picture.bytes:
+                return None
+            made[picture.path] = (state, sha256_of(images / picture.path))
+        for path, state in states.items():
+            self._keep_digest(path, state if raw.settled else _unsettled(state), digests[str(path)])
+        for name, (state, digest) in made.items():
+            self._keep_digest(images / name, state, digest)
+        record = _encode(rendered) | {"files": {name: entry[1] for name, entry in made.items()}}
+        self._execute(
+            "INSERT OR REPLACE INTO rendering VALUES (?, ?)",
+            (content_key(job, digests), json.dumps(record)),
+        )
+        self._new += 1
+        if self._new % 64 == 0:
+            self._commit()
+        return {name: state for name, (state, _) in made.items()}
+
+    def recall(self, name: str, key: str) -> bytes | None:
+        """The record of that name, if it was kept under the same key."""
+        row = self._execute(
+            "SELECT record FROM memory WHERE name = ? AND key = ?", (name, key)
+        ).fetchone()
+        try:
+            return None if row is None else zlib.decompress(row[0])
+        except (TypeError, zlib.error):  # damaged: as if it had never been kept
+            return None
+
+    def remember(self, name: str, key: str, record: bytes) -> None:
+        """Keep a record in place of the last one of that name."""
+        packed = zlib.compress(record, level=1)
+        self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (name, key, packed))
+        self._commit()
+
+    def _digest(self, path: Path, state: State | None, *, known: bool = True) -> str | None:
+        """Digest of a file in a state; ``None`` where it cannot be what was kept.
+
+        With ``known`` a file of which nothing is kept is not read: it will be rendered anyway.
+        """
+        if state is None:
+            return None
+        row = self._execute(
+            "SELECT size, written, changed, inode, sha256 FROM file WHERE path = ?",
+            (text_of(str(path)),),
+        ).fetchone()
+        if row is None and known:
+            return None
+        if row is not None and State(*row[:4]) == state:
+            return str(row[4])
+        if row is not None and row[0] != state.size:
+            return None
+        try:
+            digest = sha256_of(path)
+        except OSError:
+            return None
+        self._keep_digest(path, state, digest)
+        return digest
+
+    def _keep_digest(self, path: Path, state: State, digest: str) -> None:
+        self._execute(
+            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
+            (text_of(str(path)), *state, digest),
+        )
+
+    def _execute(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        with self._told():
+            return self._database.execute(statement, values)
+
+    def _commit(self) -> None:
+        with self._told():
+            self._database.commit()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of the database in words; a full disk is the usual one."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise WorkspaceError(
+                f"{self._path}: the build cache cannot be used ({error}); is the folder writable "
+                "and the disk not full?"
+            ) from error
+
+
+def _aside(path: Path) -> Path | None:
+    """Rename a file that is no database, as a full disk or a copy leaves it; its new name."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return None
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) == _MAGIC:
+            return None
+    place = path.with_name(f"{path.name}.damaged")
+    path.replace(place)
+    for left in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{left}").unlink(missing_ok=True)
+    return place
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """A connection that holds the file alone; it is closed where it cannot."""
+    database = sqlite3.connect(path, timeout=1)
+    try:
+        database.executescript(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;" + _SCHEMA
+        )
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def content_key(job: Job, digests: Mapping[str, str]) -> str:
+    """Hash of everything that decides a job's pictures, their names and what is kept of them."""
+
+    def portable(value: Any) -> Any:
+        """A value without anything that differs between machines; files by name and digest."""
+        if isinstance(value, Path):
+            return [text_of(value.relative_to(job.root).as_posix()), digests[str(value)]]
+        if is_dataclass(value):
+            parts = {field.name: portable(getattr(value, field.name)) for field in fields(value)}
+            return [type(value).__name__, parts]
+        return [portable(part) for part in value] if isinstance(value, tuple) else value
+
+    case = job.case
+    content = {
+        "epoch": EPOCH,
+        "encoder": ENCODER,
+        "record": [field.name for field in fields(Picture)],
+        "source": job.source,
+        "case": case.key,
+        "name": job.name,
+        "hooks": job.hooks,
+        "plane": job.plane,
+        "policy": portable(job.policy),
+        "artefacts": portable(job.artefacts),
+        "panels": portable(job.panels),
+        "larger": portable(job.larger),
+        "enclosed": portable(job.enclosed),
+        "side": [portable(job.side), dict(case.facts).get(job.side.fact) if job.side else None],
+        "images": portable(case.images),
+        "guide": portable(case.guide),
+        "regions": [
+            [region.field, concept, region.image, portable((region.shape, *region.rivals))]
+            for region, concept in zip(case.regions, job.concepts, strict=True)
+        ],
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _unsettled(state: State) -> State:
+    """A state that no file has, of the same size: its digest is taken again."""
+    return State(state.size, -1, -1, -1)
+
+
+def _encode(rendered: Rendered) -> dict[str, Any]:
+    return {
+        "pictures": [
+            {field.name: getattr(picture, field.name) for field in fields(Picture)}
+            | {"artefact": asdict(picture.artefact)}
+            for picture in rendered.pictures
+        ],
+        "problems": [asdict(problem) for problem in rendered.problems],
+    }
+
+
+def _decode(text: str, job: Job) -> tuple[Mapping[str, str], Rendered]:
+    """Digests of the pictures by name, and what was rendered."""
+    record = json.loads(text)
+    files = {str(name): str(digest) for name, digest in record["files"].items()}
+    rendered = Rendered(
+        case=job.case.key,
+        pictures=tuple(
+            Picture(**{**picture, "artefact": Artefact(**picture["artefact"])})
+            for picture in record["pictures"]
+        ),
+        problems=tuple(Problem(**problem) for problem in record["problems"]),
+    )
+    return files, rendered

@@ -1,0 +1,291 @@
+"""What lies on disk, told by names and states alone: one fast look at a raw tree or at pictures.
+
+A state is what the file system says of a file: size, time of the last write, time of the last
+change and inode. The time of change cannot be set by hand, so a file whose content was replaced
+has another state even where its size and the time of writing were put back. Two changes within
+one tick of the clock that stamps files have one time; a look therefore waits until the tick of
+the youngest file is over (the "racy" entries of Git's index are the same matter).
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+_TICK_NS = 20_000_000
+"""File times of Linux follow the timer interrupt, at least 100 times a second; twice that."""
+
+_OUTSIDE = (
+    "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
+    "it (cp -rL), or name the folder that the link leads to as the raw root"
+)
+_NO_FILE = "is no file but a pipe or a device; expected a file"
+
+
+Kind = TypeVar("Kind")
+
+
+class State(NamedTuple):
+    """What the file system says of a file; times in nanoseconds."""
+
+    size: int
+    written: int
+    changed: int
+    inode: int
+
+
+Tell = Callable[[int], object]
+"""Told the number of files of each folder that is read."""
+
+
+def tell_nobody(_files: int, /) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """The files below a folder.
+
+    Attributes:
+        root: the folder, with all links resolved.
+        states: path relative to the root, with forward slashes -> state; in a fixed order.
+        barred: files that must not be read, and why.
+        linked: whether there is a link in it, so that what a part of it holds cannot be told
+            without another look.
+        settled: whether every later change will show. False while somebody writes there, or
+            where the clock of a file server is ahead of ours.
+    """
+
+    root: Path
+    states: Mapping[str, State]
+    barred: Mapping[str, str]
+    linked: bool
+    settled: bool
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all of it; equal digests mean that no file has changed."""
+        return _digest(self.states, self.barred)
+
+    @cached_property
+    def seen(self) -> RawTree:
+        """The tree as adapters see it."""
+        return RawTree(self.root, [*self.states, *self.barred])
+
+    def inside(self, folder: str) -> Tree:
+        """The tree of a folder in it; no directory is read again, but where there are links."""
+        if self.linked:
+            return look(self.root / folder)
+        inner = Tree(
+            root=self.root / folder,
+            states=_below(self.states, folder),
+            barred=_below(self.barred, folder),
+            linked=False,
+            settled=self.settled,
+        )
+        inner.__dict__["seen"] = self.seen.inside(folder)  # with what is known of its globs
+        return inner
+
+    def state(self, path: Path) -> State | None:
+        """State of a file below the root; ``None`` where the look found none."""
+        name = os.fspath(path)[len(os.fspath(self.root)) + 1 :]
+        return self.states.get(name.replace(os.sep, "/"))
+
+
+def look(root: Path, tell: Tell = tell_nobody) -> Tree:
+    """Look at a tree without opening a file; a folder that is not there holds nothing.
+
+    Linked folders are followed, each real folder once; links to nothing are not there. A file
+    that a link leads to outside the root is barred, and so is what is no file: an archive from
+    the network can hold a link to any file of this machine, which would end up in a picture,
+    and a pipe, which never ends.
+    """
+    return _settled(Path(os.path.realpath(root)), partial(_look, tell=tell))
+
+
+def look_around(inner: Tree, folder: Path, most: int, tell: Tell = tell_nobody) -> Tree | None:
+    """Look at a folder above a tree; what lies in the tree is not read again.
+
+    Args:
+        inner: a tree below ``folder``.
+        folder: all its links are resolved.
+        most: number of files beside the tree.
+        tell: told what is read.
+
+    Returns:
+        The tree of ``folder``, or ``None`` where it has more files.
+    """
+    held = len(inner.states) + len(inner.barred)
+    for known in (None,) if inner.linked else (inner, None):
+        limit = most if known else most + held
+        try:
+            tree = _settled(folder, partial(_look, tell=tell, known=known, most=limit))
+        except _TooManyError:
+            return None
+        except _LinkedError:  # of a known part alone
+            continue
+        return replace(tree, settled=tree.settled and (known is None or known.settled))
+    return None
+
+
+def state_of(path: Path) -> State | None:
+    """State of one file; ``None`` where there is none."""
+    try:
+        return _state(path.stat())
+    except OSError:
+        return None
+
+
+class _TooManyError(Exception):
+    """A folder holds more files than are looked at."""
+
+
+class _LinkedError(Exception):
+    """A link may lead into the part that is known."""
+
+
+class _Found(NamedTuple):
+    """Something that is no folder.
+
+    ``inside`` tells whether its folder lies below the root, ``by_link`` whether a link leads there.
+    """
+
+    name: str
+    entry: os.DirEntry[str]
+    inside: bool
+    by_link: bool
+
+
+class _Part(NamedTuple):
+    """What one look finds."""
+
+    states: dict[str, State]
+    barred: dict[str, str]
+    linked: bool
+
+
+def _settled(root: Path, looked: Callable[[str], _Part]) -> Tree:
+    """A tree as ``looked`` finds it, once more where its youngest file is too young."""
+    for wait in (True, False):
+        started = time.time_ns()
+        states, barred, linked = looked(os.fspath(root))
+        settled = _is_settled(states, started)
+        if settled or not wait:
+            break
+        time.sleep(2 * _TICK_NS / 1e9)
+    return Tree(root=root, states=states, barred=barred, linked=linked, settled=settled)
+
+
+def _look(root: str, tell: Tell, known: Tree | None = None, most: int | None = None) -> _Part:
+    states: dict[str, State] = {}
+    barred: dict[str, str] = {}
+    linked = False
+    held: tuple[Mapping[str, State], Mapping[str, str]] = ({}, {})
+    if known is not None:
+        held = known.states, known.barred
+    for number, part in enumerate(_entries(root, tell, known)):
+        if isinstance(part, str):
+            states.update((f"{part}{it}", state) for it, state in held[0].items())
+            barred.update((f"{part}{it}", reason) for it, reason in held[1].items())
+            continue
+        name, entry, inside, by_link = part
+        is_link = entry.is_symlink()
+        linked = linked or by_link or is_link
+        if linked and known is not None:
+            raise _LinkedError
+        if most is not None and number > most:
+            raise _TooManyError
+        try:
+            found = entry.stat()
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                continue
+            barred[name] = f"cannot be looked at ({error.strerror}); make it readable"
+            continue
+        if not inside or (is_link and not _is_within(entry.path, root)):
+            barred[name] = _OUTSIDE
+        elif not stat.S_ISREG(found.st_mode):
+            barred[name] = _NO_FILE
+        else:
+            states[name] = _state(found)
+    return _Part(states, barred, linked)
+
+
+def _entries(root: str, tell: Tell, known: Tree | None) -> Iterator[_Found | str]:
+    """Everything that is no folder, in the order of ``raw_tree.walk``.
+
+    In the place of all that lies in the known part comes its path, with a slash at the end.
+    """
+    place = "" if known is None else os.fspath(known.root)
+    seen: set[tuple[int, int]] = set()
+    todo = [(root, "", True, False)]
+    while todo:
+        folder, prefix, inside, by_link = todo.pop()
+        if folder == place:
+            yield prefix
+            continue
+        try:
+            identity = os.stat(folder)  # noqa: PTH116  # a path object costs as much as the call
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=attrgetter("name"))
+        except OSError:  # not there, or not ours to list: its files are missing, as cases will say
+            continue
+        if (identity.st_dev, identity.st_ino) in seen:
+            continue
+        seen.add((identity.st_dev, identity.st_ino))
+        folders: list[tuple[str, str, bool, bool]] = []
+        for entry in entries:
+            if _is_folder(entry):
+                is_link = entry.is_symlink()
+                within = (inside and not is_link) or _is_within(entry.path, root)
+                folders.append((entry.path, f"{prefix}{entry.name}/", within, by_link or is_link))
+            else:
+                yield _Found(f"{prefix}{entry.name}", entry, inside, by_link)
+        tell(len(entries) - len(folders))
+        todo.extend(reversed(folders))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
+
+
+def _is_within(path: str, root: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def _state(found: os.stat_result) -> State:
+    # SQLite holds 63 bits; file systems that are laid over others use the highest too.
+    inode = found.st_ino & ((1 << 63) - 1)
+    return State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
+
+
+def _is_settled(states: Mapping[str, State], started: int) -> bool:
+    return max((state.changed for state in states.values()), default=0) < started - _TICK_NS
+
+
+def _below(found: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
+    start = len(folder) + 1
+    return {name[start:]: it for name, it in found.items() if name.startswith(f"{folder}/")}
+
+
+def _digest(states: Mapping[str, State], barred: Mapping[str, str]) -> str:
+    digest = hashlib.sha256()
+    for name, state in states.items():
+        digest.update(os.fsencode(f"{name}\0{state}\n"))
+    for name, reason in barred.items():
+        digest.update(os.fsencode(f"{name}\0{reason}\n"))
+    return digest.hexdigest()

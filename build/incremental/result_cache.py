@@ -1,0 +1,164 @@
+"""What an earlier build found, kept for as long as everything that it depends on is the same.
+
+A record is found again only under the key that it was kept under, and a key is a hash of all that
+the result depends on: code and tables of this package, versions of the libraries, card, adapter,
+settings, and the states of all files that were read. Records are pickles that may hold only
+records of this package: a workspace that somebody else made cannot run code here. A record that
+cannot be read, whatever is wrong with it, counts as one that was never kept.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import pickle
+import re
+import sys
+from dataclasses import is_dataclass
+from enum import Enum
+from functools import cache
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from medrcube.build.incremental.file_states import Tree
+from medrcube.sources._framework.contract import Source
+
+Record = TypeVar("Record")
+
+_PATHS = frozenset({"Path", "PosixPath", "WindowsPath"})
+_PARTS = {
+    "medrcube": "*",
+    "medrcube.files": "*",
+    "medrcube.release_format": "*",
+    "medrcube.sources": "*",  # a source's own folder is in its own key
+    "medrcube.sources._formats": "**/*",
+    "medrcube.sources._framework": "**/*",
+    "medrcube.ontologies": "**/*",
+    "medrcube.build": "**/*",
+    "medrcube.templates": "**/*",
+}
+_SUFFIXES = (".py", ".csv", ".j2")
+
+
+class Memory(Protocol):
+    """Keeps the latest record of each name; ``BuildCache`` is one."""
+
+    def recall(self, name: str, key: str) -> bytes | None:
+        """The record of that name if it was kept under that key, or ``None``."""
+        ...
+
+    def remember(self, name: str, key: str, record: bytes) -> None:
+        """Keep a record in place of the last one of that name."""
+        ...
+
+
+def hash_of(*parts: object) -> str:
+    """One hash of several values, each told by its ``repr``."""
+    return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()
+
+
+def scan_key(source: Source, tree: Tree, secret: bytes) -> str:
+    """Hash of everything that the scan of a raw tree depends on."""
+    adapter = (source.folder / "adapter.py").read_bytes()
+    return hash_of(
+        source.card.fingerprint,
+        hashlib.sha256(adapter).digest(),
+        hashlib.sha256(secret).digest(),
+        tree.root,
+        tree.digest,
+        code_digest(),
+    )
+
+
+@cache
+def code_digest() -> str:
+    """Hash of the code that runs: modules, tables and templates of this package, and libraries.
+
+    Taken once, since a process goes on to run what it has loaded.
+    """
+    digest = hashlib.sha256(sys.version.encode())
+    for part, glob in _PARTS.items():
+        folder = Path(str(files(part)))
+        for file in sorted(folder.glob(glob)):
+            if file.suffix in _SUFFIXES:
+                name = file.relative_to(folder).as_posix()
+                digest.update(f"{part}\0{name}\0".encode() + file.read_bytes())
+    for requirement in sorted(requires("medrcube") or ()):
+        digest.update(_installed(requirement).encode())
+    return digest.hexdigest()
+
+
+def dump(record: object) -> bytes:
+    """A record as bytes."""
+    stream = io.BytesIO()
+    _PlainEnums(stream, protocol=5).dump(record)
+    return stream.getvalue()
+
+
+def recall(memory: Memory, name: str, key: str, kind: type[Record]) -> Record | None:
+    """The record of that name, if it was kept under that key and can be read as that kind."""
+    record = memory.recall(name, key)
+    if record is None:
+        return None
+    try:
+        found = load(record)
+    except pickle.UnpicklingError:
+        return None
+    return found if isinstance(found, kind) else None
+
+
+def load(record: bytes) -> Any:
+    """Read a record.
+
+    Raises:
+        pickle.UnpicklingError: it is damaged, or holds something else than records of this package.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # millions of objects come to stay; looking for rubbish among them takes longer
+    try:
+        return _RecordsOnly(io.BytesIO(record)).load()
+    except pickle.UnpicklingError:
+        raise
+    except Exception as error:  # damaged bytes may raise anything while they are read
+        raise pickle.UnpicklingError(f"a record of a build cannot be read: {error}") from error
+    finally:
+        if collecting:
+            gc.enable()
+
+
+class _PlainEnums(pickle.Pickler):
+    """Keeps a member of an enumeration by its value.
+
+    Left to itself Python 3.11.2 keeps a call of ``getattr`` (``Enum.__reduce_ex__``), which no
+    record may hold.
+    """
+
+    def reducer_override(self, part: object) -> Any:
+        return (type(part), (part.value,)) if isinstance(part, Enum) else NotImplemented
+
+
+class _RecordsOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] == "pathlib" and name in _PATHS:
+            return super().find_class(module, name)
+        if module.startswith("medrcube."):
+            found = super().find_class(module, name)
+            # A name may have dots and reach what a module has imported, such as ``os.system``.
+            if _is_record(found) and found.__module__ == module:
+                return found
+        raise pickle.UnpicklingError(f"a record of a build must not hold {module}.{name}")
+
+
+def _is_record(found: object) -> bool:
+    return isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum))
+
+
+def _installed(requirement: str) -> str:
+    name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+    try:
+        return f"{name}={version(name)};"
+    except PackageNotFoundError:  # of an extra that is not installed
+        return f"{name}=;"

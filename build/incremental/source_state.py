@@ -1,0 +1,71 @@
+"""A source with what lies on disk of it, before anything is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.build.incremental.file_states import Tell, Tree, look, tell_nobody
+from medrcube.build.incremental.result_cache import hash_of, scan_key
+from medrcube.build.pixels.png_encoder import ENCODER
+from medrcube.build.stages.scan import visit
+from medrcube.sources._framework.contract import Source
+from medrcube.sources._framework.raw_tree.roots import describe_root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A source, its raw tree and its pictures.
+
+    Attributes:
+        source: the source.
+        raw: its raw tree.
+        pictures: the folder of its pictures.
+        scan: hash of all that its scan depends on.
+        taken: which folder was taken as raw root in place of the one given; empty where that was.
+    """
+
+    source: Source
+    raw: Tree
+    pictures: Tree
+    scan: str
+    taken: str
+
+    @property
+    def id(self) -> str:
+        """Identity of the source."""
+        return self.source.id
+
+    def key(self, pictures: Tree) -> str | None:
+        """Hash of all that the source gives with these pictures.
+
+        ``None`` where a change of the raw tree or of the pictures might not show in it.
+        """
+        if not (self.raw.settled and pictures.settled):
+            return None
+        return hash_of(self.scan, ENCODER, pictures.digest)
+
+
+def site_of(
+    source: Source, root: Path, images: Path, secret: bytes, tell: Tell = tell_nobody
+) -> Site:
+    """Look at the raw tree and the pictures of a source.
+
+    Args:
+        source: the source.
+        root: its raw tree.
+        images: folder of all pictures.
+        secret: key of the workspace for patients' hashes.
+        tell: told the number of files of each folder of the raw tree.
+
+    Raises:
+        SourceError: the raw root is no folder.
+    """
+    raw = visit(source, root, tell)
+    return Site(
+        source=source,
+        raw=raw,
+        pictures=look(images / source.id),
+        scan=scan_key(source, raw, secret),
+        taken=describe_root(root, raw.root),
+    )

@@ -1,0 +1,138 @@
+"""Whether a proposed concept may be a wrong option of some question, before items are composed.
+
+What nobody spoke of becomes absent by silence (grade C), and only where silence says something:
+not what the source could have stated of this picture but left open, and no concept that no
+ontology can set beside what is true.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from medrcube.build.questions.eligibility import request_of
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.question_wording import wording
+from medrcube.facts import Grade
+from medrcube.ontologies.distractor_safety import Mark, Rules, judge
+from medrcube.ontologies.item_rules import ERROR, Draft, lint
+from medrcube.ontologies.llm import LLM, TASK
+from medrcube.ontologies.llm.name_resolution import KINDS
+from medrcube.ontologies.terms import Term
+from medrcube.templates import render_question, variants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortQuestions:
+    """The short questions of one place; ``made`` are the concepts outside our own table."""
+
+    queries: Sequence[Query]
+    rules: Rules
+    stated: Mapping[str, frozenset[str]]
+    made: frozenset[str]
+
+    def refuse(self, term: Term) -> str:
+        """Why no question can use a proposal: of several reasons the most frequent, or empty."""
+        return self._unsafe(term) or self._lint(term)
+
+    def opened(self, query: Query, labels: Iterable[str]) -> Query:
+        """The query with proposals that nobody spoke of as absent by silence."""
+        silent = Mark(field=LLM, scope=query.scope, grade=Grade.C)
+        ground = query.ground
+        spoken = {*ground.present, *ground.absent, *ground.unknown}
+        unspoken = {
+            label: silent
+            for label in labels
+            if label not in spoken and not self._doubt(label, query)
+        }
+        return replace(query, ground=replace(ground, absent={**ground.absent, **unspoken}))
+
+    def _lint(self, term: Term) -> str:
+        """The rule of item writing that the option breaks beside the key, in any wording."""
+        key = self.rules.terms[self.queries[0].key]
+        values = {
+            (tuple(wording(query, self.rules.terms, self.rules.relations).items()), query.group)
+            for query in self.queries
+        }
+        for stem, group in sorted(values, key=repr):
+            for name in variants(TASK):
+                draft = Draft(
+                    question=render_question(TASK, name, **dict(stem)),
+                    options=(key.name, term.name),
+                    key=0,
+                    kinds=(key.kind, term.kind),
+                    grouped=group is not None,
+                    concepts=(key.label, term.label),
+                )
+                broken = [flaw.rule for flaw in lint(draft) if flaw.level == ERROR]
+                if broken:
+                    return f"lint {broken[0]}"
+        return ""
+
+    def _unsafe(self, term: Term) -> str:
+        """The most frequent reason against the option; empty when one question may use it."""
+        reasons: Counter[str] = Counter()
+        known: dict[object, str] = {}
+        for query in self.queries:
+            ground, label = query.ground, term.label
+            mark = ground.absent.get(label)
+            true = (tuple(ground.present.items()), ground.unknown)
+            alike = (*true, mark, self._open(query), query.scope, query.group, ground.region)
+            if alike not in known:
+                known[alike] = self._judge(term, query)
+            if not known[alike]:
+                return ""
+            reasons[known[alike]] += 1
+        return min(reasons, key=lambda reason: (-reasons[reason], reason))
+
+    def _judge(self, term: Term, query: Query) -> str:
+        opened = self.opened(query, (term.label,))
+        reason = judge(term.label, request_of(opened), self.rules).reason
+        return (self._doubt(term.label, query) if reason == "no-evidence" else "") or reason
+
+    def _doubt(self, label: str, query: Query) -> str:
+        """Why silence about a concept says nothing here; empty when it may be taken as such."""
+        if self._incomparable(self.rules.terms[label], query):
+            return "incomparable"
+        entailment = self.rules.entailment
+        for other in sorted(self._open(query)):
+            if entailment.same(label, other) or entailment.implied(label, other):
+                return "left-open"
+        for true in (*query.ground.present, *sorted(query.ground.unknown)):
+            # What a concept is a kind of by an ontology may look like what is true by our table.
+            kin = product(entailment.closure(label), entailment.closure(true))
+            if any(entailment.alike(mine, theirs) for mine, theirs in kin):
+                return "look-alike"
+        return ""
+
+    def _open(self, query: Query) -> frozenset[str]:
+        """What the source could have stated of the picture, and did not."""
+        ground = query.ground
+        known = {*ground.present, *ground.absent, *ground.unknown}
+        return self.stated.get(query.sample.source, frozenset()) - known
+
+    def _incomparable(self, term: Term, query: Query) -> bool:
+        """Whether a concept outside our table is unknown to the ontologies of what is true.
+
+        Only an ontology that knows both exactly can tell that one implies the other, as headings
+        do.
+        """
+        terms, knowledge = self.rules.terms, self.rules.knowledge
+        return term.label in self.made and any(
+            knowledge.similarity(term, _exactly(terms[label])) is None
+            for label in (*query.ground.present, *sorted(query.ground.unknown))
+            if terms[label].kind in KINDS
+        )
+
+
+def _exactly(term: Term) -> Term:
+    """The term by its exact ids alone."""
+    exact = term.exact_ids()
+    return replace(
+        term,
+        hpo_id=term.hpo_id if term.hpo_id in exact else "",
+        radlex_id=term.radlex_id if term.radlex_id in exact else "",
+        icd11_code=term.icd11_code if term.icd11_code in exact else "",
+    )

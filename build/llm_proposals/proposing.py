@@ -1,0 +1,259 @@
+"""Ask a language model for wrong options where the safe routes leave too few, before composing.
+
+Only with an ``[llm]`` table in the workspace. Every proposal ends as accepted or dropped with one
+reason; an accepted one is a candidate after all others, in compose, under the same rules again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.llm_proposals.demand import ShortQuestions
+from medrcube.build.questions.eligibility import Against, identity_of, prepare, request_of
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.item_table import Item
+from medrcube.errors import WorkspaceError
+from medrcube.ontologies.difficulty import is_scale
+from medrcube.ontologies.distractor_safety import Rules, judge_key
+from medrcube.ontologies.distractor_selection import SOURCES, CandidateSource, Prior, choose_from
+from medrcube.ontologies.knowledge_protocol import Knowledge
+from medrcube.ontologies.llm import LLM, TASK, Harvest, LlmProposals, Place, harvest, place_of
+from medrcube.ontologies.llm.name_resolution import KINDS, Resolver
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.terms import Term, Terms
+from medrcube.workspace import BuildSettings, LlmSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmReport:
+    """What the route cost and gave; stands in ``audit.json``, without the endpoint's address.
+
+    Attributes:
+        model: name of the model.
+        places: keys, by region and modality, that some question left short.
+        left: places without an answer.
+        stopped: why places were left, where a bound was reached.
+        outcomes: answers by outcome.
+        requests: requests that these places ever took, failed ones too.
+        tokens: tokens that they took, by the server's own count.
+        proposals: names proposed.
+        accepted: of these, usable in one question at least.
+        dropped: the others by reason.
+        options: wrong options of the finished items that come from here.
+        sent: requests sent by this very build.
+    """
+
+    model: str
+    places: int
+    left: int
+    stopped: str
+    outcomes: Mapping[str, int]
+    requests: int
+    tokens: int
+    proposals: int
+    accepted: int
+    dropped: Mapping[str, int]
+    options: int = 0
+    sent: int = 0
+
+    def counted(self, items: Iterable[Item]) -> LlmReport:
+        """With the options that stand in finished items."""
+        used = sum(option.strategy == LLM for item in items for option in item.options)
+        return replace(self, options=used)
+
+    def stated(self) -> dict[str, Any]:
+        """What a build states of it: the same for the same replies, whenever they came."""
+        return {name: value for name, value in asdict(self).items() if name != "sent"}
+
+    def describe(self) -> str:
+        """One line for people."""
+        line = (
+            f"{self.model}: {self.sent:,} requests sent, in all {self.requests:,} with "
+            f"{self.tokens:,} tokens for {self.places:,} keys; {self.proposals:,} proposals, "
+            f"{self.accepted:,} accepted, {self.options:,} options in items"
+        )
+        why = f" ({self.stopped})" if self.stopped else ""
+        return f"{line}; {self.left:,} keys left without an answer{why}" if self.left else line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What ``compose`` needs in place of what it had.
+
+    Attributes:
+        queries: all queries; in those that were short, proposals nobody spoke of are absent by
+            silence (grade C).
+        terms: term table with the proposed concepts that it lacks.
+        relations: relation table over these terms.
+        sources: candidate sources, the proposals last.
+        report: what it cost and gave; ``None`` where no model was to be asked.
+    """
+
+    queries: Sequence[Query]
+    terms: Terms
+    relations: Relations
+    sources: tuple[CandidateSource, ...]
+    report: LlmReport | None
+
+
+def propose(
+    queries: Sequence[Query],
+    rules: Rules,
+    *,
+    stated: Mapping[str, frozenset[str]],
+    settings: BuildSettings,
+    llm: LlmSettings | None,
+    store: Path,
+) -> Proposed:
+    """Gather proposals for every Disease Diagnosis question that has too few safe options.
+
+    Without a model, everything stays as it is.
+
+    Args:
+        queries: of the whole batch.
+        rules: tables, knowledge and accepted evidence.
+        stated: source -> concepts that its card can state.
+        settings: number of options and seed, as ``compose`` gets them.
+        llm: whom to ask, if anybody.
+        store: ``proposals.jsonl`` of the workspace.
+
+    Raises:
+        WorkspaceError: there is no ontology index to look proposals up in.
+        ModelError: the endpoint wants another key, model or payment.
+    """
+    if llm is None:
+        return Proposed(
+            queries=queries,
+            terms=rules.terms,
+            relations=rules.relations,
+            sources=SOURCES,
+            report=None,
+        )
+    require_index(rules.knowledge)
+    places: dict[Place, list[Query]] = {}
+    for query in _short(queries, rules, settings):
+        places.setdefault(place_of(request_of(query)), []).append(query)
+    gathered = harvest(places, rules.terms, llm, store)
+    tally = _Tally()
+    found = _resolve(gathered, rules, tally)
+    proposed = {term.label: term for terms in found.values() for term in terms}
+    made = {label: term for label, term in proposed.items() if label not in rules.terms}
+    terms = Terms((*rules.terms.values(), *made.values()))
+    wider = replace(rules, terms=terms, relations=rules.relations.over(terms))
+    opened: dict[int, Query] = {}
+    labels: dict[Place, tuple[str, ...]] = {}
+    for place, candidates in found.items():
+        short = ShortQuestions(
+            queries=places[place], rules=wider, stated=stated, made=frozenset(made)
+        )
+        reasons = {term.label: short.refuse(term) for term in candidates}
+        tally.dropped.update(filter(None, reasons.values()))
+        labels[place] = tuple(label for label, reason in reasons.items() if not reason)
+        tally.accepted += len(labels[place])
+        opened |= {id(query): short.opened(query, labels[place]) for query in places[place]}
+    return Proposed(
+        queries=[opened.get(id(query), query) for query in queries],
+        terms=terms,
+        relations=wider.relations,
+        sources=(*SOURCES, LlmProposals(labels=labels)),
+        report=_report(llm.model, len(places), gathered, tally),
+    )
+
+
+def require_index(knowledge: Knowledge) -> None:
+    """Refuse to ask a model whose proposals nothing could check.
+
+    Raises:
+        WorkspaceError: the workspace names no ontology index.
+    """
+    if not knowledge.editions():
+        raise WorkspaceError(
+            "[llm]: every proposed option is looked up in your ontology index, and there is none: "
+            "make one with  medrcube ontologies index  and name it in [ontologies], or remove "
+            "[llm] from medrcube.toml"
+        )
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What became of every proposed name."""
+
+    accepted: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def _short(queries: Sequence[Query], rules: Rules, settings: BuildSettings) -> list[Query]:
+    """Questions for which the other routes have fewer safe options than wanted."""
+    least = settings.least_visible
+    asked = [it for it in queries if it.task is TASK and it.visible >= least]
+    enough: dict[int, bool] = {}
+    filled: set[str] = set()
+    for one in prepare(asked, rules, SOURCES, settings.seed, least_visible=least).ready:
+        if one.against is None:
+            continue
+        number = one.against.number
+        if number not in enough:
+            enough[number] = _enough(one.against, rules, settings)
+        if enough[number]:
+            filled.add(one.identity)
+    return [
+        query
+        for query in asked
+        if not query.barred
+        and rules.terms[query.key].kind in KINDS
+        # A scale has no room for what is no step of it.
+        and not is_scale(request_of(query), rules.relations)
+        and identity_of(query) not in filled
+        and judge_key(request_of(query), rules).allowed
+    ]
+
+
+def _enough(against: Against, rules: Rules, settings: BuildSettings) -> bool:
+    """Whether a pool fills an item with options that may also stand beside each other."""
+    choice = choose_from(
+        against.pool,
+        against.request,
+        rules,
+        options=settings.options,
+        seed="",
+        prior=Prior(keyed={}),
+    )
+    return len(choice.distractors) >= settings.options - 1
+
+
+def _resolve(gathered: Harvest, rules: Rules, tally: _Tally) -> dict[Place, list[Term]]:
+    """Concepts of the proposed names, each once for its place."""
+    resolver = Resolver(rules.terms, rules.relations, rules.knowledge)
+    found: dict[Place, list[Term]] = {}
+    for place, names in gathered.names.items():
+        terms: dict[str, Term] = {}
+        for name in names:
+            result = resolver.resolve(name, rules.terms[place.key])
+            if result.term is None:
+                tally.dropped[result.reason] += 1
+            elif result.term.label in terms:
+                tally.dropped["repeated"] += 1
+            else:
+                terms[result.term.label] = result.term
+        found[place] = list(terms.values())
+    return found
+
+
+def _report(model: str, places: int, gathered: Harvest, tally: _Tally) -> LlmReport:
+    return LlmReport(
+        model=model,
+        places=places,
+        left=gathered.left,
+        stopped=gathered.stopped,
+        outcomes=dict(sorted(gathered.outcomes.items())),
+        requests=gathered.spent["requests"],
+        tokens=gathered.spent["prompt_tokens"] + gathered.spent["completion_tokens"],
+        proposals=sum(len(names) for names in gathered.names.values()),
+        accepted=tally.accepted,
+        dropped=dict(sorted(tally.dropped.items())),
+        sent=gathered.sent,
+    )

@@ -1,0 +1,173 @@
+"""Which answers of a source may be asked, and against what, told from stand-ins for its pictures.
+
+A stand-in is a case of which one fact is known, with a picture that nobody rendered. It goes
+through the same rules as a real one (``fact_rules``, ``prepare``), so that what a card says of
+visibility, evidence, groups and scope holds here as it does in a build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from medrcube.build.questions.eligibility import Prepared, prepare
+from medrcube.build.questions.fact_rules import RULES, Grounds, derive
+from medrcube.build.stages.plan import artefacts_of
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, FactKind, ImageRef, Label, Rectangle, Region, State
+from medrcube.ontologies.distractor_safety import Rules
+from medrcube.ontologies.distractor_selection import SOURCES
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.contract import concept_of
+
+_MANY = (FactKind.FINDING, FactKind.DISEASE)
+"""Kinds of which a picture may show several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What one fact of a source leads to.
+
+    Attributes:
+        field: field of the fact; empty for what holds of every picture.
+        shown: kind of picture.
+        concept: the fact; empty for what holds of every picture.
+        prepared: questions that may be asked of it, and why the others may not.
+        assumed: whether that holds only when the other values of the field are denied.
+    """
+
+    field: str
+    shown: str
+    concept: str
+    prepared: Prepared
+    assumed: bool = False
+
+
+def standings(card: Card, rules: Rules | None = None) -> Iterator[Standing]:
+    """Every fact that the tasks of a card ask about, alone on its kind of picture.
+
+    A picture is taken to show what its field speaks of. Where nothing may be asked of a value
+    alone, the other values of its field are denied as far as the card lets a denial count.
+    """
+    rules = rules or _rules()
+    case = Case(key="any", images=(ImageRef(paths=()),))
+    yield Standing(field="", shown="clean", concept="", prepared=prepared_of(card, [case], rules))
+    for field in card.fields.values():
+        kinds = {it.artefact for it in RULES if it.kind is field.kind and it.task in card.tasks}
+        for shown in sorted(kinds):
+            for concept in field.concepts() if field.constant is None else ():
+                found = _of_fact(card, field, concept, shown, rules)
+                assumed = False
+                if not found.ready and field.group is None and field.kind in _MANY:
+                    found = _of_fact(card, field, concept, shown, rules, denied=True)
+                    assumed = bool(found.ready)
+                yield Standing(
+                    field=field.name, shown=shown, concept=concept, prepared=found, assumed=assumed
+                )
+
+
+def samples_of(card: Card, case: Case) -> list[Sample]:
+    """The pictures of a case as far as they are known before any is rendered."""
+    return [
+        _sample(card, case, artefact.kind, artefact.field, artefact.concept)
+        for artefact in artefacts_of(card, case)
+    ]
+
+
+def prepared_of(card: Card, cases: Iterable[Case], rules: Rules | None = None) -> Prepared:
+    """What may be asked of cases, as far as no picture decides it."""
+    rules = rules or _rules()
+    grounds = Grounds(card=card, terms=rules.terms)
+    queries = (
+        query
+        for case in cases
+        for query in derive(
+            card, case, samples_of(card, case), rules.terms, rules.relations, grounds=grounds
+        )
+    )
+    return prepare(queries, rules, SOURCES, seed=0)
+
+
+@cache
+def _rules() -> Rules:
+    return Rules()
+
+
+def _of_fact(
+    card: Card, field: Field, concept: str, shown: str, rules: Rules, *, denied: bool = False
+) -> Prepared:
+    image = ImageRef(paths=())
+    label = Label(field=field.name, value=_raw(field, concept), evidence="stand-in")
+    others = [it for it in field.concepts() if it != concept] if denied else []
+    labels = [label, *(replace(label, value=_raw(field, it), state=State.ABSENT) for it in others)]
+    case = Case(
+        key="one",
+        images=(image, image) if shown == "numbered" else (image,),
+        labels=tuple(labels) if shown == "clean" else (),
+        regions=(_region(label),) if shown in ("boxes", "outline") else (),
+        shows=max(card.shows, field.scope),
+    )
+    marks = ("", "") if shown == "clean" else (field.name, concept)
+    sample = _sample(card, case, shown, *marks)
+    queries = derive(card, case, [sample], rules.terms, rules.relations)
+    asked = [query for query in queries if query.field == field.name]
+    return prepare(asked, rules, SOURCES, seed=0)
+
+
+def _region(label: Label) -> Region:
+    shape = Rectangle(xyxy=(0.0, 0.0, 1.0, 1.0))
+    return Region(field=label.field, value=label.value, shape=shape, evidence=label.evidence)
+
+
+def _raw(field: Field, concept: str) -> str:
+    """A raw value that the card maps to a concept."""
+    for band in field.bands:
+        if band.concept == concept:
+            return str(band.low)
+    return next(raw for raw, mapped in field.values.items() if mapped == concept)
+
+
+def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sample:
+    """A picture of which only what the card and the case tell is known.
+
+    A region is taken to have a size that may be asked about where only its pixels tell it.
+    """
+    marked = [it for it in case.regions if shown in ("boxes", "outline")]
+    marked = [it for it in marked if it.field == field and concept_of(card, it) == concept]
+    return Sample(
+        id=f"{case.key}/{shown}/{field}/{concept}",
+        source=card.id,
+        case=case.key,
+        artefact=shown,
+        field=field,
+        marked=concept,
+        truth="1" if shown in ("boxes", "numbered") else "",
+        choices=max(len(case.images), 4 if shown == "boxes" else 0),
+        area=sum(_area(it, card.roi) for it in marked),
+        regions=len(marked),
+        image="",
+        pixel_sha256="",
+        look="",
+        width=0,
+        height=0,
+        anatomy=(case.anatomy or card.anatomy).value,
+        modality=(case.modality or card.modality).value,
+        patient=case.patient or "",
+        split=case.split or "",
+        scope=(case.shows or card.shows).name.lower(),
+        licence="",
+        redistribute=False,
+        frames="",
+        reason="",
+        recipe="",
+    )
+
+
+def _area(region: Region, roi: tuple[float, float]) -> float:
+    shape = region.shape
+    if isinstance(shape, Rectangle) and shape.frame is not None:
+        left, top, right, bottom = shape.xyxy
+        return (right - left) * (bottom - top) / (shape.frame[0] * shape.frame[1])
+    return sum(roi) / 2

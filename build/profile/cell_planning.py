@@ -1,0 +1,260 @@
+"""From a profile to items: plan the cells, choose the questions, make them, mend what was lost.
+
+Plans are made before options are, and the rules on items and on whole batches stay the judges: a
+question may fail the rules of item writing, and keys are drawn by lot, so that more is asked than
+planned and trimmed to the plan. What was lost is planned again, a few times, with what did not hold
+taken as not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from medrcube.build.profile.margin_fit import Key as ShelfKey
+from medrcube.build.profile.margin_fit import Stock, fit
+from medrcube.build.profile.profile import Profile
+from medrcube.build.questions.eligibility import Ready
+from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.quotas import (
+    QUOTA,
+    Key,
+    Lot,
+    key_of,
+    lot_of,
+    patient_of,
+    select_cells,
+)
+from medrcube.ontologies.distractor_selection import tie
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+
+ROUNDS = 4
+"""Plans in all; most of what the first one loses is made good by the second."""
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What became of the questions that were asked.
+
+    Attributes:
+        written: items as they were composed and trimmed to the plan.
+        kept: those that the rules on a batch leave.
+        failed: questions that no wording makes an item of.
+        lost: ``task: reason`` -> number of questions that failed.
+        dropped: the same for the other questions that are not among the kept.
+    """
+
+    written: Sequence[Item]
+    kept: Sequence[Item]
+    failed: frozenset[str]
+    lost: Counter[str]
+    dropped: Counter[str]
+
+
+Trim = Callable[[Sequence[Item]], Sequence[Item]]
+"""Leaves out what is beyond a plan or quota."""
+
+Make = Callable[[Sequence[Ready], Trim], Made]
+"""Turns chosen questions into items, trimmed before the rules on a batch are applied."""
+
+SPARE = 2
+"""Questions asked for each that is planned; see ``build.questions.key_draws``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a profile led to.
+
+    Attributes:
+        items: the items.
+        dropped: ``task: reason`` -> number of questions that became none.
+        available: what could be asked.
+        held: the same without what was found not to hold.
+        planned: items that the first plan has of each cell.
+        answered: the questions of the items.
+        holders: what can be asked for -> sources that hold it.
+    """
+
+    items: tuple[Item, ...]
+    dropped: Counter[str]
+    available: Stock
+    held: Stock
+    planned: Mapping[Voxel, int]
+    answered: tuple[Ready, ...]
+    holders: Mapping[Key, frozenset[str]]
+
+
+def build_toward(profile: Profile, ready: Sequence[Ready], make: Make) -> Plan:
+    """Make items of the questions that come nearest to a profile.
+
+    No margin is ever overshot, so the plan with most items is the nearest. The same set of
+    questions gives the same result in any order.
+
+    Args:
+        profile: the margins.
+        ready: everything that may be asked.
+        make: turns chosen questions into items.
+    """
+    rounds = list(_rounds(profile, ready, make))
+    best = max(rounds, key=lambda one: len(one.kept))
+    quota = Counter(one.query.task.value for one in ready)
+    quota -= Counter(item.task for item in best.kept)
+    for reason, count in best.lost.items():
+        quota[reason.partition(": ")[0]] -= count
+    return Plan(
+        items=tuple(best.kept),
+        dropped=best.lost + Counter({f"{task}: {QUOTA}": n for task, n in quota.items()}),
+        available=rounds[0].stock,
+        held=stock_of(rounds[-1].left, profile.per_patient),
+        planned=rounds[0].planned,
+        answered=tuple(best.answered),
+        holders=_holders(ready),
+    )
+
+
+def _holders(ready: Iterable[Ready]) -> dict[Key, frozenset[str]]:
+    holders: dict[Key, set[str]] = {}
+    for one in ready:
+        holders.setdefault(key_of(one), set()).add(one.query.sample.source)
+    return {key: frozenset(sources) for key, sources in holders.items()}
+
+
+def stock_of(ready: Iterable[Ready], per_patient: int) -> Stock:
+    """What there is to ask, counting no patient more often than allowed in a cell."""
+    cells: Counter[tuple[Voxel, str]] = Counter()
+    lots: Counter[tuple[Lot, str]] = Counter()
+    names: dict[ShelfKey, set[str]] = {}
+    seen: set[tuple[ShelfKey, int]] = set()
+    for one in ready:
+        patient, lot = patient_of(one), lot_of(one)
+        cells[lot.cell, patient] += 1
+        lots[lot, patient] += 1
+        key = (lot.shelf, lot.answer)
+        if one.against is not None and (key, one.against.number) not in seen:
+            seen.add((key, one.against.number))
+            names.setdefault(key, set()).update(one.against.labels)
+    return Stock(
+        cells=_bounded(cells, per_patient),
+        lots=_bounded(lots, per_patient),
+        names={key: frozenset(found) for key, found in names.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    """One plan and what came of it.
+
+    Attributes:
+        stock: what could be asked.
+        planned: the plan.
+        kept: items made.
+        answered: their questions.
+        lost: ``task: reason`` -> number of questions lost up to here.
+        left: what may be asked without them.
+    """
+
+    stock: Stock
+    planned: Mapping[Voxel, int]
+    kept: Sequence[Item]
+    answered: Sequence[Ready]
+    lost: Counter[str]
+    left: Sequence[Ready]
+
+
+def _rounds(profile: Profile, ready: Sequence[Ready], make: Make) -> Iterator[_Round]:
+    failed: Counter[str] = Counter()
+    wide = profile.times(SPARE)
+    for _ in range(ROUNDS):
+        stock = stock_of(ready, profile.per_patient)
+        table = fit(profile, stock)
+        more = fit(wide, stock)
+        asked = select_cells(
+            ready,
+            more.cells,
+            more.lots,
+            per_patient=profile.per_patient,
+            sources_per_key=profile.sources_per_key,
+        )
+        made = make(asked, partial(_trim, profile))
+        failed = failed + made.lost
+        kept = set(map(_asks, made.kept))
+        answered = [one for one in asked if _asked(one) in kept]
+        left = _without_lost(ready, asked, made)
+        yield _Round(
+            stock=stock,
+            planned=table.cells,
+            kept=made.kept,
+            answered=answered,
+            lost=failed + made.dropped,
+            left=left,
+        )
+        if len(left) == len(ready):
+            return
+        ready = left
+
+
+def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
+    """As many items of each cell as the profile plans out of those that there are, by lot."""
+    cells = Counter(map(_cell, items))
+    stock = Stock(cells=cells, lots={Lot(cell): count for cell, count in cells.items()})
+    room = dict(fit(profile, stock).cells)
+    kept = []
+    for item in _in_turn(items, profile.sources_per_key):
+        if room.get(_cell(item), 0) > 0:
+            room[_cell(item)] -= 1
+            kept.append(item)
+    return kept
+
+
+def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
+    """By lot, but first those that bring a key a source which it still needs."""
+    by_lot = sorted(items, key=lambda item: tie("trim", *_asks(item)))
+    if sources_per_key == 1:
+        return by_lot
+    known: dict[tuple[str, str, str], set[str]] = {}
+    first: list[Item] = []
+    rest: list[Item] = []
+    for item in by_lot:
+        sources = known.setdefault((item.task, item.group, item.concept), set())
+        needed = len(sources) < sources_per_key and item.source not in sources
+        (first if needed else rest).append(item)
+        if needed:
+            sources.add(item.source)
+    return [*first, *rest]
+
+
+def _cell(item: Item) -> Voxel:
+    return Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task))
+
+
+def _without_lost(ready: Sequence[Ready], asked: Sequence[Ready], made: Made) -> Sequence[Ready]:
+    """Leave out what failed, and of every lot that the rules cut all that they did not keep."""
+    written, kept = set(map(_asks, made.written)), set(map(_asks, made.kept))
+    surplus = written - kept
+    cut = {lot_of(one) for one in asked if _asked(one) in surplus}
+    return [
+        one
+        for one in ready
+        if one.identity not in made.failed and (lot_of(one) not in cut or _asked(one) in kept)
+    ]
+
+
+def _asked(one: Ready) -> tuple[str, str, str, str]:
+    query = one.query
+    return (query.task.value, query.sample.id, query.field, query.key)
+
+
+def _asks(item: Item) -> tuple[str, str, str, str]:
+    return (item.task, item.sample, item.field, item.concept)
+
+
+def _bounded(counts: Counter[tuple[K, str]], per_patient: int) -> dict[K, int]:
+    bounded: Counter[K] = Counter()
+    for (key, _), count in counts.items():
+        bounded[key] += min(count, per_patient)
+    return dict(bounded)

@@ -1,0 +1,304 @@
+"""How far a build is from its profile, and which sources would bring it nearer.
+
+The distance is the share of the wanted items that are missing. Since no margin is overshot, it is
+the same along every axis, and it is the total variation between the wanted and the made items when
+what was not made counts as a value of its own. The mix is the total variation between the wanted
+shares and the shares among the items made: how far the benchmark leans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from medrcube.build.profile.cell_planning import Plan
+from medrcube.build.profile.profile import Profile
+from medrcube.build.profile.source_suggestions import Closer, adding, closers_of, way_to
+from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.quotas import Key, key_of, patient_of, picture_of
+from medrcube.sources._framework.card import Card
+from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
+
+_SHOWN = 20
+"""Room for the names of sources in a row for people; the audit names all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Margin:
+    """One value of one margin.
+
+    Attributes:
+        axis: ``task``, ``modality`` or ``anatomy``.
+        value: the value.
+        wanted: items that the profile asks for.
+        planned: items that could be asked.
+        made: items made.
+        sources: sources that are not in the workspace and would add to it, with the most that
+            each adds, the largest first.
+    """
+
+    axis: str
+    value: str
+    wanted: int
+    planned: int
+    made: int
+    sources: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FewSources:
+    """A key whose items are of fewer sources than the profile asks for.
+
+    Attributes:
+        task: task.
+        group: exclusive group of its options, or empty.
+        answer: the key.
+        sources: sources of its items.
+        others: sources of the workspace that hold questions with it, and have no item.
+    """
+
+    task: str
+    group: str
+    answer: str
+    sources: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileReport:
+    """What a build says of its profile, ready for JSON by ``asdict``.
+
+    Attributes:
+        name: of the profile.
+        description: of the profile.
+        fingerprint: hash of what the profile says.
+        wanted: items that it asks for.
+        made: items made.
+        distance: share of the wanted items that is missing, 0 to 1.
+        distances: axis -> the same of the items that its margin counts.
+        mix: axis -> total variation of the shares, 0 to 1; empty without items.
+        outside: tasks that count in the margin of tasks alone.
+        margins: one row for each value.
+        cells: cell -> items that could be asked, planned and made.
+        closers: sources that would help, in order of how much they add, each by itself.
+        way: sources that would help one after the other, each with what it then adds.
+        off: sources that the profile switches off, though the workspace names them.
+        sources_per_key: sources that each key is asked from where the workspace has so many.
+        keys: keys that have items.
+        few_sources: those of fewer sources; empty where one source is enough.
+        per_patient: most items of one patient in one cell.
+        most_of_one_patient: items of the patient who has most.
+        patients: patients, or cases where a source names no patient.
+        pictures: pictures that the items show.
+        chains: of these, pictures with items of several task levels.
+    """
+
+    name: str
+    description: str
+    fingerprint: str
+    wanted: int
+    made: int
+    distance: float
+    distances: Mapping[str, float]
+    mix: Mapping[str, float]
+    outside: tuple[str, ...]
+    margins: tuple[Margin, ...]
+    cells: Mapping[str, Mapping[str, int]]
+    closers: tuple[Closer, ...]
+    way: tuple[tuple[str, int], ...]
+    off: tuple[str, ...]
+    sources_per_key: int
+    keys: int
+    few_sources: tuple[FewSources, ...]
+    per_patient: int
+    most_of_one_patient: int
+    patients: int
+    pictures: int
+    chains: int
+
+    def stated(self) -> dict[str, Any]:
+        """The report for ``audit.json``."""
+        return asdict(self)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """Heads and rows for people; sources stand there where any would help."""
+        heads: tuple[str, ...] = ("", "wanted", "made", "missing")
+        rows: list[tuple[object, ...]] = [
+            (it.value, it.wanted, it.made, it.wanted - it.made) for it in self.margins
+        ]
+        if not self.closers:
+            return heads, rows
+        named = (_named(it.sources) for it in self.margins)
+        return (*heads, "would add most"), [
+            (*row, names) for row, names in zip(rows, named, strict=True)
+        ]
+
+    def lines(self) -> list[str]:
+        """What stands below the table."""
+        lines = [f"profile {self.name}: {self.made:,} of {self.wanted:,} items{self._distance()}"]
+        if self.made:
+            patients = f"{self.patients:,} patients, none with more than {self.most_of_one_patient}"
+            chains = f"{self.chains:,} of {self.pictures:,} pictures carry several task levels"
+            lines.append(f"{patients}; {chains}")
+        if self.sources_per_key > 1:
+            lines.append(self._spread())
+        if self.way:
+            steps = ", ".join(f"{name} +{adds:,}" for name, adds in self.way)
+            lines.append(f"sources that would bring it nearer, if they held all they can: {steps}")
+        elif self.made < self.wanted:
+            lines.append("no other source that is known would bring it nearer")
+        if self.off:
+            lines.append(f"switched off by the profile: {', '.join(self.off)} (--switch-on ID)")
+        return lines
+
+    def _spread(self) -> str:
+        others = sum(bool(it.others) for it in self.few_sources)
+        return (
+            f"{len(self.few_sources):,} of {self.keys:,} keys have items of fewer than "
+            f"{self.sources_per_key} sources; of these {others:,} are held by another source too"
+        )
+
+    def _distance(self) -> str:
+        mix = ", ".join(f"{axis} {value:.0%}" for axis, value in self.mix.items())
+        return f"; {self.distance:.1%} missing" + (f"; mix off by {mix}" if mix else "")
+
+
+def report_on(
+    profile: Profile,
+    plan: Plan,
+    items: Sequence[Item],
+    cards: Iterable[Card],
+    *,
+    named: Iterable[str],
+) -> ProfileReport:
+    """Compare what was made with what was wanted.
+
+    Args:
+        profile: the margins.
+        plan: what it led to.
+        items: the finished items.
+        cards: of every source that is known.
+        named: sources of the workspace.
+    """
+    there = set(named)
+    made = Counter(Voxel(Anatomy(it.anatomy), Modality(it.modality), Task(it.task)) for it in items)
+    got, planned = _along(profile, made), _along(profile, plan.planned)
+    missing = {
+        (axis, value): count - got[axis, value]
+        for axis, counts in profile.margins.items()
+        for value, count in counts.items()
+    }
+    left = profile.total - len(items)
+    patients = Counter(patient_of(one) for one in plan.answered)
+    levels = _levels(plan)
+    spread = _spread(plan)
+    others = [card for card in cards if card.id not in there | profile.off]
+    closers = closers_of(profile, plan.held, missing, others) if left else ()
+    known = {card.id: card for card in others}
+    return ProfileReport(
+        name=profile.name,
+        description=profile.description,
+        fingerprint=profile.fingerprint,
+        wanted=profile.total,
+        made=len(items),
+        distance=left / profile.total,
+        distances={
+            axis: sum(missing[axis, value] for value in counts) / sum(counts.values())
+            for axis, counts in profile.margins.items()
+        },
+        mix=_mix(profile, got),
+        outside=tuple(sorted(profile.outside)),
+        margins=tuple(
+            Margin(
+                axis=axis,
+                value=value,
+                wanted=profile.margins[axis][value],
+                planned=planned[axis, value],
+                made=got[axis, value],
+                sources=adding(profile, (axis, value), missing, closers, known),
+            )
+            for axis, value in missing
+        ),
+        cells={
+            str(cell): {
+                "available": plan.available.cells.get(cell, 0),
+                "planned": plan.planned.get(cell, 0),
+                "made": made[cell],
+            }
+            for cell in sorted({*plan.available.cells, *made})
+        },
+        closers=closers,
+        way=way_to(profile, plan.held, closers, known),
+        off=tuple(sorted(there & profile.off)),
+        sources_per_key=profile.sources_per_key,
+        keys=len(spread),
+        few_sources=_few_sources(spread, plan, profile.sources_per_key),
+        per_patient=profile.per_patient,
+        most_of_one_patient=max(patients.values(), default=0),
+        patients=len(patients),
+        pictures=len(levels),
+        chains=sum(len(found) > 1 for found in levels.values()),
+    )
+
+
+def _spread(plan: Plan) -> dict[Key, set[str]]:
+    """Key -> sources of its items."""
+    spread: dict[Key, set[str]] = {}
+    for one in plan.answered:
+        spread.setdefault(key_of(one), set()).add(one.query.sample.source)
+    return spread
+
+
+def _few_sources(spread: Mapping[Key, set[str]], plan: Plan, wanted: int) -> tuple[FewSources, ...]:
+    return tuple(
+        FewSources(
+            task=key[0].value,
+            group=key[1],
+            answer=key[2],
+            sources=tuple(sorted(sources)),
+            others=tuple(sorted(plan.holders[key] - sources)),
+        )
+        for key, sources in sorted(spread.items())
+        if len(sources) < wanted
+    )
+
+
+def _levels(plan: Plan) -> dict[str, set[Level]]:
+    """Picture -> levels of the tasks that its items have."""
+    levels: dict[str, set[Level]] = {}
+    for one in plan.answered:
+        levels.setdefault(picture_of(one), set()).add(one.query.task.level)
+    return levels
+
+
+def _along(profile: Profile, cells: Mapping[Voxel, int]) -> Counter[tuple[str, str]]:
+    """Items of each value of each margin."""
+    sums: Counter[tuple[str, str]] = Counter()
+    for cell, count in cells.items():
+        for bound in profile.bounds(cell):
+            sums[bound] += count
+    return sums
+
+
+def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, float]:
+    """Total variation between two distributions: half the sum of the differences."""
+    mix = {}
+    for axis, wanted in profile.margins.items():
+        made, total = sum(got[axis, value] for value in wanted), sum(wanted.values())
+        if made:
+            shares = ((got[axis, value] / made, n / total) for value, n in wanted.items())
+            mix[axis] = sum(abs(share - due) for share, due in shares) / 2
+    return mix
+
+
+def _named(sources: Sequence[tuple[str, int]]) -> str:
+    """The first names and the number of the others, in words: ``+7`` would read as items."""
+    text, more = "", len(sources)
+    for name, _ in sources:
+        longer = f"{text}, {name}" if text else name
+        if text and len(longer) > _SHOWN:
+            break
+        text, more = longer, more - 1
+    return f"{text}, {more} more" if more else text

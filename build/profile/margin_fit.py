@@ -1,0 +1,242 @@
+"""How many items of each cell: margins fitted to what there is.
+
+Three margins over a cube with bounds on its cells are a transportation problem with three axes
+(Haley 1962). With two axes a maximum flow would do; with three the whole-number problem is hard in
+general (Karp 1972, three-dimensional matching), but a cube of 160 cells is small, so it is solved
+to the proven optimum by HiGHS (Huangfu and Hall 2018) in three steps:
+
+1. *Reach.* The most items that no margin, no cell and no lack of partners forbids. No margin is
+   ever overshot, so every axis lacks the same number of items: most items is least distance.
+2. *Spread.* Of the tables with that many items, the most even one over the cells and over the
+   keys: least sum of n ln n. Without bounds on the cells that is the table which iterative
+   proportional fitting from an even start gives (Deming and Stephan 1940, Csiszar 1975).
+3. *Whole numbers.* Each cell rounded down or up with the margins kept (controlled rounding, Cox
+   1987), from the nearest ones on.
+
+Partners: a block puts every key beside different ones (see ``option_blocks``), so an answer needs
+as many questions with other answers, each of which may stand against it and it against them. What
+is beyond that could stand in no block, and would be known by its options.
+
+A further source only ever widens what is possible, so it never makes the distance longer.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from medrcube.build.profile.linear_program import Floats, Rows, least, nearest
+from medrcube.build.profile.profile import Profile
+from medrcube.build.questions.quotas import Lot
+from medrcube.errors import MedrcubeError
+from medrcube.taxonomy import Voxel
+
+_KEYS = 2.0
+"""Weight of even keys over even cells: uneven keys cost items in ``key_balance``. With more, cells
+that a margin leaves little room for end empty (measured on what all cards promise: 51 of the 56
+cells are filled with 2, 49 with 8)."""
+
+_EVEN = 1e-6
+"""What the solver's rounding may take from a whole number."""
+
+_STEP = 1.25
+"""Ratio of the ends of each line that stands for n ln n: within a line all tables are as even."""
+
+_WIDEN = (1, 2, 8)
+"""How far from the even table a cell may be rounded, tried in turn."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Key = tuple[str, str]
+"""An answer among questions that share their options: (shelf, answer)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stock:
+    """What may be asked, counted under the bound on patients.
+
+    Attributes:
+        cells: most items of each cell.
+        lots: most items of each lot; those of a cell may sum to more than the cell.
+        names: (shelf, answer) -> answers that may stand against it.
+    """
+
+    cells: Mapping[Voxel, int] = field(default_factory=dict)
+    lots: Mapping[Lot, int] = field(default_factory=dict)
+    names: Mapping[Key, frozenset[str]] = field(default_factory=dict)
+
+    def beside(self, other: Stock) -> Stock:
+        """What there is of both together."""
+        return Stock(
+            cells=_joined(self.cells, other.cells, operator.add),
+            lots=_joined(self.lots, other.lots, operator.add),
+            names=_joined(self.names, other.names, operator.or_),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Items to ask of each cell, and most items of each lot; what gets none is left out.
+
+    Lots are what the even table gives them and a step of its lines more, so that whoever chooses
+    can make the keys as even as the cells allow.
+    """
+
+    cells: Mapping[Voxel, int]
+    lots: Mapping[Lot, int]
+
+
+def reach(profile: Profile, stock: Stock) -> float:
+    """Most items that the stock gives towards a profile; an upper bound within one item or so.
+
+    It is the optimum over fractions, which is quick and grows with the stock.
+    """
+    program = _Program(profile, stock)
+    if not program.cells:
+        return 0.0
+    return float(program.most().sum())
+
+
+def fit(profile: Profile, stock: Stock) -> Table:
+    """Items to ask of each cell.
+
+    The same stock gives the same table, in any order. Of equally good tables the solver's choice
+    stands, which is fixed for each version of it; how many items there are is not left to it.
+    """
+    program = _Program(profile, stock)
+    if not program.cells:
+        return Table(cells={}, lots={})
+    most = program.most(whole=True)
+    even, lots = program.spread(most.sum())
+    near = program.rounded(even, most.sum())
+    cells = zip(program.cells, most if near is None else near, strict=True)
+    due = zip(program.lots, np.ceil((lots - _EVEN) * _STEP), strict=True)
+    return Table(
+        cells={cell: int(count) for cell, count in cells if count},
+        lots={lot: int(count) for lot, count in due if count > 0},
+    )
+
+
+class _Program:
+    """The linear program of one profile and stock; the first variables are the cells."""
+
+    def __init__(self, profile: Profile, stock: Stock) -> None:
+        self.cells = sorted(c for c, n in stock.cells.items() if n > 0 and profile.wants(c))
+        wanted = set(self.cells)
+        self.lots = sorted(lot for lot, n in stock.lots.items() if n > 0 and lot.cell in wanted)
+        room = [stock.cells[cell] for cell in self.cells]
+        self._room = np.array([*room, *(stock.lots[lot] for lot in self.lots)], dtype=float)
+        self._margins = Rows(len(self.cells))
+        self._rows = Rows(len(self._room))
+        self._bound_margins(profile)
+        self._bound_lots(stock)
+
+    def _bound_margins(self, profile: Profile) -> None:
+        groups: dict[tuple[str, str], list[int]] = {}
+        for index, cell in enumerate(self.cells):
+            for bound in profile.bounds(cell):
+                groups.setdefault(bound, []).append(index)
+        for rows in (self._margins, self._rows):
+            for (axis, value), members in sorted(groups.items()):
+                rows.add(_ones(members), 0.0, profile.margins[axis][value])
+            rows.add(_ones(range(len(self.cells))), 0.0, profile.total)
+
+    def _bound_lots(self, stock: Stock) -> None:
+        """A cell is the sum of its lots, and no answer has more questions than partners."""
+        place = {cell: index for index, cell in enumerate(self.cells)}
+        of_cell: list[list[int]] = [[] for _ in self.cells]
+        of_key: dict[Key, list[int]] = {}
+        for index, lot in enumerate(self.lots, len(self.cells)):
+            of_cell[place[lot.cell]].append(index)
+            if lot.shelf:
+                of_key.setdefault((lot.shelf, lot.answer), []).append(index)
+        for index, members in enumerate(of_cell):
+            self._rows.add([(index, -1.0), *_ones(members)], 0.0, 0.0)
+        first = self._rows.widen(len(of_key))  # one variable for the sum of each answer
+        keys = {key: first + n for n, key in enumerate(of_key)}
+        for key, members in of_key.items():
+            self._rows.add([(keys[key], -1.0), *_ones(members)], 0.0, 0.0)
+            shelf, answer = key
+            partners = [
+                keys[shelf, name]
+                for name in sorted(stock.names.get(key, ()))
+                if name != answer
+                and (shelf, name) in keys
+                and answer in stock.names.get((shelf, name), ())
+            ]
+            self._rows.add([(keys[key], 1.0), *((it, -1.0) for it in partners)], -np.inf, 0.0)
+        room = [self._room[members].sum() for members in of_key.values()]
+        self._high = np.concatenate([self._room, room])
+        self._keys = list(keys.values())
+
+    def most(self, *, whole: bool = False) -> Floats:
+        """Cells of a table with the most items; whole numbers on request."""
+        count = len(self.cells)
+        objective, integral = np.zeros(len(self._high)), np.zeros(len(self._high))
+        objective[:count] = -1.0
+        integral[:count] = whole
+        found = least(objective, self._rows, high=self._high, integral=integral)
+        cells = _solved(found)[:count]
+        return np.round(cells) if whole else cells
+
+    def spread(self, total: float) -> tuple[Floats, Floats]:
+        """Cells and lots of the most even table of that many items, in fractions."""
+        count = len(self.cells)
+        convex = [*((cell, 1.0) for cell in range(count)), *((key, _KEYS) for key in self._keys)]
+        rows, high, costs = self._rows.copy(), [self._high], [np.zeros(len(self._high))]
+        rows.add(_ones(range(count)), total, total)
+        for variable, weight in convex:
+            widths, slopes = _segments(min(float(self._high[variable]), total))
+            first = rows.widen(len(widths))
+            pieces = _ones(range(first, first + len(widths)))
+            rows.add([(variable, -1.0), *pieces], 0.0, 0.0)
+            high.append(widths)
+            costs.append(weight * slopes)
+        found = _solved(least(np.concatenate(costs), rows, high=np.concatenate(high)))
+        return found[:count], found[count : len(self._room)]
+
+    def rounded(self, even: Floats, total: float) -> Floats | None:
+        """The nearest whole table with that many items; ``None`` if no near one keeps margins."""
+        count = len(self.cells)
+        rows = self._margins.copy()
+        rows.add(_ones(range(count)), total, total)
+        down = np.floor(even + _EVEN)
+        for wide in _WIDEN:
+            low = np.maximum(down - (wide - 1), 0.0)
+            found = nearest(even, rows, low=low, high=np.minimum(down + wide, self._room[:count]))
+            if found is not None:
+                return found
+        return None
+
+
+def _ones(variables: Iterable[int]) -> list[tuple[int, float]]:
+    return [(variable, 1.0) for variable in variables]
+
+
+def _solved(found: Floats | None) -> Floats:
+    if found is None:
+        raise MedrcubeError("profile: the solver found no table; please report this workspace")
+    return found
+
+
+def _segments(top: float) -> tuple[Floats, Floats]:
+    """Widths and slopes of a chain of lines on n ln n from 0 to ``top``, finer for small n."""
+    ends = [0.0]
+    while ends[-1] < top:
+        ends.append(min(top, max(ends[-1] + 1.0, round(ends[-1] * _STEP))))
+    points = np.array(ends)
+    values = points * np.log(np.maximum(points, 1.0))
+    widths = np.diff(points)
+    return widths, np.diff(values) / widths
+
+
+def _joined(one: Mapping[K, V], other: Mapping[K, V], join: Callable[[V, V], V]) -> dict[K, V]:
+    joined = dict(one)
+    for key, value in other.items():
+        joined[key] = join(joined[key], value) if key in joined else value
+    return joined

@@ -1,0 +1,249 @@
+"""A profile: how many items a benchmark is to have of each task, modality and region.
+
+A profile is a TOML file. It states margins, not cells: how the margins are filled depends on the
+sources that a user has (see ``margin_fit``). Margins that cannot all hold are refused here, so
+that a distance to them always means missing data and never a mistake in the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from medrcube.errors import MedrcubeError
+from medrcube.files.toml_reader import TomlTable
+from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError, Voxel
+
+AXES: tuple[tuple[str, type[Task | Modality | Anatomy]], ...] = (
+    ("task", Task),
+    ("modality", Modality),
+    ("anatomy", Anatomy),
+)
+"""Margins in the order in which they are shown."""
+
+PER_PATIENT = 4
+
+OFF = "switched-off"
+"""Reason under which the questions of sources that a profile leaves out are counted."""
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class ProfileError(MedrcubeError):
+    """A profile is missing, malformed, or asks for what no benchmark can be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a build aims at.
+
+    Attributes:
+        name: for people and for ``audit.json``.
+        description: one sentence.
+        total: items in all.
+        margins: axis (``task``, ``modality``, ``anatomy``) -> value -> items; an axis that the
+            file leaves out is free, and a value that a given axis leaves out gets nothing.
+        outside: tasks that count in no margin but that of tasks.
+        per_patient: most items of one patient in one cell (task, modality, region).
+        sources_per_key: sources that each key is asked from, where the workspace has so many.
+        off: sources that it leaves out.
+        options: most options of an item, or ``None`` for what the workspace says.
+        file: where it stands.
+        fingerprint: hash of what it says.
+    """
+
+    name: str
+    description: str
+    total: int
+    margins: Mapping[str, Mapping[str, int]]
+    outside: frozenset[Task]
+    per_patient: int
+    sources_per_key: int
+    off: frozenset[str]
+    options: int | None
+    file: str
+    fingerprint: str = field(repr=False)
+
+    def bounds(self, cell: Voxel) -> tuple[tuple[str, str], ...]:
+        """The margins, as (axis, value), that an item of the cell counts in."""
+        axes = ("task",) if cell.task in self.outside else tuple(axis for axis, _ in AXES)
+        return tuple((axis, str(getattr(cell, axis))) for axis in axes if axis in self.margins)
+
+    def wants(self, cell: Voxel) -> bool:
+        """Whether no margin says that the cell stays empty."""
+        return all(self.margins[axis].get(value) for axis, value in self.bounds(cell))
+
+    def times(self, factor: int) -> Profile:
+        """The same mix with so many times the items."""
+        margins = {
+            axis: {value: count * factor for value, count in margin.items()}
+            for axis, margin in self.margins.items()
+        }
+        return replace(self, total=self.total * factor, margins=margins)
+
+    def switch_on(self, sources: Iterable[str]) -> Profile:
+        """The same profile with some of the sources that it switches off.
+
+        Raises:
+            ProfileError: one of them is not off.
+        """
+        for name in sources:
+            if name not in self.off:
+                raise ProfileError(
+                    f"--switch-on {name}: profile {self.name!r} does not switch it off; "
+                    f"off are: {', '.join(sorted(self.off)) or 'none'}"
+                )
+        return replace(self, off=self.off - set(sources))
+
+
+def load_profile(name: str) -> Profile:
+    """Read a profile of the package by name, or any other by its path, which ends in ``.toml``.
+
+    Raises:
+        ProfileError: there is none, or it is malformed, or its margins cannot all hold.
+    """
+    if name.endswith(".toml"):
+        return _read(Path(name), str(name))
+    shipped = profile_names()
+    if name not in shipped:
+        near = difflib.get_close_matches(name, shipped, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ProfileError(
+            f"no profile is called {name!r}; {hint}there are: {', '.join(shipped)}; "
+            "a file of your own ends in .toml"
+        )
+    return _read(_folder() / f"{name}.toml", f"{name}.toml")
+
+
+def profile_names() -> tuple[str, ...]:
+    """The profiles that the package ships."""
+    names = (entry.name for entry in _folder().iterdir())
+    return tuple(sorted(name[:-5] for name in names if name.endswith(".toml")))
+
+
+def require_sources(profile: Profile, known: Iterable[str]) -> None:
+    """Refuse a profile that switches off what is no source: most likely a typing error.
+
+    Raises:
+        ProfileError: names the entry and the nearest source.
+    """
+    names = sorted(known)
+    for name in sorted(profile.off):
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; see  medrcube sources list"
+            raise ProfileError(f"{profile.file}: key 'sources.off': no source {name!r}{hint}")
+
+
+def _folder() -> Traversable:
+    return files("medrcube.build") / "profiles"
+
+
+def _read(path: Traversable, shown: str) -> Profile:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProfileError(f"{shown}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{shown}: is not valid TOML: {error}") from error
+    return _parse(Path(shown), data)
+
+
+def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
+    table = TomlTable(file, data, error=ProfileError)
+    items = table.table("items", optional=True)
+    sources = table.table("sources", optional=True)
+    margins = table.table("margins", optional=True)
+    named = data.get("margins", {})
+    read = {axis: _margin(margins, axis, kind, named[axis]) for axis, kind in AXES if axis in named}
+    for axis, _ in AXES:
+        if axis not in named:
+            margins.table(axis, optional=True)
+    outside = _outside(margins, read)
+    profile = Profile(
+        name=table.text("name"),
+        description=table.text("description", default=""),
+        total=_total(table, file, read, outside),
+        margins=read,
+        outside=outside,
+        per_patient=items.integer("per_patient", default=PER_PATIENT),
+        sources_per_key=items.integer("sources_per_key", default=1),
+        off=frozenset(sources.texts("off", default=())),
+        options=items.integer("options") if "options" in data.get("items", {}) else None,
+        file=str(file),
+        fingerprint=hashlib.sha256(json.dumps(data, default=str).encode()).hexdigest(),
+    )
+    table.finish()
+    if profile.per_patient < 1:
+        items.fail("per_patient", "a whole number, one or more", profile.per_patient)
+    if profile.sources_per_key < 1:
+        items.fail("sources_per_key", "a whole number, one or more", profile.sources_per_key)
+    if profile.options is not None and not 2 <= profile.options <= 4:
+        items.fail("options", "2, 3 or 4", profile.options)
+    return profile
+
+
+def _margin(margins: TomlTable, axis: str, kind: type[E], named: Any) -> dict[str, int]:
+    """One margin by the taxonomy's own names."""
+    table = margins.table(axis)
+    if not named:
+        margins.fail(axis, f"at least one {axis} = number of items", named)
+    counts: dict[str, int] = {}
+    for name in named:
+        count = table.integer(name)
+        try:
+            value = str(kind.parse(name))  # type: ignore[attr-defined]
+        except UnknownNameError as error:
+            table.fail(name, str(error).partition("expected ")[2], name)
+        if value in counts:
+            table.fail(name, "each value once", f"two spellings of {value!r}")
+        counts[value] = count
+    return counts
+
+
+def _outside(margins: TomlTable, read: Mapping[str, Mapping[str, int]]) -> frozenset[Task]:
+    names = margins.texts("outside", default=())
+    outside = margins.choices("outside", Task) if names else []
+    for task in outside:
+        if task.value not in read.get("task", {}):
+            margins.fail("outside", "tasks that [margins.task] counts", task.value)
+    return frozenset(outside)
+
+
+def _total(
+    table: TomlTable,
+    file: Path,
+    margins: Mapping[str, Mapping[str, int]],
+    outside: Collection[Task],
+) -> int:
+    """Items in all; refuses margins that do not sum to the same."""
+    apart = sum(margins["task"][task.value] for task in outside)
+    sums = {axis: sum(counts.values()) for axis, counts in margins.items()}
+    if "task" in sums:
+        sums["task"] -= apart
+    if len(set(sums.values())) > 1:
+        without = f" without {', '.join(sorted(outside))}" if outside else ""
+        listed = ", ".join(f"margins.{axis} {count:,}" for axis, count in sums.items())
+        raise ProfileError(
+            f"{file}: the margins cannot all hold: {listed}{without}; each must sum to the same "
+            "number of items"
+        )
+    if not sums:
+        total = table.integer("total")
+    else:
+        found = next(iter(sums.values())) + apart
+        total = table.integer("total", default=found)
+        if total != found:
+            table.fail("total", f"{found}, to which the margins sum", total)
+    if total < 1:
+        table.fail("total", "at least one item", total)
+    return total

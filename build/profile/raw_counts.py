@@ -1,0 +1,109 @@
+"""``[[count]]`` tables of a card, counted in a raw tree by its adapter; no picture is opened.
+
+Label tables are enough: pictures that are not there count like those that are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from medrcube.build.profile.answerable import prepared_of
+from medrcube.build.stages.contradictions import hear
+from medrcube.errors import SourceError
+from medrcube.facts import Case
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.card_parts.counts import Count
+from medrcube.sources._framework.contract import Source, quirk_of
+from medrcube.sources._framework.layout import check_root, verify
+
+_AT_ONCE = 5000
+"""Cases that are held at once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Pictures by concept, and what may stand against each on some of them."""
+
+    pictures: Counter[str] = field(default_factory=Counter)
+    beside: dict[str, set[str]] = field(default_factory=dict)
+
+
+Counted = Mapping[tuple[str, str], Tally]
+"""(field, kind of picture) -> what was counted."""
+
+
+def count_answers(source: Source, root: Path) -> Counted:
+    """Pictures of each answer that may be asked about at default settings.
+
+    What only pixels tell is not known here: how large a mask is, which pictures are broken, have
+    marks burnt in or are the same.
+
+    Raises:
+        SourceError: the tree fits no layout, or the adapter breaks its contract.
+    """
+    found: dict[tuple[str, str], Tally] = {}
+    cases = cases_of(source, root)
+    while some := list(islice(cases, _AT_ONCE)):
+        for one in prepared_of(source.card, some).ready:
+            query = one.query
+            asked = source.card.fields.get(query.field)
+            if asked is None or asked.constant:
+                continue
+            tally = found.setdefault((query.field, query.sample.artefact), Tally())
+            tally.pictures[query.key] += 1
+            if asked.group is None and query.sample.artefact == "clean" and one.against:
+                own = set(one.against.labels.values()).intersection(asked.concepts())
+                tally.beside.setdefault(query.key, set()).update(own)
+    return found
+
+
+def as_counts(found: Counted, evidence: str) -> tuple[Count, ...]:
+    """What was counted as a card holds it."""
+    return tuple(
+        Count(
+            field=name,
+            shown=shown,
+            pictures=dict(sorted(tally.pictures.items())),
+            beside={key: tuple(sorted(others)) for key, others in sorted(tally.beside.items())},
+            reason="counted by the adapter: pictures that may be asked about",
+            evidence=evidence,
+        )
+        for (name, shown), tally in sorted(found.items())
+    )
+
+
+def as_toml(counts: Iterable[Count]) -> str:
+    """The tables as a card takes them."""
+    lines = []
+    for it in counts:
+        lines += ["[[count]]", f'field = "{it.field}"']
+        lines += [f'shown = "{it.shown}"'] if it.shown != "clean" else []
+        lines += [f'reason = "{it.reason}"', f'evidence = "{it.evidence}"', "[count.pictures]"]
+        lines += [f'"{name}" = {pictures}' for name, pictures in it.pictures.items()]
+        known = {name: others for name, others in it.beside.items() if others}
+        lines += ["[count.beside]"] if known else []
+        for name, others in known.items():
+            lines.append(f'"{name}" = [' + ", ".join(f'"{other}"' for other in others) + "]")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def cases_of(source: Source, root: Path) -> Iterator[Case]:
+    """Cases of a raw tree whose labels have been held against the source's own words.
+
+    Raises:
+        SourceError: the tree fits no layout, or the adapter breaks its contract.
+    """
+    root = root.resolve()
+    check_root(source.card, root)
+    report = verify(source.card, root)
+    if not report.fits:
+        raise SourceError(report.describe())
+    terms = load_terms()
+    for found in source.scan(root, report.layout):
+        if isinstance(found, Case) and quirk_of(source.card, found.key, "drop") is None:
+            yield hear(source.card, found, terms).case

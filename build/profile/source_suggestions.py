@@ -1,0 +1,148 @@
+"""Which sources would bring a build nearer to its profile, as far as their cards can tell.
+
+A card says which cells of the cube a source reaches and how many images it has, not how many
+questions of each answer. So what is counted here is the most that a source could add: every image
+in each of its cells, all by different patients, with even answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from medrcube.build.profile.margin_fit import Key, Stock, reach
+from medrcube.build.profile.profile import Profile
+from medrcube.build.questions.fact_rules import MODALITY_CONCEPTS
+from medrcube.build.questions.quotas import Lot
+from medrcube.ontologies.label_words import normalise
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.access import ACCESS_MODES
+from medrcube.taxonomy import Task, Voxel
+
+Bound = tuple[str, str]
+"""A value of a margin, as (axis, value)."""
+
+_STEPS = 8
+"""Longest way shown."""
+
+_WHOLE = 1e-6
+"""What the solver's rounding may take from a whole number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closer:
+    """A source that is not in the workspace and would bring it nearer.
+
+    Attributes:
+        source: its id.
+        access: how it is obtained.
+        adds: most items by which the whole would grow, if all that its card promises held.
+        cells: cells of the cube that it fills and that lack items.
+    """
+
+    source: str
+    access: str
+    adds: int
+    cells: tuple[str, ...]
+
+
+def closers_of(
+    profile: Profile, held: Stock, missing: Mapping[Bound, int], cards: Iterable[Card]
+) -> tuple[Closer, ...]:
+    """What each source alone would add to what there is, with all questions chosen anew."""
+    now = reach(profile, held)
+    closers = []
+    for card in cards:
+        adds = int(reach(profile, held.beside(_promised(card))) - now + _WHOLE)
+        if adds:
+            cells = [cell for cell in sorted(card.voxels) if _lack(profile, cell, missing)]
+            closers.append(
+                Closer(
+                    source=card.id,
+                    access=card.access.mode,
+                    adds=adds,
+                    cells=tuple(map(str, cells)),
+                )
+            )
+    return tuple(sorted(closers, key=_rank))
+
+
+def way_to(
+    profile: Profile, held: Stock, closers: Sequence[Closer], cards: Mapping[str, Card]
+) -> tuple[tuple[str, int], ...]:
+    """Always the source that adds most to what there is by then.
+
+    What a source adds falls as others come in, but for keys that wait for partners, so those that
+    added less before are looked at only until one still leads (Minoux 1978).
+    """
+    now, waiting = reach(profile, held), list(closers)
+    way: list[tuple[str, int]] = []
+    while waiting and len(way) < _STEPS:
+        fresh: list[tuple[Closer, Stock]] = []
+        for closer in waiting:
+            if fresh and closer.adds <= max(it.adds for it, _ in fresh):
+                break
+            wider = held.beside(_promised(cards[closer.source]))
+            adds = int(reach(profile, wider) - now + _WHOLE)
+            fresh.append((replace(closer, adds=adds), wider))
+        best, wider = min(fresh, key=lambda entry: _rank(entry[0]))
+        if not best.adds:
+            break
+        way.append((best.source, best.adds))
+        held, now = wider, reach(profile, wider)
+        looked = {it.source: it for it, _ in fresh}
+        waiting = sorted((looked.get(it.source, it) for it in waiting), key=_rank)
+        waiting = [it for it in waiting if it.adds and it.source != best.source]
+    return tuple(way)
+
+
+def adding(
+    profile: Profile,
+    bound: Bound,
+    missing: Mapping[Bound, int],
+    closers: Iterable[Closer],
+    cards: Mapping[str, Card],
+) -> tuple[tuple[str, int], ...]:
+    """Sources that have questions for a value, with the most that each adds to it.
+
+    First those that have cells in which nothing else is full; the others make room by taking
+    over what is asked of other sources now.
+    """
+    ranked: list[tuple[int, int, str, int]] = []
+    for place, closer in enumerate(closers):
+        card = cards[closer.source]
+        cells = [cell for cell in card.voxels if bound in profile.bounds(cell)]
+        room = sum(min(card.images, _lack(profile, cell, missing)) for cell in cells)
+        adds = min(missing[bound], room or closer.adds)
+        if adds and any(profile.wants(cell) for cell in cells):
+            ranked.append((-min(room, adds), place, closer.source, adds))
+    return tuple((name, adds) for *_, name, adds in sorted(ranked))
+
+
+def _promised(card: Card) -> Stock:
+    """What a source may hold by its card: every image in each of its cells, each patient new.
+
+    More than it will give. Only the answer to "which modality" is known beforehand.
+    """
+    cells = dict.fromkeys(card.voxels, card.images)
+    lots: dict[Lot, int] = {}
+    names: dict[Key, frozenset[str]] = {}
+    words = {it: normalise(load_terms()[name].name) for it, name in MODALITY_CONCEPTS.items()}
+    for cell in cells:
+        lot = Lot(cell)
+        if cell.task is Task.MODALITY_RECOGNITION:
+            lot = Lot(cell, f"{cell.task.value}|modality", words[cell.modality])
+            names[lot.shelf, lot.answer] = frozenset(words.values())
+        lots[lot] = card.images
+    return Stock(cells=cells, lots=lots, names=names)
+
+
+def _lack(profile: Profile, cell: Voxel, missing: Mapping[Bound, int]) -> int:
+    """Most items that a cell can still take."""
+    return min((missing.get(bound, 0) for bound in profile.bounds(cell)), default=0)
+
+
+def _rank(closer: Closer) -> tuple[int, int, str]:
+    """What adds most first; of equals what is easier to get."""
+    return (-closer.adds, ACCESS_MODES.index(closer.access), closer.source)

@@ -1,0 +1,132 @@
+"""Places for numbered boxes among which the true one cannot be told from the others.
+
+A true box lies where the disease puts it, mostly near the middle of the picture. Whatever law
+wrong boxes are drawn from, a box at the middle gives itself away, since no second one fits there.
+So the picture is cut, and the cut decides where in it the true box lies, by one law for all boxes:
+
+- Along each axis the window is as long as it can be while the true box may still lie at any place
+  of a stretch of it: the picture less the shorter margin of the true box, at least half of it.
+  Places stand in this stretch by lot, and a lot says which of them is the true one; the window
+  follows. So the place of the true box in the window tells nothing, wherever disease or anatomy
+  put it in the body.
+- Where the stretch has no room for two boxes, since the region is large or lies at the border, all
+  boxes share their place along that axis. Where neither axis has room there is no layout: the side
+  of the picture on which a wrong box has room would tell the true one.
+- Boxes stand at the corners of a rectangle, in a row or in pairs. Were one left out of a rectangle
+  for what the picture shows there, it would be the one opposite to the true one more often than
+  not, since that is farthest away.
+- Wrong boxes are copies of the true one, whose margins are drawn by lot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from medrcube.build.regions.box_labels import Box, frame_of, line_width
+
+_ROW = 4
+"""Most boxes in a row; there are two in each row of a rectangle."""
+
+_Span = tuple[int, int]
+
+
+class Lot:
+    """Whole numbers that a seed decides, the same on every platform and version of Python."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._drawn = 0
+
+    def draw(self, low: int, high: int) -> int:
+        """A number from ``low`` to ``high``, both included."""
+        self._drawn += 1
+        digest = sha256(f"{self._seed}/{self._drawn}".encode()).digest()
+        return low + int.from_bytes(digest[:8]) % (high - low + 1)
+
+    def shuffled(self, count: int) -> list[int]:
+        """The numbers below ``count`` in an order by lot."""
+        left = list(range(count))
+        return [left.pop(self.draw(0, len(left) - 1)) for _ in range(count)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A cut of a picture and boxes in it, all in pixels of the whole picture.
+
+    Attributes:
+        window: the part of the picture that is shown.
+        boxes: the true one, and the others in an order by lot.
+    """
+
+    window: Box
+    boxes: tuple[Box, ...]
+
+
+def exchangeable(
+    lot: Lot, true: Box, shape: tuple[int, ...], turn: tuple[int, int]
+) -> Layout | None:
+    """Cut a picture by lot and find places beside the true box; ``None`` where there is no room.
+
+    Frames lie in the window, unless the border of the picture cuts off that of the true box, with
+    two lines between them.
+
+    Args:
+        lot: decides distances and the order of wrong boxes.
+        true: the true box.
+        shape: ``(rows, columns, ...)`` of the whole picture.
+        turn: percent, below 100, of the places across and down that come before the true one.
+    """
+    gap = 2 * line_width(shape)
+    frame = frame_of(true, shape)
+    spans = (((frame[0], frame[2]), shape[1]), ((frame[1], frame[3]), shape[0]))
+    room = [(_stretch(*axis), axis[0][1] - axis[0][0] + gap) for axis in spans]
+    most = 2 if all(stretch >= apart for stretch, apart in room) else _ROW
+    across, down = (
+        _axis(*axis, _places(lot, stretch, apart, most), ahead)
+        for axis, (stretch, apart), ahead in zip(spans, room, turn, strict=True)
+    )
+    steps = [(x, y) for y in down.steps for x in across.steps][1:]
+    if not steps:
+        return None
+    others = [steps[index] for index in lot.shuffled(len(steps))]
+    return Layout(
+        window=(across.shown[0], down.shown[0], across.shown[1], down.shown[1]),
+        boxes=(true, *((true[0] + x, true[1] + y, true[2] + x, true[3] + y) for x, y in others)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    """One axis of a layout: what is shown of it, and steps from the true box to each, 0 first."""
+
+    shown: _Span
+    steps: tuple[int, ...]
+
+
+def _stretch(span: _Span, length: int) -> int:
+    """How far the true box, and with it the window, may be moved to either side."""
+    return min(span[0], length - span[1])
+
+
+def _places(lot: Lot, stretch: int, apart: int, most: int) -> list[int]:
+    """Up to ``most`` places in a stretch by lot, upwards and at least so far apart."""
+    count = min(stretch // apart + 1, most)
+    spare = stretch - (count - 1) * apart
+    lots = sorted(lot.draw(0, spare) for _ in range(count))
+    return [index * apart + it for index, it in enumerate(lots)]
+
+
+def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _Axis:
+    """A window in which the true box lies at one of these places; all is shown for one alone."""
+    if len(places) == 1:
+        return _Axis(shown=(0, length), steps=(0,))
+    stretch, after = _stretch(span, length), length - span[1]
+    own = places[ahead * len(places) // 100]
+    # The stretch starts where the window does, or ends where it does.
+    low = span[0] - own - max(span[0] - after, 0)
+    return _Axis(
+        shown=(low, low + length - stretch),
+        steps=(0, *(place - own for place in places if place != own)),
+    )

@@ -1,0 +1,162 @@
+"""What a case says about its picture, as the safety rules want it: present, absent, unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from medrcube.facts import Absence, Case, FactKind, Grade, Label, Rectangle, Region, State
+from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.ontologies.terms import DEVICE, NORMALITY, Terms
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.contract import concept_of, field_of
+
+SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Grade.C}
+"""Grade of "not mentioned" by the promise that the card makes for the field."""
+
+
+def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
+    """All facts of a case, three-valued.
+
+    A concept is unknown when any statement leaves it open or when statements contradict each
+    other: two readers, or "no finding" and the finding beside it, named or left open. What a field
+    does not mention is absent with the grade of its silence, or implied by a "no finding" of a
+    field whose denials a reader made (grade A); a field of mutually exclusive values that states
+    none says nothing about any.
+
+    Raises:
+        SourceError: a label or region names a field or value that the card lacks.
+        TermError: a concept of the card is in no table.
+    """
+    present: dict[str, Mark] = {}
+    absent: dict[str, Mark] = {}
+    unknown: set[str] = set()
+    for field in card.fields.values():
+        if field.constant:
+            present[field.constant] = _mark(field, SILENCE[field.absence])
+    statements: Iterable[Label | Region] = (*case.labels, *case.regions)
+    for statement in statements:
+        concept, field = concept_of(card, statement), field_of(card, statement)
+        if concept is None:
+            continue
+        state = statement.state if isinstance(statement, Label) else State.PRESENT
+        if state is State.PRESENT:
+            present[concept] = _mark(field, SILENCE[field.absence])
+        elif state is State.ABSENT:
+            _keep_worst(absent, concept, _mark(field, field.stated))
+        else:
+            unknown.add(concept)
+    unknown |= present.keys() & absent.keys()
+    normals = [
+        label
+        for label, mark in present.items()
+        if terms[label].kind == NORMALITY and card.fields[mark.field].group is None
+    ]
+    for label in normals:
+        against = {
+            concept_of(card, it)
+            for it in statements
+            if _contradicts(card, it, present[label], terms)
+        }
+        unknown |= {name for name in against if name} | ({label} if against else set())
+    read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
+    normal = Grade.A in read  # one mined from a report proves no more than silence
+    stated = {*present, *absent, *unknown}
+    for concept, field in _silent(card, case, stated):
+        grade = SILENCE[field.absence]
+        if normal and _covered_by_no_finding(concept, field, terms):
+            grade = min(grade, Grade.B)
+        _keep_worst(absent, concept, _mark(field, grade))
+    return Ground(
+        present=_without(present, unknown),
+        absent=_without(absent, unknown),
+        unknown=frozenset(unknown),
+        anatomy=case.anatomy or card.anatomy,
+        modality=case.modality or card.modality,
+    )
+
+
+def region_ground(card: Card, case: Case, ground: Ground, concept: str) -> Ground:
+    """What is true of one marked region: it is this concept and no other of the card's fields.
+
+    That another structure has a place of its own is implied, not read (grade B), so parts,
+    wholes and look-alikes stay barred. What a second box on the same spot names is unknown.
+    """
+    present = {concept: ground.present[concept]} if concept in ground.present else {}
+    fields = [field for field in card.fields.values() if field.kind is FactKind.STRUCTURE]
+    absent = {
+        other: _mark(field, Grade.B)
+        for field in fields
+        for other in field.concepts()
+        if other != concept
+    }
+    unknown = ground.unknown | frozenset(_boxed_together(card, case, concept))
+    return replace(
+        ground,
+        present=_without(present, unknown),
+        absent=_without(absent, unknown),
+        unknown=unknown,
+        region=True,
+    )
+
+
+def _mark(field: Field, grade: Grade) -> Mark:
+    return Mark(field=field.name, scope=field.scope, grade=grade)
+
+
+def _keep_worst(marks: dict[str, Mark], concept: str, mark: Mark) -> None:
+    """Of several statements of absence keep the one that proves least."""
+    known = marks.get(concept)
+    if known is None or (mark.grade, -mark.scope) > (known.grade, -known.scope):
+        marks[concept] = mark
+
+
+def _without(marks: dict[str, Mark], unknown: Iterable[str]) -> dict[str, Mark]:
+    barred = frozenset(unknown)
+    return {label: mark for label, mark in marks.items() if label not in barred}
+
+
+def _silent(card: Card, case: Case, stated: set[str]) -> Iterator[tuple[str, Field]]:
+    said = [label for label in case.labels if label.state is State.PRESENT]
+    speaks = {label.field for label in said}
+    usable = {label.field for label in said if concept_of(card, label) is not None}
+    for field in card.fields.values():
+        # "Unknown", or a number between two bands, says nothing of the other values either.
+        unusable = field.name in speaks - usable
+        if field.constant or unusable or (field.group is not None and field.name not in speaks):
+            continue
+        for concept in field.concepts():
+            if concept not in stated:
+                yield concept, field
+
+
+def _covered_by_no_finding(concept: str, field: Field, terms: Terms) -> bool:
+    """CheXpert: "no finding" says that nothing is there, support devices aside."""
+    return field.kind in (FactKind.FINDING, FactKind.DISEASE) and terms[concept].kind != DEVICE
+
+
+def _contradicts(card: Card, statement: Label | Region, no_finding: Mark, terms: Terms) -> bool:
+    """Whether a statement names, or leaves open, what "no finding" of its scope denies."""
+    concept, field = concept_of(card, statement), field_of(card, statement)
+    if concept is None or terms[concept].kind == NORMALITY or field.scope > no_finding.scope:
+        return False
+    denied = isinstance(statement, Label) and statement.state is State.ABSENT
+    return not denied and _covered_by_no_finding(concept, field, terms)
+
+
+def _boxed_together(card: Card, case: Case, concept: str) -> Iterator[str]:
+    named = [(concept_of(card, region), region) for region in case.regions]
+    own = [region for name, region in named if name == concept]
+    for name, region in named:
+        if name is not None and name != concept and any(_overlap(region, it) for it in own):
+            yield name
+
+
+def _overlap(a: Region, b: Region) -> bool:
+    if a.image != b.image:
+        return False
+    if not isinstance(a.shape, Rectangle) or not isinstance(b.shape, Rectangle):
+        return False
+    left, right = a.shape.xyxy, b.shape.xyxy
+    return left[0] < right[2] and right[0] < left[2] and left[1] < right[3] and right[1] < left[3]

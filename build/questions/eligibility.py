@@ -1,0 +1,257 @@
+"""Queries that can become items: their key is true, and what may stand against it is known.
+
+Everything here is decided query by query, and most queries of a batch are alike: what is judged
+once for a key and the facts around it holds for every query with the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.label_cooccurrence import Company
+from medrcube.build.questions.question_wording import context
+from medrcube.build.stages.samples import NUMBERED
+from medrcube.facts import Visible
+from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, judge_key
+from medrcube.ontologies.distractor_selection import CandidateSource, Pool, allowed, tie
+from medrcube.ontologies.label_words import normalise
+from medrcube.taxonomy import Task
+
+NOT_VISIBLE = "not-visible"
+"""Reason of a question that the picture shown cannot answer well enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """What a key may be asked against; shared by all queries that are alike.
+
+    Attributes:
+        number: order in which it was met.
+        request: what the safety rules were asked.
+        passed: conditions that the key passed.
+        pool: judged candidates.
+        labels: option name in one spelling -> label; a name that two labels share counts once.
+    """
+
+    number: int
+    request: Request
+    passed: tuple[int, ...]
+    pool: Pool
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A query that can become an item.
+
+    Attributes:
+        query: the query.
+        identity: what it asks, unique in the batch.
+        lot: its place in the batch, drawn by lot.
+        answer: the key by name, in one spelling; for numbers the concept and the number.
+        against: what may stand against it; ``None`` where the options are numbers.
+        within: the source whose questions alone lend it their answers as options; empty where
+            the source has one answer by its nature (see ``constant``), and for numbers.
+    """
+
+    query: Query
+    identity: str
+    lot: str
+    answer: str
+    against: Against | None
+    within: str = ""
+
+    @property
+    def shelf(self) -> str:
+        """Where it stands with those whose words, source and options tell it from none of them."""
+        query = self.query
+        parts = (query.task.value, query.group or "", context(query), self.within)
+        return "|".join(parts).rstrip("|")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Queries that can become items, by lot, and ``task: reason`` -> number of the others."""
+
+    ready: tuple[Ready, ...]
+    dropped: Counter[str]
+
+
+def prepare(
+    queries: Iterable[Query],
+    rules: Rules,
+    sources: Sequence[CandidateSource],
+    seed: int,
+    *,
+    least_visible: Visible = Visible.PARTLY,
+) -> Prepared:
+    """Judge every query once; the result does not depend on their order.
+
+    What a reader of the picture could not know by ``least_visible`` is counted, not asked.
+
+    Raises:
+        TermError: a query names a concept or group that is in no table.
+    """
+    unique = {identity_of(query): query for query in queries}
+    ordered = sorted((tie(seed, identity), identity) for identity in unique)
+    judge = _Judge(rules, sources, Company(unique.values()))
+    ready: list[Ready] = []
+    dropped: Counter[str] = Counter()
+    for lot, identity in ordered:
+        query = unique[identity]
+        if query.visible < least_visible and not query.barred:
+            dropped[f"{query.task.value}: {NOT_VISIBLE}"] += 1
+            continue
+        numbered = query.sample.artefact in NUMBERED
+        found = judge.numbers(query) if numbered else judge.concepts(query)
+        if isinstance(found, str):
+            dropped[f"{query.task.value}: {found}"] += 1
+            continue
+        answer = f"{query.key} {query.sample.truth}"
+        if found is not None:
+            answer = judge.name(query.key)
+        ready.append(Ready(query=query, identity=identity, lot=lot, answer=answer, against=found))
+    return Prepared(ready=_within_sources(ready), dropped=dropped)
+
+
+def constant(task: str, answers: Collection[str]) -> bool:
+    """Whether a source has one answer to a task by its nature, so that sources are compared.
+
+    A data set is of one modality, or of a few that its pictures are parted by, and mostly of one
+    organ or one marked structure. For any other task a single answer is a gap of the source.
+
+    Args:
+        task: the task.
+        answers: answers of one source to it, among the same options.
+    """
+    return task == Task.MODALITY_RECOGNITION or (
+        task == Task.ORGAN_RECOGNITION and len(answers) == 1
+    )
+
+
+def _within_sources(ready: Sequence[Ready]) -> tuple[Ready, ...]:
+    """Bind questions to the answers of their source, but where it has one by its nature."""
+    answers: dict[tuple[str, ...], set[str]] = {}
+
+    def kind(one: Ready) -> tuple[str, ...]:
+        return (one.query.sample.source, one.query.task, one.query.group or "")
+
+    for one in ready:
+        answers.setdefault(kind(one), set()).add(one.answer)
+    return tuple(
+        one
+        if one.against is None or constant(one.query.task, answers[kind(one)])
+        else replace(one, within=one.query.sample.source)
+        for one in ready
+    )
+
+
+def request_of(query: Query, apart: Mapping[str, float] | None = None) -> Request:
+    """What the safety rules are asked about a query; ``apart`` only ranks what is safe."""
+    return Request(
+        key=query.key,
+        ground=query.ground,
+        scope=query.scope,
+        group=query.group,
+        pool=query.pool,
+        task=query.task,
+        apart=apart or {},
+    )
+
+
+def identity_of(query: Query) -> str:
+    """What a query asks, in words."""
+    sample = query.sample
+    return f"{query.task}|{sample.source}|{sample.case}|{sample.id}|{query.field}|{query.key}"
+
+
+class _Judge:
+    """Judges queries and remembers what it said of those that are alike."""
+
+    def __init__(self, rules: Rules, sources: Sequence[CandidateSource], company: Company) -> None:
+        self._rules = rules
+        self._sources = sources
+        self._company = company
+        self._known: dict[tuple[object, ...], Against | str] = {}
+        self._names: dict[str, str] = {}
+        self._grounds: dict[int, object] = {}
+
+    def name(self, label: str) -> str:
+        known = self._names.get(label)
+        if known is None:
+            known = self._names[label] = normalise(self._rules.terms[label].name)
+        return known
+
+    def numbers(self, query: Query) -> str | None:
+        if query.barred:
+            return query.barred
+        if query.key in query.ground.unknown or query.key not in query.ground.present:
+            return "key-not-true"
+        return f"evidence-{query.grade}" if query.grade > self._rules.evidence else None
+
+    def concepts(self, query: Query) -> Against | str:
+        if query.barred:
+            return query.barred
+        apart = self._company.apart(query)
+        alike = (
+            query.sample.source if apart else "",
+            query.key,
+            query.task,
+            query.scope,
+            query.group,
+            query.pool,
+            self._signature(query.ground),
+        )
+        known = self._known.get(alike)
+        if known is None:
+            known = self._known[alike] = self._judged(request_of(query, apart))
+        return known
+
+    def _judged(self, request: Request) -> Against | str:
+        verdict = judge_key(request, self._rules)
+        if not verdict.allowed:
+            return verdict.reason
+        pool = allowed(request, self._rules, self._sources)
+        if not pool.allowed:
+            return _why_none(pool)
+        labels: dict[str, str] = {}
+        for label in pool.allowed:
+            labels.setdefault(self.name(label), label)
+        return Against(
+            number=len(self._known),
+            request=request,
+            passed=verdict.passed,
+            pool=pool,
+            labels=labels,
+        )
+
+    def _signature(self, ground: Ground) -> object:
+        """All that is known, ready to be compared; the queries of a case share their ground."""
+        known = self._grounds.get(id(ground))
+        if known is None:
+            known = self._grounds[id(ground)] = (
+                *_flat(ground.present),
+                *_flat(ground.absent),
+                ground.unknown,
+                ground.anatomy,
+                ground.modality,
+                ground.region,
+            )
+        return known
+
+
+def _flat(marks: Mapping[str, Mark]) -> Iterator[object]:
+    """Marks as plain values, which compare faster than records do; their number ends them."""
+    for label, mark in marks.items():
+        yield from (label, mark.field, mark.scope, mark.grade)
+    yield len(marks)
+
+
+def _why_none(pool: Pool) -> str:
+    if not pool.refused:
+        return "no-candidate"
+    reasons = Counter(pool.refused.values())
+    return f"no-distractor ({min(reasons, key=lambda reason: (-reasons[reason], reason))})"

@@ -1,0 +1,378 @@
+"""Facts become questions: one rule table says which kind of fact may be asked in which task.
+
+A fact is asked only of a picture that can show it. What stands in the way is kept on the query
+as a reason, so that every fact that became no item is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from functools import lru_cache
+from typing import Any
+
+from medrcube.build.burnt_in.detection import gives_away, has_words
+from medrcube.build.questions.case_facts import SILENCE, ground_of, region_ground
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, FactKind, Grade, Scope, State, Visible
+from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.ontologies.label_words import is_composite, is_rest_class
+from medrcube.ontologies.relations import Relations, load_relations
+from medrcube.ontologies.terms import Terms, load_terms
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.contract import concept_of, missing_regions, quirk_of
+from medrcube.taxonomy import Anatomy, Level, Modality, Task
+
+UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
+"""Why a question is barred: by a quirk of that action; the fact is wider than the picture; the
+masks do not confirm what its images show."""
+MODALITY_CONCEPTS = {
+    Modality.XRAY: "X-ray",
+    Modality.CT: "CT",
+    Modality.MRI: "MRI",
+    Modality.ULTRASOUND: "ultrasound",
+}
+"""Concept of each modality in ``ontologies/terms.csv``."""
+
+
+POINTED_AT = (Task.ROI_GROUNDING, Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS)
+"""Tasks whose answer calipers, arrows and words in a picture tell; a grade they do not tell."""
+WRITTEN = (Task.ORGAN_RECOGNITION, Task.VIEW_RECOGNITION)
+"""Tasks whose answer words may state wherever they stand: "LEFT BREAST", "AP ERECT"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One thing to ask of one picture.
+
+    Attributes:
+        task: the task.
+        sample: the picture.
+        field: card field of the fact; empty for the modality.
+        key: concept of the right answer, or of the region to find.
+        scope: what the fact is about.
+        ground: what is known of the picture or of the marked region.
+        group: exclusive group whose members are the options, or ``None``.
+        pool: concepts of the source's label table that may be options.
+        panels: concept that each of several clean images alone shows, in order; empty where
+            nothing is said.
+        grade: evidence that the answer is the only right one beyond the options' own: for
+            boxes, that no other place shows the concept.
+        visible: whether a reader of the picture could know it; ``eligibility`` holds that against
+        what
+            the workspace asks for.
+        barred: reason why this must not be asked; empty when it may.
+    """
+
+    task: Task
+    sample: Sample
+    field: str
+    key: str
+    scope: Scope
+    ground: Ground
+    group: str | None = None
+    pool: tuple[str, ...] = ()
+    panels: tuple[str, ...] = ()
+    grade: Grade = Grade.A
+    visible: Visible = Visible.YES
+    barred: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """A kind of fact on a kind of picture makes a task."""
+
+    task: Task
+    kind: FactKind
+    artefact: str = "clean"
+
+
+RULES = (
+    _Rule(task=Task.VIEW_RECOGNITION, kind=FactKind.VIEW),
+    _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL),
+    _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL, artefact="numbered"),
+    _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE),
+    _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE, artefact="outline"),
+    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.STRUCTURE, artefact="boxes"),
+    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.FINDING, artefact="boxes"),
+    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.DISEASE, artefact="boxes"),
+    _Rule(task=Task.ABNORMALITY_DIAGNOSIS, kind=FactKind.FINDING),
+    _Rule(task=Task.DISEASE_DIAGNOSIS, kind=FactKind.DISEASE),
+    _Rule(task=Task.SEVERITY_GRADING, kind=FactKind.SEVERITY),
+)
+"""Modality Recognition needs no field: every picture has a modality."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What is known of the cases of one source; told once for all cases that say the same."""
+
+    card: Card
+    terms: Terms = attribute(default_factory=load_terms)
+    _known: dict[Any, Ground] = attribute(default_factory=dict)
+
+    def of(self, case: Case) -> Ground:
+        """All facts of a case; see ``ground_of``."""
+        said = (
+            tuple((label.field, label.value, label.state) for label in case.labels),
+            tuple((region.field, region.value) for region in case.regions),
+            case.anatomy,
+            case.modality,
+        )
+        if said not in self._known:
+            self._known[said] = ground_of(self.card, case, self.terms)
+        return self._known[said]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """All that the rules look at for one case."""
+
+    card: Card
+    case: Case
+    ground: Ground
+    terms: Terms
+    relations: Relations
+    confirmed: frozenset[str]
+    """Fields of the panels that could be numbered."""
+
+
+def derive(
+    card: Card,
+    case: Case,
+    samples: Sequence[Sample],
+    terms: Terms | None = None,
+    relations: Relations | None = None,
+    *,
+    grounds: Grounds | None = None,
+) -> list[Query]:
+    """Everything that may be asked of the pictures of one case, in a fixed order.
+
+    Args:
+        card: card of the source.
+        case: the case.
+        samples: pictures made of the case, in any order.
+        terms: term table; the package's own by default.
+        relations: relation table; the package's own by default.
+        grounds: what is known of the source's cases so far; with one, cases share it.
+
+    Raises:
+        SourceError: a label or region names a field or value that the card lacks.
+        TermError: the card names a concept or group that is in no table.
+    """
+    terms = terms or load_terms()
+    grounds = grounds or Grounds(card=card, terms=terms)
+    facts = _Facts(
+        card=card,
+        case=case,
+        ground=grounds.of(case),
+        terms=terms,
+        relations=relations or load_relations(),
+        confirmed=frozenset(it.field for it in samples if it.artefact == "numbered"),
+    )
+    queries: list[Query] = []
+    for sample in sorted(samples, key=lambda sample: sample.id):
+        if sample.artefact == "clean":
+            queries.extend(_modality(facts, sample))
+        for rule in RULES:
+            if rule.task in card.tasks and rule.artefact == sample.artefact:
+                make = _MAKERS.get(sample.artefact, _marked)
+                queries.extend(make(facts, sample, rule))
+    return queries
+
+
+def _modality(facts: _Facts, sample: Sample) -> Iterator[Query]:
+    # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
+    if Task.MODALITY_RECOGNITION not in facts.card.tasks or len(facts.case.images) > 1:
+        return
+    key = MODALITY_CONCEPTS[facts.ground.modality]
+    yield Query(
+        task=Task.MODALITY_RECOGNITION,
+        sample=sample,
+        field="",
+        key=key,
+        scope=Scope.IMAGE,
+        ground=_modality_ground(key, facts.ground.anatomy, facts.ground.modality),
+        group="modality",
+    )
+
+
+@lru_cache(maxsize=64)
+def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> Ground:
+    return Ground(
+        present={key: Mark(field="", scope=Scope.IMAGE, grade=Grade.A)},
+        absent={},
+        unknown=frozenset(),
+        anatomy=anatomy,
+        modality=modality,
+    )
+
+
+def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+    """Questions about what the labels say of a clean picture."""
+    fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
+    pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
+    panels = tuple(name for it in facts.case.panels if (name := concept_of(facts.card, it)))
+    for field in fields:
+        group = field.group
+        if rule.kind is FactKind.STRUCTURE:
+            # A structure that stands beside others is no answer to "which organ is shown".
+            organs = facts.relations.group_members("organ")
+            group = group or ("organ" if field.constant in organs else None)
+            if group is None:
+                continue
+        for key in _keys(facts, field, group):
+            yield Query(
+                task=rule.task,
+                sample=sample,
+                field=field.name,
+                key=key,
+                scope=field.scope,
+                ground=facts.ground,
+                group=group,
+                pool=pool if group is None else (),
+                panels=panels,
+                visible=visible_of(facts.card, facts.case, field),
+                barred=_bar(facts, sample, rule.task, field),
+            )
+
+
+def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+    """Questions about the region that is marked on a picture."""
+    field = facts.card.fields[sample.field]
+    if field.kind is not rule.kind:
+        return
+    boxes = rule.task is Task.ROI_GROUNDING
+    ground = region_ground(facts.card, facts.case, facts.ground, sample.marked)
+    structures = [
+        name
+        for other in facts.card.fields.values()
+        if other.kind is FactKind.STRUCTURE and not other.constant
+        for name in other.concepts()
+    ]
+    yield Query(
+        task=rule.task,
+        sample=sample,
+        field=field.name,
+        key=sample.marked,
+        scope=field.scope,
+        ground=ground,
+        group=None if boxes else field.group,
+        pool=() if boxes or field.group else tuple(dict.fromkeys(structures)),
+        grade=_only_one(field) if boxes else Grade.A,
+        visible=visible_of(facts.card, facts.case, field),
+        barred=_bar(facts, sample, rule.task, field)
+        or _bar_region(facts.card, facts.case, sample, boxes=boxes),
+    )
+
+
+def _numbered(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+    """The question which of the numbered images of a case shows a fact."""
+    field = facts.card.fields[sample.field]
+    if field.kind is not rule.kind:
+        return
+    grade = SILENCE[field.absence]
+    yield Query(
+        task=rule.task,
+        sample=sample,
+        field=field.name,
+        key=sample.marked,
+        scope=Scope.IMAGE,
+        ground=Ground(
+            present={sample.marked: Mark(field=field.name, scope=Scope.IMAGE, grade=grade)},
+            absent={},
+            unknown=frozenset(),
+            anatomy=facts.ground.anatomy,
+            modality=facts.ground.modality,
+        ),
+        grade=grade,
+        visible=visible_of(facts.card, facts.case, field),
+        barred=_bar(facts, sample, rule.task, field),
+    )
+
+
+_MAKERS = {"clean": _stated, "numbered": _numbered}
+
+
+def _keys(facts: _Facts, field: Field, group: str | None) -> list[str]:
+    """Present concepts of a field that are worth asking: the most special, no rest classes."""
+    stated = {
+        concept_of(facts.card, label)
+        for label in facts.case.labels
+        if label.field == field.name and label.state is State.PRESENT
+    }
+    present = [
+        name
+        for name in field.concepts()
+        if name in facts.ground.present and (name in stated or name == field.constant)
+    ]
+    if group is not None:
+        return present
+    return [
+        name
+        for name in present
+        if not _vague(facts.terms, name)
+        and not any(
+            name in facts.relations.closure(other) and other not in facts.relations.synonyms(name)
+            for other in facts.ground.present
+        )
+    ]
+
+
+def _vague(terms: Terms, name: str) -> bool:
+    words = (terms[name].name, name)
+    return any(is_rest_class(text) or is_composite(text) for text in words)
+
+
+def visible_of(card: Card, case: Case, field: Field) -> Visible:
+    """Whether a reader of the case's pictures could know what a field states of it."""
+    unseen = (quirk for quirk in card.quirks if quirk.action == "unseen")
+    hidden = any(field.name in quirk.fields and quirk.names(case.key) for quirk in unseen)
+    return Visible.NO if hidden else field.visible
+
+
+def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
+    of_structure = field.kind is FactKind.STRUCTURE
+    rests_on_it = task.level is Level.HIGH or (task is Task.ROI_GROUNDING and not of_structure)
+    if rests_on_it and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
+        return UNDIAGNOSED
+    if task in POINTED_AT and _marked_by_a_reader(facts, sample):
+        return "burnt-in"
+    if task in WRITTEN and has_words(sample.graphics):
+        return "burnt-in"
+    if field.scope > Scope[sample.scope.upper()]:
+        return OUT_OF_SCOPE
+    if field.rests_on and field.rests_on not in facts.confirmed:
+        return UNSURE
+    return ""
+
+
+def _marked_by_a_reader(facts: _Facts, sample: Sample) -> bool:
+    listed = quirk_of(facts.card, facts.case.key, "marked") is not None
+    return listed or gives_away(sample.graphics)
+
+
+def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:
+    least, most = card.roi
+    if boxes and missing_regions(card, case):
+        return "regions-missing"
+    if not least <= sample.area <= most:
+        return "roi-size"
+    if boxes and sample.regions != 1:
+        return "several-regions"
+    if boxes and not (sample.choices >= 2 and sample.truth.isdigit()):
+        return "no-boxes"
+    return ""
+
+
+def _only_one(field: Field) -> Grade:
+    """Evidence that no other place of the picture shows what the region shows.
+
+    A structure exists once; where its mask is all of it, its absence elsewhere is implied. For
+    findings it depends on how completely the source marks them.
+    """
+    grade = SILENCE[field.absence]
+    once = field.kind is FactKind.STRUCTURE and field.whole
+    return min(grade, Grade.B) if once else grade

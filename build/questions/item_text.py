@@ -1,0 +1,66 @@
+"""A question with its options as the rules of item writing look at it, whoever words it.
+
+The build and the review queue both come here, so that a wording which a reviewer proposes meets the
+rules that the items themselves have met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from medrcube.ontologies.distractor_safety import Rules
+from medrcube.ontologies.item_rules import Draft
+
+__all__ = ["draft_of"]
+
+
+def draft_of(
+    question: str,
+    texts: Sequence[str],
+    concepts: Sequence[str],
+    key: int,
+    rules: Rules,
+    *,
+    group: str = "",
+    ordered: bool = False,
+    target: str = "",
+    file: str = "",
+) -> Draft:
+    """Put what is known of each option beside its text.
+
+    Args:
+        question: the stem.
+        texts: of the options, in display order.
+        concepts: label of each option in the term table; empty where it is none.
+        key: index of the right option.
+        rules: tables and the user's ontologies.
+        group: exclusive group of the options, or empty.
+        ordered: whether the options keep a natural order.
+        target: name of the concept that the stem itself names.
+        file: name of the picture's file.
+
+    Raises:
+        TermError: a concept is not in the term table.
+    """
+    terms, relations = rules.terms, rules.relations
+    named = all(concepts)
+    ranks: Iterable[int] = range(len(texts)) if ordered else ()
+    if ordered and group:
+        ranks = [relations.rank(group, concept) for concept in concepts]
+    return Draft(
+        question=question,
+        options=tuple(texts),
+        key=key,
+        kinds=tuple(terms[concept].kind for concept in concepts) if named else (),
+        grouped=bool(group),
+        concepts=tuple(concepts),
+        content=rules.knowledge.contents([terms[concept] for concept in concepts]) if named else (),
+        ranks=tuple(ranks),
+        above=tuple(
+            relations.closure(concept) - relations.synonyms(concept) for concept in concepts
+        )
+        if named
+        else (),
+        target=target,
+        file=file,
+    )

@@ -1,0 +1,245 @@
+"""A question with its chosen options becomes an item: names, order, wording, record.
+
+The questions of a block read the same, or their words would tell them apart. Their options are
+named in one style: by the user's ontologies where every question of the block stays free of errors
+under these names, and in this project's own words otherwise. One wording is drawn for the whole
+block; only a question that would break a rule in it is asked in the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from medrcube.build.questions.eligibility import Against, Ready
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.item_table import KEY, UNREVIEWED, Item, Option
+from medrcube.build.questions.item_text import draft_of
+from medrcube.build.questions.option_blocks import Member
+from medrcube.build.questions.question_wording import Shown, own_names, preferred_names, wording
+from medrcube.ontologies.difficulty import Difficulty, hardest, is_scale
+from medrcube.ontologies.distractor_safety import Rules
+from medrcube.ontologies.distractor_selection import tie
+from medrcube.ontologies.item_rules import ERROR, Flaw, lint
+from medrcube.templates import Wordings, package_wordings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Items, and the questions that break a rule of item writing, each with its first one."""
+
+    items: tuple[Item, ...]
+    failed: tuple[tuple[Ready, str], ...]
+
+
+class _FlawedError(Exception):
+    """No wording is free of errors; the message is the reason that is counted."""
+
+
+class Writer:
+    """Writes the items of one batch.
+
+    Args:
+        rules: tables and the user's ontologies.
+        seed: decides wordings.
+        words: source -> concept -> the data set's own word.
+        wordings: question templates; the package's own by default.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        seed: int,
+        words: Mapping[str, Mapping[str, str]],
+        wordings: Wordings | None = None,
+    ) -> None:
+        self._wordings = wordings or package_wordings()
+        self._rules = rules
+        self._seed = seed
+        self._words = words
+        self._versions = rules.knowledge.editions()
+        self._named: dict[frozenset[str], Sequence[Mapping[str, Shown]]] = {}
+
+    def block(self, members: Sequence[Member]) -> Written:
+        """Items of questions that share their options, or of a single one."""
+        labels = frozenset(label for it in members for label in (it.ready.query.key, *it.wrong))
+        draw = "\x1f".join(
+            [it.ready.identity for it in members]
+            if len(members) > 1
+            else [members[0].ready.shelf, *sorted(labels)]
+        )
+        written = Written(items=(), failed=())
+        for names in self._styles(labels):
+            written = self._all(members, names, draw)
+            if not written.failed:
+                break
+        return written
+
+    def numbers(self, ready: Ready) -> Written:
+        """The item of a question about numbered boxes or images."""
+        sample, grade = ready.query.sample, ready.query.grade.value
+        kind = "box" if sample.artefact == "boxes" else "frame"
+        key = int(sample.truth) - 1
+        options = [
+            Option(
+                text=f"{kind.capitalize()} {number + 1}",
+                concept="",
+                ids=(),
+                strategy=KEY if number == key else kind,
+                grade="" if number == key else grade,
+                passed=() if number == key else (5, 7, 12),
+            )
+            for number in range(sample.choices)
+        ]
+        try:
+            item = self._item(ready, options, ready.identity, ordered=True)
+        except _FlawedError as flaw:
+            return Written(items=(), failed=((ready, str(flaw)),))
+        return Written(items=(item,), failed=())
+
+    def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, Shown]]:
+        """Ways to name a set of options, the preferred one first."""
+        known = self._named.get(labels)
+        if known is None:
+            terms, ordered = self._rules.terms, sorted(labels)
+            preferred = preferred_names(ordered, terms, self._rules.knowledge)
+            own = own_names(ordered, terms)
+            known = self._named[labels] = (own,) if preferred is None else (preferred, own)
+        return known
+
+    def _all(self, members: Sequence[Member], names: Mapping[str, Shown], draw: str) -> Written:
+        items: list[Item] = []
+        failed: list[tuple[Ready, str]] = []
+        for member in members:
+            against = member.ready.against
+            if against is None:
+                continue
+            options, ordered = self._options(member, against, names)
+            try:
+                items.append(self._item(member.ready, options, draw, ordered=ordered))
+            except _FlawedError as flaw:
+                failed.append((member.ready, str(flaw)))
+        return Written(items=tuple(items), failed=tuple(failed))
+
+    def _options(
+        self, member: Member, against: Against, names: Mapping[str, Shown]
+    ) -> tuple[list[Option], bool]:
+        query = member.ready.query
+        key = self._option(query, query.key, names, strategy=KEY, passed=against.passed)
+        options = [key]
+        for label in member.wrong:
+            wrong = against.pool.allowed[label]
+            options.append(
+                self._option(
+                    query,
+                    label,
+                    names,
+                    strategy=wrong.strategy,
+                    grade=wrong.grade.value,
+                    passed=wrong.passed,
+                    similarity=wrong.similarity,
+                    difficulty=wrong.difficulty.value,
+                )
+            )
+        relations, group = self._rules.relations, query.group
+        if group is None or not is_scale(against.request, relations):
+            return options, False
+        options.sort(key=lambda option: (relations.rank(group, option.concept), option.text))
+        return options, True
+
+    def _option(
+        self,
+        query: Query,
+        label: str,
+        names: Mapping[str, Shown],
+        *,
+        strategy: str,
+        passed: tuple[int, ...],
+        grade: str = "",
+        similarity: float | None = None,
+        difficulty: str = "",
+    ) -> Option:
+        term, name = self._rules.terms[label], names[label].name
+        ids = term.ids()
+        return Option(
+            text=names[label].text,
+            concept=label,
+            ids=tuple(f"{ontology}:{value}" for ontology, value in ids.items()),
+            strategy=strategy,
+            grade=grade,
+            passed=passed,
+            versions=tuple(self._versions.get(ontology, "") for ontology in ids),
+            named_by=f"{name.ontology}:{name.id} ({name.version})" if name else "",
+            word=self._words.get(query.sample.source, {}).get(label, ""),
+            similarity=similarity,
+            difficulty=difficulty,
+        )
+
+    def _item(self, ready: Ready, options: Sequence[Option], draw: str, *, ordered: bool) -> Item:
+        """The item in the first wording, in an order drawn by lot, that breaks no rule.
+
+        Questions of one ``draw`` have one order, so that wordings do not tell them apart.
+        """
+        query = ready.query
+        sample = query.sample
+        key = next(index for index, option in enumerate(options) if option.strategy == KEY)
+        texts = [option.text for option in options]
+        variant, question, flaws = self._word(ready, options, key, draw, ordered=ordered)
+        content = "\x1f".join((sample.id, query.task, question, texts[key], *sorted(texts)))
+        wrong = [option for option in options if option.strategy != KEY]
+        level = hardest(Difficulty(it.difficulty) for it in wrong if it.difficulty)
+        return Item(
+            id=sha256(content.encode()).hexdigest()[:16],
+            sample=sample.id,
+            source=sample.source,
+            task=query.task.value,
+            anatomy=sample.anatomy,
+            modality=sample.modality,
+            question=question,
+            options=tuple(options),
+            key=key,
+            strategy="+".join(sorted({option.strategy for option in wrong})),
+            state=UNREVIEWED,
+            field=query.field,
+            concept=query.key,
+            group=query.group or "",
+            scope=query.scope.name.lower(),
+            grade=max(option.grade for option in wrong),
+            ordered=ordered,
+            variant=variant,
+            template=self._wordings.version(query.task),
+            warnings=tuple(dict.fromkeys(flaw.rule for flaw in flaws)),
+            seed=self._seed,
+            difficulty=level.value if level else "",
+            visible=query.visible.name.lower(),
+        )
+
+    def _word(
+        self, ready: Ready, options: Sequence[Option], key: int, draw: str, *, ordered: bool
+    ) -> tuple[str, str, tuple[Flaw, ...]]:
+        query = ready.query
+        terms, relations = self._rules.terms, self._rules.relations
+        values = wording(query, terms, relations, [it.concept for it in options if it.concept])
+        lots = {name: tie(self._seed, draw, name) for name in self._wordings.variants(query.task)}
+        errors: list[Flaw] = []
+        for name in sorted(lots, key=lots.__getitem__):
+            question = self._wordings.render(query.task, name, **values)
+            draft = draft_of(
+                question,
+                [option.text for option in options],
+                [option.concept for option in options],
+                key,
+                self._rules,
+                group=query.group or "",
+                ordered=ordered,
+                target=str(values.get("target", "")),
+                file=query.sample.image,
+            )
+            flaws = lint(draft)
+            found = [flaw for flaw in flaws if flaw.level == ERROR]
+            if not found:
+                return name, question, flaws
+            errors += found
+        raise _FlawedError(f"lint {errors[0].rule}")

@@ -1,0 +1,119 @@
+"""Options that are always or never the key, found and left out.
+
+Who knows a source can learn from it, without a picture, that one option is always right or that
+another never is. So within a source and task no set of options, and no option, that is shown often
+enough to learn from may have such an option, and no source asks a task with a single answer. A
+source is of one modality, and mostly of one organ, by its nature: there the sources are taken
+together, and what the source itself gives away is measured apart (``audit/source_leakage``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from medrcube.build.questions.eligibility import constant
+from medrcube.build.questions.item_table import Item
+
+LEARNABLE = 10
+"""Items from which an option that is always or never the key is learnt: among four options a
+given one is never the key of ten by chance in 6 of 100 sets."""
+
+ALL_SOURCES = "all sources"
+"""Place of the items of a task for which each source has one answer by its nature."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Uneven:
+    """An option that is always or never the key.
+
+    Attributes:
+        place: source, or ``ALL_SOURCES``.
+        task: task.
+        options: concepts of the set of options; empty where the option is counted in all of its
+            sets, and for the only answer of a task.
+        concept: concept of the option.
+        key: how often it is the key.
+        shown: how often it is shown.
+    """
+
+    place: str
+    task: str
+    options: tuple[str, ...]
+    concept: str
+    key: int
+    shown: int
+
+
+def uneven(items: Iterable[Item]) -> list[Uneven]:
+    """Every option that breaks the rule, sorted; numbered boxes name nothing and are not counted.
+
+    An option breaks it when it is always or never the key of ``LEARNABLE`` items or more with one
+    set of options, or that show it in any set, or when it is the only key of a source and task.
+    """
+    shown: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
+    keyed: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
+    tasks: dict[tuple[str, str], Counter[str]] = {}
+    for item, place in places(items):
+        options, key = set_of(item), item.options[item.key].concept
+        tasks.setdefault((place, item.task), Counter())[key] += 1
+        for scope in (options, ()):
+            keyed[place, item.task, scope, key] += 1
+            for concept in options:
+                shown[place, item.task, scope, concept] += 1
+    found = [
+        Uneven(place=place, task=task, options=scope, concept=it, key=keyed[entry], shown=count)
+        for entry, count in shown.items()
+        for place, task, scope, it in [entry]
+        if count >= LEARNABLE and keyed[entry] in (0, count)
+    ]
+    found += [
+        Uneven(place=place, task=task, options=(), concept=it, key=keys[it], shown=keys[it])
+        for (place, task), keys in tasks.items()
+        if len(keys) == 1
+        for it in keys
+    ]
+    return sorted(set(found))
+
+
+def even(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Items without those that show an option which is always or never the key, in their order.
+
+    What one round leaves may be uneven anew, so rounds follow until nothing is.
+    """
+    kept = tuple(items)
+    while found := uneven(kept):
+        sets = {(it.place, it.task, it.options) for it in found if it.options}
+        options = {(it.place, it.task, it.concept) for it in found if not it.options}
+        out = {
+            item.id
+            for item, place in places(kept)
+            if (place, item.task, set_of(item)) in sets
+            or any((place, item.task, concept) in options for concept in set_of(item))
+        }
+        kept = tuple(item for item in kept if item.id not in out)
+    return kept
+
+
+def places(items: Iterable[Item]) -> list[tuple[Item, str]]:
+    """Items whose options name something, each with the source it is compared in."""
+    named = [item for item in items if item.options and item.options[0].concept]
+    answers: dict[tuple[str, str, str], set[str]] = {}
+    for item in named:
+        key = item.options[item.key].concept
+        answers.setdefault((item.source, item.task, item.group), set()).add(key)
+    return [
+        (
+            item,
+            ALL_SOURCES
+            if constant(item.task, answers[item.source, item.task, item.group])
+            else item.source,
+        )
+        for item in named
+    ]
+
+
+def set_of(item: Item) -> tuple[str, ...]:
+    """Concepts of the options, in one order."""
+    return tuple(sorted(option.concept for option in item.options))

@@ -1,0 +1,140 @@
+"""Keys drawn by lot: which label is right in each question of a set of options.
+
+A block in which each of n options is right exactly once tells nothing by its options, but who
+knows the other keys of the block knows the last. So blocks only say which sets of options the
+questions of a shelf can carry, and how often; the key of each place is drawn by lot from the set,
+with replacement, and a question with that answer takes the place. By the options alone each of
+them is right with the same chance, and the keys of the other places say next to nothing about it.
+
+A label whose questions are all taken leaves its place empty: where questions are few that costs
+some of them, and some of what the other keys tell returns. ``docs/explanation/option-sets.md``
+has the figures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from heapq import heappop, heappush
+
+from medrcube.build.questions.eligibility import Ready
+from medrcube.build.questions.option_blocks import Member
+from medrcube.ontologies.distractor_selection import tie
+
+_Turn = tuple[int, int, str, str]
+_Queue = tuple[Mapping[str, str], list[tuple[_Turn, Ready]]]
+
+_REDRAWS = 100
+"""Draws of one set until its keys differ enough: the share that fails is below one half, so that
+a set is left as it is once in 2 ** 100 times."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Questions that share a set of options and are written together.
+
+    Attributes:
+        block: id of the shelf and the set, that of all its questions.
+        members: the questions, each with the other labels of the set as wrong options.
+    """
+
+    block: str
+    members: tuple[Member, ...]
+
+
+def draw(
+    blocks: Iterable[Sequence[Member]], spare: Iterable[Ready], *, seed: str
+) -> Iterator[Drawn]:
+    """Fill the places of all blocks of one shelf with questions whose answers are drawn by lot.
+
+    Every label of a set is the key of some question when it has two places or more for each;
+    otherwise two of its labels are.
+
+    Args:
+        blocks: sets of options with a question for each of their labels.
+        spare: questions of the shelf that stand in none.
+        seed: decides the lots, together with the labels of a set.
+    """
+    planned: dict[tuple[str, ...], list[Sequence[Member]]] = {}
+    for block in blocks:
+        names = tuple(sorted(member.ready.answer for member in block))
+        planned.setdefault(names, []).append(block)
+    left = _Waiting(spare)
+    for names, members in sorted(planned.items(), key=lambda entry: (-len(entry[0]), entry[0])):
+        own = _Waiting(member.ready for block in members for member in block)
+        yield from _fill(names, len(members), own, left, seed)
+        left.add(own.rest())
+
+
+def _fill(
+    names: tuple[str, ...], count: int, own: _Waiting, left: _Waiting, seed: str
+) -> Iterator[Drawn]:
+    """One group of questions for each block that was planned with these names."""
+    block = sha256("\x1f".join((seed, *names)).encode()).hexdigest()[:12]
+    keys = _keys(names, count * len(names), f"{seed}|{block}")
+    for start in range(0, len(keys), len(names)):
+        taken = [
+            own.take(key, names) or left.take(key, names)
+            for key in keys[start : start + len(names)]
+        ]
+        members = tuple(member for member in taken if member is not None)
+        if members:
+            yield Drawn(block=block, members=members)
+
+
+def _keys(names: tuple[str, ...], places: int, seed: str) -> list[str]:
+    """A label for each place, drawn evenly and again until enough of them differ."""
+    least = len(names) if places >= 2 * len(names) else 2
+    keys: list[str] = []
+    for attempt in range(_REDRAWS):
+        digests = (tie(seed, attempt, place) for place in range(places))
+        keys = [names[int(digest[:12], 16) % len(names)] for digest in digests]
+        if len(set(keys)) >= least:
+            break
+    return keys
+
+
+class _Waiting:
+    """Questions by answer and by what may stand against it, in turn.
+
+    The cells of the cube take turns, and in each of them the sources, so that none is lost by
+    lot; then the question that fits least elsewhere comes first.
+    """
+
+    def __init__(self, ready: Iterable[Ready]) -> None:
+        self._places: Counter[tuple[str, str, str, str]] = Counter()
+        self._kinds: dict[str, dict[int, _Queue]] = {}
+        self.add(ready)
+
+    def add(self, ready: Iterable[Ready]) -> None:
+        for one in sorted(ready, key=lambda one: (one.lot, one.identity)):
+            if one.against is None:
+                continue
+            sample, labels = one.query.sample, one.against.labels
+            place = (one.answer, sample.anatomy, sample.modality, sample.source)
+            turn = (self._places[place], len(labels), one.lot, one.identity)
+            self._places[place] += 1
+            kinds = self._kinds.setdefault(one.answer, {})
+            heappush(kinds.setdefault(one.against.number, (labels, []))[1], (turn, one))
+
+    def take(self, key: str, names: tuple[str, ...]) -> Member | None:
+        """The question that is next in turn, of those with that answer that allow the others."""
+        others = [name for name in names if name != key]
+        fitting = [
+            (labels, queue)
+            for labels, queue in self._kinds.get(key, {}).values()
+            if queue and all(name in labels for name in others)
+        ]
+        if not fitting:
+            return None
+        labels, queue = min(fitting, key=lambda entry: entry[1][0][0])
+        return Member(ready=heappop(queue)[1], wrong=tuple(labels[name] for name in others))
+
+    def rest(self) -> Iterator[Ready]:
+        """Questions that were not taken."""
+        for kinds in self._kinds.values():
+            for _, queue in kinds.values():
+                for _, one in queue:
+                    yield one

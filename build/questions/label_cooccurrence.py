@@ -1,0 +1,67 @@
+"""What a source shows together: how often a label is absent where a key is present.
+
+Counted over all cases that a build reads, before any question is chosen, and once for each case.
+Only what a case says counts, as read or as implied. Silence says nothing, and a source that never
+calls a label absent does not tell how often it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from medrcube.build.questions.fact_rules import Query
+from medrcube.facts import Grade
+from medrcube.ontologies.distractor_safety import Ground
+
+LEAST = 20
+"""Cases with the key that must say of a label whether it is there, for a share to be told: its
+standard error is then a ninth or less."""
+
+
+class Company:
+    """Shares of one batch, by source and key.
+
+    Exclusive groups have none: of their values all but one are always absent.
+    """
+
+    def __init__(self, queries: Iterable[Query]) -> None:
+        cases: dict[tuple[str, str], Ground] = {}
+        for query in queries:
+            if query.pool and query.group is None and not query.ground.region:
+                cases.setdefault((query.sample.source, query.sample.case), query.ground)
+        # Cases that say the same share their ground.
+        alike = Counter((source, id(ground)) for (source, _), ground in cases.items())
+        grounds = {id(ground): ground for ground in cases.values()}
+        self._absent: dict[tuple[str, str], Counter[str]] = {}
+        self._said: dict[tuple[str, str], Counter[str]] = {}
+        for (source, number), count in alike.items():
+            self._count(source, grounds[number], count)
+        self._known: dict[tuple[str, str], Mapping[str, float]] = {}
+
+    def apart(self, query: Query) -> Mapping[str, float]:
+        """Label -> share of absence beside the key of a query, where enough cases tell."""
+        if not query.pool or query.group is not None:
+            return {}
+        place = (query.sample.source, query.key)
+        known = self._known.get(place)
+        if known is None:
+            absent, said = self._absent.get(place, Counter()), self._said.get(place, Counter())
+            known = self._known[place] = {
+                label: absent[label] / count
+                for label, count in said.items()
+                if count >= LEAST and absent[label]
+            }
+        return known
+
+    def _count(self, source: str, ground: Ground, count: int) -> None:
+        absent = [label for label, mark in ground.absent.items() if mark.grade < Grade.C]
+        for key in ground.present:
+            said = self._said.setdefault((source, key), Counter())
+            denied = self._absent.setdefault((source, key), Counter())
+            for label in absent:
+                said[label] += count
+                denied[label] += count
+            for label in ground.present:
+                if label != key:
+                    said[label] += count

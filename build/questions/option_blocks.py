@@ -1,0 +1,231 @@
+"""Blocks: sets of options that are shown once with each of their members as the key.
+
+A block of n questions shows the same n options, each of them right in one question: none of them is
+an option that is never the key, and each is safe in every question of the set. Which of them is
+right where is then drawn by lot (``key_draws``), since of a block the last key is known by the
+others. As many questions as possible are planned in large blocks; smaller ones follow where no
+larger one can be made.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from medrcube.build.questions.eligibility import Ready
+from medrcube.ontologies.difficulty import Difficulty, distance
+from medrcube.ontologies.distractor_safety import Request, Rules, clash
+from medrcube.ontologies.distractor_selection import lots
+
+TRIES = 64
+"""Questions of one answer that are tried as the first of a block before a smaller block is made:
+a bound on the search where hardly two questions may be asked against the same names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One question of a block and the labels of its wrong options."""
+
+    ready: Ready
+    wrong: tuple[str, ...]
+
+
+class Shelf:
+    """The questions of one cell, from which blocks are taken.
+
+    Args:
+        ready: questions whose options come from one group, or from label tables of one task.
+        rules: tables, for what may stand beside what.
+        options: most options of a block.
+        seed: breaks ties.
+        wanted: difficulty that is preferred; none takes the labels that wait most.
+    """
+
+    def __init__(
+        self,
+        ready: Iterable[Ready],
+        rules: Rules,
+        *,
+        options: int,
+        seed: str,
+        wanted: Difficulty | None = None,
+    ) -> None:
+        self._rules = rules
+        self._options = options
+        self._wanted = wanted
+        self._seed = seed
+        self._made = 0
+        self._bits: dict[str, int] = {}
+        self._stacks: dict[str, _Stack] = {}
+        self._stuck: set[tuple[str, int]] = set()
+        self._beside: dict[tuple[str, str], bool] = {}
+        self.put_back(ready)
+
+    def put_back(self, ready: Iterable[Ready]) -> None:
+        """Add questions, or give back those of a block that cannot be made."""
+        for one in ready:
+            if one.against is not None:
+                mask = self._mask(one.against.labels)
+                self._mask((one.answer,))
+                self._stacks.setdefault(one.answer, _Stack()).add(mask, one)
+                self._stuck.clear()
+
+    def take(self) -> tuple[Member, ...]:
+        """The next block; empty when none is found among the questions left."""
+        lot = lots(f"{self._seed}|{self._made}")
+        for size in range(self._options, 1, -1):
+            anchors = [
+                name
+                for name, stack in self._stacks.items()
+                if stack.count and (name, size) not in self._stuck
+            ]
+            for anchor in sorted(anchors, key=lambda it: (-self._stacks[it].count, lot(it), it)):
+                found = self._block(anchor, size)
+                if found:
+                    self._made += 1
+                    return self._filled(found)
+                self._stuck.add((anchor, size))
+        return ()
+
+    def rest(self) -> tuple[Ready, ...]:
+        """Questions that stand in no block, by lot."""
+        left = [one for stack in self._stacks.values() for one in stack.all()]
+        return tuple(sorted(left, key=lambda one: (one.lot, one.identity)))
+
+    def _mask(self, names: Iterable[str]) -> int:
+        """Names as bits, so that a set of them is one number."""
+        mask = 0
+        for name in names:
+            mask |= self._bits.setdefault(name, 1 << len(self._bits))
+        return mask
+
+    def _block(self, anchor: str, size: int) -> dict[str, int]:
+        """Names of a block, each with the mask of the question that asks it; or nothing."""
+        there = self._mask(name for name, stack in self._stacks.items() if stack.count)
+        tries = 0
+        for mask in self._stacks[anchor].masks:
+            if (mask & there).bit_count() < size - 1:
+                continue
+            names = self._ranked(self._stacks[anchor].first(mask))
+            for start, first in enumerate(names[: len(names) - size + 2]):
+                block = {anchor: mask}
+                for name in (first, *names[start + 1 :]):
+                    self._join(block, name, pairs=size > 2)
+                    if len(block) == size:
+                        return block
+            tries += 1
+            if tries == TRIES:
+                break
+        return {}
+
+    def _ranked(self, one: Ready) -> list[str]:
+        """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
+        if one.against is None:
+            return []
+        against, lot = one.against, lots(f"{self._seed}|{self._made}")
+
+        def rank(name: str) -> tuple[int, int, int, int]:
+            wrong = against.pool.allowed[against.labels[name]]
+            level = distance(wrong.difficulty, self._wanted) if self._wanted else 0
+            return (wrong.trust, level, -self._stacks[name].count, lot(name))
+
+        waiting = (name for name in against.labels if name in self._stacks)
+        return sorted((name for name in waiting if self._stacks[name].count), key=rank)
+
+    def _join(self, block: dict[str, int], name: str, *, pairs: bool) -> None:
+        """Add a name when a question with that answer fits all that the block has, and it them."""
+        bit, needed = self._bits[name], 0
+        for other, mask in block.items():
+            if not mask & bit or (pairs and not self._fits(other, name)):
+                return
+            needed |= self._bits[other]
+        for mask in self._stacks[name].masks:
+            if mask & needed == needed:
+                block[name] = mask
+                return
+
+    def _fits(self, name_a: str, name_b: str) -> bool:
+        """Whether two names may stand together as wrong options of a third."""
+        pair = (name_a, name_b) if name_a < name_b else (name_b, name_a)
+        known = self._beside.get(pair)
+        if known is None:
+            a, b = (self._stacks[name].request for name in pair)
+            known = self._beside[pair] = not clash(a.key, b.key, a, self._rules)
+        return known
+
+    def _filled(self, block: dict[str, int]) -> tuple[Member, ...]:
+        members = []
+        for name, mask in block.items():
+            one = self._stacks[name].take(mask)
+            labels = one.against.labels if one.against is not None else {}
+            wrong = tuple(labels[other] for other in block if other != name)
+            members.append(Member(ready=one, wrong=wrong))
+        return tuple(members)
+
+
+class _Stack:
+    """The questions with one answer, by the names that may stand against it.
+
+    ``masks`` come with the fewest names first, so that a block is filled with the questions that
+    fit least elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self.masks: list[int] = []
+        self.count = 0
+        self._waiting: dict[int, deque[Ready]] = {}
+        self._request: Request | None = None
+
+    @property
+    def request(self) -> Request:
+        """Request of the first question: all have one answer, by name, and one group."""
+        if self._request is None:
+            raise ValueError("an empty stack has no request")
+        return self._request
+
+    def add(self, mask: int, one: Ready) -> None:
+        if self._request is None and one.against is not None:
+            self._request = one.against.request
+        if mask not in self._waiting:
+            self._waiting[mask] = deque()
+            insort(self.masks, mask, key=lambda it: (it.bit_count(), it))
+        self._waiting[mask].append(one)
+        self.count += 1
+
+    def first(self, mask: int) -> Ready:
+        return self._waiting[mask][0]
+
+    def take(self, mask: int) -> Ready:
+        one = self._waiting[mask].popleft()
+        if not self._waiting[mask]:
+            del self._waiting[mask]
+            self.masks.remove(mask)
+        self.count -= 1
+        return one
+
+    def all(self) -> Iterator[Ready]:
+        for waiting in self._waiting.values():
+            yield from waiting
+
+
+def shelves(
+    ready: Sequence[Ready],
+    rules: Rules,
+    *,
+    options: int,
+    seed: int,
+    wanted: Difficulty | None = None,
+) -> Iterator[tuple[str, Shelf]]:
+    """By name one shelf for each exclusive group, and for the label tables of each task.
+
+    Questions whose words tell of their pictures apart ("mammogram", "CT image") share no shelf:
+    some of their options would never be right beside these words.
+    """
+    found: dict[str, list[Ready]] = {}
+    for one in ready:
+        if one.against is not None:
+            found.setdefault(one.shelf, []).append(one)
+    for name, members in sorted(found.items()):
+        yield name, Shelf(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted)

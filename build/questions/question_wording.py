@@ -1,0 +1,252 @@
+"""The words of a question: values for its template, names of its options, the data set's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from medrcube.build.questions.fact_rules import Query
+from medrcube.build.stages.samples import NUMBERED, Sample
+from medrcube.facts import Scope
+from medrcube.ontologies.knowledge_protocol import Knowledge, Name
+from medrcube.ontologies.label_words import is_composite, is_rest_class, normalise
+from medrcube.ontologies.name_grammar import plural, same_head
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.target_phrases import target
+from medrcube.ontologies.terms import NORMALITY, Term, Terms
+from medrcube.sources._framework.card import Card
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+_PICTURE = {
+    Modality.XRAY: "radiograph",
+    Modality.CT: "CT image",
+    Modality.MRI: "MR image",
+    Modality.ULTRASOUND: "ultrasound image",
+}
+"""The picture in words that name no part of the body."""
+
+_PICTURE_OF = {
+    (Modality.XRAY, Anatomy.BRAIN): "skull radiograph",
+    (Modality.XRAY, Anatomy.BREAST): "mammogram",
+    (Modality.XRAY, Anatomy.CHEST): "chest radiograph",
+    (Modality.XRAY, Anatomy.HEART): "chest radiograph",
+    (Modality.XRAY, Anatomy.LUNGS): "chest radiograph",
+    (Modality.CT, Anatomy.BRAIN): "CT image of the head",
+    (Modality.CT, Anatomy.CHEST): "chest CT image",
+    (Modality.CT, Anatomy.HEART): "cardiac CT image",
+    (Modality.CT, Anatomy.LUNGS): "chest CT image",
+    (Modality.MRI, Anatomy.BRAIN): "MR image of the brain",
+    (Modality.MRI, Anatomy.CHEST): "chest MR image",
+    (Modality.MRI, Anatomy.HEART): "cardiac MR image",
+    (Modality.MRI, Anatomy.LUNGS): "chest MR image",
+    (Modality.ULTRASOUND, Anatomy.HEART): "echocardiographic image",
+    (Modality.ULTRASOUND, Anatomy.LUNGS): "chest ultrasound image",
+}
+"""The picture as an examiner calls it. Ultrasound of brain and chest may be of a fetus; the breast
+is left out where its name would point at those options that hold it ("breast cyst, mastitis")."""
+
+_WHOLE = {
+    Scope.VOLUME: "the scan from which {shown} {was} taken",
+    Scope.BREAST: "the breast in {shown}",
+    Scope.STUDY: "the study from which {shown} {was} taken",
+    Scope.PATIENT: "the patient imaged in {shown}",
+}
+"""What a fact of more than the picture is about."""
+
+_SCALE = {
+    Task.VIEW_RECOGNITION: "imaging view",
+    Task.IMAGING_PROTOCOLS_RECOGNITION: "imaging protocol",
+    Task.ORGAN_RECOGNITION: "structure",
+    Task.SEVERITY_GRADING: "severity grade",
+}
+"""What the options are, where their group does not say; the other tasks say it themselves."""
+
+_TELLS_SCOPE = frozenset(
+    {Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS, Task.SEVERITY_GRADING}
+)
+_DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
+_RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
+_BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
+
+_OWN_NAMES = frozenset({"modality", "view", "plane", "MRI sequence"})
+"""Kinds of terms that keep our names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Text of an option, and the preferred name that it is, if it is one."""
+
+    text: str
+    name: Name | None = None
+
+
+def own_names(labels: Iterable[str], terms: Terms) -> dict[str, Shown]:
+    """Option texts in this project's own wording, with a capital at the start."""
+    return {label: Shown(text=_capital(terms[label].name)) for label in labels}
+
+
+def preferred_names(
+    labels: Iterable[str], terms: Terms, knowledge: Knowledge
+) -> dict[str, Shown] | None:
+    """Option texts by the user's ontologies, chosen for all of them together.
+
+    One ontology names them all; only a name that denies a finding is our own where it has none.
+    Each name is of the noun of our own name, in its number, so that the set keeps one form:
+    "Irregular", "Gliomas of brain" and "Legionnaires disease" name nothing here. ``None`` where no
+    ontology can, where two names read alike, or where one stands out among the others: a rest class
+    ("unspecified"), two concepts in one ("bronchus or lung"), British spelling beside our American.
+    All options start with a capital letter; no other letter is changed. Modalities, views and
+    sequences keep our names, with the abbreviation that readers know them by.
+    """
+    labels = list(labels)
+    if any(terms[label].kind in _OWN_NAMES for label in labels):
+        return None
+    can_name = (name.ontology for label in labels for name in knowledge.names(terms[label]))
+    for ontology in dict.fromkeys(can_name):
+        named = {label: _name_in(ontology, terms[label], knowledge) for label in labels}
+        wanting = [label for label, name in named.items() if name is None]
+        if len(wanting) == len(labels) or not all(denies(terms[label]) for label in wanting):
+            continue
+        texts = {label: name.text if name else terms[label].name for label, name in named.items()}
+        if len({normalise(text) for text in texts.values()}) == len(texts):
+            return {
+                label: Shown(text=_capital(text), name=named[label])
+                for label, text in texts.items()
+            }
+    return None
+
+
+def denies(term: Term) -> bool:
+    """Whether a term says that nothing, or one thing, is not there."""
+    return term.kind == NORMALITY or bool(_DENIES.match(term.name))
+
+
+def own_words(cards: Iterable[Card]) -> dict[str, dict[str, str]]:
+    """Source -> concept -> the data set's own words for it, such as ``Finding Labels: Effusion``.
+
+    Several raw values of one concept are joined by ``|``; what a card states of every case by
+    itself has no word in the data.
+    """
+    words: dict[str, dict[str, str]] = {}
+    for card in cards:
+        raw: dict[str, dict[str, list[str]]] = {}
+        for field in card.fields.values():
+            pairs = [*field.values.items()]
+            pairs += [(f"{band.low} to {band.high}", band.concept) for band in field.bands]
+            for value, concept in pairs:
+                if concept:
+                    raw.setdefault(concept, {}).setdefault(field.name, []).append(value)
+        words[card.id] = {
+            concept: "; ".join(f"{name}: {' | '.join(values)}" for name, values in by.items())
+            for concept, by in raw.items()
+        }
+    return words
+
+
+def _name_in(ontology: str, term: Term, knowledge: Knowledge) -> Name | None:
+    """The name that one ontology gives a term, if it can stand for our own among others."""
+    for name in knowledge.names(term):
+        if name.ontology == ontology:
+            fits = same_head(name.text, term.name) and not _stands_out(name.text)
+            return name if fits else None
+    return None
+
+
+def _stands_out(text: str) -> bool:
+    return bool(
+        _RESIDUAL.search(text) or _BRITISH.search(text) or is_rest_class(text) or is_composite(text)
+    )
+
+
+def _capital(text: str) -> str:
+    """A capital at the start, unless the first word has capitals or digits of its own."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return text[0].upper() + text[1:] if first.replace("-", "").islower() else text
+
+
+def wording(
+    query: Query, terms: Terms, relations: Relations, labels: Iterable[str] = ()
+) -> dict[str, str | bool]:
+    """Values for the templates of a query's task; no value gives the answer away.
+
+    Args:
+        query: what is asked.
+        terms: term table.
+        relations: relation table, for what the options of a group are called.
+        labels: concepts of all options.
+    """
+    task = query.task
+    if task is Task.MODALITY_RECOGNITION:
+        return {}
+    shown = _shown(query)
+    values: dict[str, str | bool] = {"shown": shown}
+    if task in _TELLS_SCOPE:
+        values["about"] = _about(query)
+        values["subject"] = "this patient" if query.scope is Scope.PATIENT else ""
+    if task in _SCALE:
+        scale = relations.scale(query.group) if query.group else None
+        phrase = scale.phrase if scale else _SCALE[task]
+        values["scale"] = plural(phrase)
+        if scale and scale.of and task is Task.SEVERITY_GRADING:
+            within = "of" if query.scope is Scope.PATIENT else "in"
+            values["about"] = f"{scale.of} {within} {values['about']}"
+        if task is Task.ORGAN_RECOGNITION:
+            values["marked"] = query.sample.artefact == "outline"
+            pair = query.group is not None and len(relations.group_members(query.group)) == 2
+            values["one_of"] = phrase if pair else f"of the following {plural(phrase)}"
+    if task in (Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS):
+        values["normal"] = any(denies(terms[label]) for label in labels)
+    if task is Task.IMAGING_PROTOCOLS_RECOGNITION:
+        values["numbered"] = query.sample.artefact == "numbered"
+    if query.sample.artefact in NUMBERED:
+        values["target"] = target(terms[query.key])
+    return values
+
+
+def context(query: Query) -> str:
+    """What the words of a question tell of its picture, in any wording of its template.
+
+    A reader who has no picture learns this much: "mammogram", "these CT images", "the red
+    outline", "this patient". Nothing for Modality Recognition, which names none of it.
+    """
+    if query.task is Task.MODALITY_RECOGNITION:
+        return ""
+    told = _about(query) if query.task in _TELLS_SCOPE else _shown(query)
+    return f"{told} {query.sample.artefact}".strip()
+
+
+def _about(query: Query) -> str:
+    """What the fact is about: the picture, or what it is a part of.
+
+    A radiograph stands for its study, whose other films a reader does not see; and a diagnosis is
+    made of a picture or of a patient, of no scan or study.
+    """
+    whole = _WHOLE.get(query.scope, "{shown}")
+    film = query.scope is Scope.STUDY and query.sample.modality == Modality.XRAY
+    scan = query.task is Task.DISEASE_DIAGNOSIS and query.scope in (Scope.VOLUME, Scope.STUDY)
+    if film or scan:
+        whole = "{shown}"
+    was = "was" if _count(query.sample) == 1 else "were"
+    return whole.format(shown=_shown(query), was=was)
+
+
+def _shown(query: Query) -> str:
+    """The picture in words; of an organ that is asked for, they name no part of the body."""
+    sample = query.sample
+    modality = Modality(sample.modality)
+    picture = _PICTURE[modality]
+    if query.task is not Task.ORGAN_RECOGNITION:
+        picture = _PICTURE_OF.get((modality, Anatomy(sample.anatomy)), picture)
+    if _count(sample) == 1:
+        return f"this {picture}"
+    # Their number is not said: "two" would point at a two-chamber view.
+    if sample.artefact == "numbered":
+        return f"these {plural(picture)}"
+    # "left" and "right" would point at options that hold them.
+    told = ", then ".join(query.panels) if query.task in _TELLS_SCOPE else ""
+    return f"these side-by-side {plural(picture)}{f' ({told})' if told else ''}"
+
+
+def _count(sample: Sample) -> int:
+    return len(sample.frames.split("+"))

@@ -1,0 +1,257 @@
+"""Quotas: which questions of a batch to ask.
+
+At most N for each source and task, or as many of each cell of the cube as a profile plans; spread
+over the answers and the patients, and preferably on pictures that carry several tasks, because
+those make the chains for credibility. Drawn before the options are, so that options are balanced
+over what is asked and not over what is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import NamedTuple, TypeVar
+
+from medrcube.build.questions.eligibility import Ready
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+
+QUOTA = "quota"
+"""Reason under which questions beyond the quota are counted."""
+
+C = TypeVar("C")
+
+Key = tuple[Task, str, str]
+"""Task, exclusive group and answer."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Lot:
+    """Questions of one cell of the cube that have one answer among the same options.
+
+    ``shelf`` names the questions that may stand in a block together; for boxes it is empty, as is
+    the answer: their number tells nothing.
+    """
+
+    cell: Voxel
+    shelf: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A question with what decides over it.
+
+    Attributes:
+        ready: the question.
+        picture: the slice that it shows; marked and clean pictures of one slice are one.
+        patient: the patient of that source; where it names none, each case counts as its own.
+        tasks: how many tasks the batch has on the picture.
+    """
+
+    ready: Ready
+    picture: str
+    patient: str
+    tasks: int
+
+
+class _Kind(NamedTuple):
+    """Candidates among which only patient and picture decide."""
+
+    key: tuple[str, str]
+    source: str
+    lot: Lot | None
+    asks: Key | None
+
+
+def select(ready: Sequence[Ready], *, per_cell: int | None) -> tuple[Ready, ...]:
+    """Keep at most ``per_cell`` questions of every (source, task), by lot.
+
+    The same set of questions gives the same result in any order. ``None`` keeps all.
+
+    Raises:
+        ValueError: ``per_cell`` is below one.
+    """
+    if per_cell is None:
+        return _by_lot(ready)
+    if per_cell < 1:
+        raise ValueError(f"per_cell={per_cell}: must be one or more, or None for all")
+    cells: dict[tuple[str, str], list[_Candidate]] = {}
+    for candidate in _candidates(ready):
+        query = candidate.ready.query
+        cells.setdefault((query.sample.source, query.task), []).append(candidate)
+    drawing = _Drawing()
+    chosen: list[Ready] = []
+    for _, members in sorted(cells.items(), key=_least_choice):
+        drawing.answers.clear()
+        chosen += drawing.fill(members, per_cell)
+    return _by_lot(chosen)
+
+
+def select_cells(
+    ready: Sequence[Ready],
+    cells: Mapping[Voxel, int],
+    lots: Mapping[Lot, int],
+    *,
+    per_patient: int,
+    sources_per_key: int = 1,
+) -> tuple[Ready, ...]:
+    """Keep as many questions of every cell as are wanted, of one patient at most ``per_patient``.
+
+    A key that fewer than ``sources_per_key`` sources have been drawn for goes to another source
+    first, wherever the cell has one. Then a lot that has what is due to it waits for the others of
+    its cell; then the rarest answer goes first, by its count over all cells of its shelf, then the
+    rarest source. A cell that has enough questions under the bound on patients is always filled.
+    The same set of questions gives the same result in any order.
+    """
+    found: dict[Voxel, list[_Candidate]] = {}
+    for candidate in _candidates(ready):
+        found.setdefault(cell_of(candidate.ready), []).append(candidate)
+    drawing = _Drawing(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
+    chosen: list[Ready] = []
+    for cell, members in sorted(found.items(), key=_least_choice):
+        chosen += drawing.fill(members, cells.get(cell, 0))
+    return _by_lot(chosen)
+
+
+def cell_of(one: Ready) -> Voxel:
+    """The cell of the cube that a question counts in."""
+    sample = one.query.sample
+    return _voxel(sample.anatomy, sample.modality, one.query.task)
+
+
+def lot_of(one: Ready) -> Lot:
+    """The lot that a question belongs to."""
+    if one.against is None:
+        return Lot(cell_of(one))
+    return Lot(cell_of(one), one.shelf, one.answer)
+
+
+def key_of(one: Ready) -> Key:
+    """What a question asks for, whichever source it is of; of boxes not their number."""
+    query = one.query
+    return (query.task, query.group or "", query.key if one.against is None else one.answer)
+
+
+def patient_of(one: Ready) -> str:
+    """The patient, told apart from those of other sources."""
+    sample = one.query.sample
+    return f"{sample.source}|{sample.patient or sample.case}"
+
+
+def picture_of(one: Ready) -> str:
+    """The slice that is shown; marked and clean pictures of one slice are one."""
+    sample = one.query.sample
+    return f"{sample.source}|{sample.case}|{sample.frames}"
+
+
+@cache
+def _voxel(anatomy: str, modality: str, task: Task) -> Voxel:
+    return Voxel(Anatomy(anatomy), Modality(modality), task)
+
+
+def _by_lot(ready: Iterable[Ready]) -> tuple[Ready, ...]:
+    return tuple(sorted(ready, key=lambda one: (one.lot, one.identity)))
+
+
+def _least_choice(entry: tuple[C, Sequence[_Candidate]]) -> tuple[int, C]:
+    """The cell with least choice goes first, so that the others can join its pictures."""
+    return (len(entry[1]), entry[0])
+
+
+def _candidates(ready: Sequence[Ready]) -> Iterator[_Candidate]:
+    pictures = [picture_of(one) for one in ready]
+    pairs = {(one.query.task, picture) for one, picture in zip(ready, pictures, strict=True)}
+    tasks = Counter(picture for _, picture in pairs)
+    for one, picture in zip(ready, pictures, strict=True):
+        yield _Candidate(ready=one, picture=picture, patient=patient_of(one), tasks=tasks[picture])
+
+
+@dataclass(slots=True, kw_only=True)
+class _Drawing:
+    """What has been drawn so far, cell by cell.
+
+    Attributes:
+        per_patient: most questions of one patient in a cell; ``None`` for any number.
+        due: most questions of each lot before the others of its cell; ``None`` for any number.
+        sources_per_key: sources that each key is drawn from before any is drawn from again.
+        in_use: pictures of what was taken.
+        answers: how often each answer was taken, by shelf where lots are due.
+        drawn_from: sources that each key was taken from.
+    """
+
+    per_patient: int | None = None
+    due: Mapping[Lot, int] | None = None
+    sources_per_key: int = 1
+    in_use: set[str] = field(default_factory=set)
+    answers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    drawn_from: dict[Key | None, set[str]] = field(default_factory=dict)
+
+    def fill(self, candidates: Iterable[_Candidate], quota: int) -> list[Ready]:
+        """Take the rarest answer so far, and of its items the one on the freshest patient."""
+        patients: Counter[str] = Counter()
+        sources: Counter[str] = Counter()
+        taken: Counter[Lot | None] = Counter()
+
+        def rank(candidate: _Candidate) -> tuple[int, bool, int, str]:
+            fresh = candidate.picture not in self.in_use
+            return (patients[candidate.patient], fresh, -candidate.tasks, candidate.ready.lot)
+
+        def due(lot: Lot | None) -> float:
+            return inf if self.due is None or lot is None else self.due.get(lot, 0)
+
+        def turn(kind: _Kind) -> tuple[bool, bool, int, int, _Kind]:
+            return (
+                self._is_spread(kind),
+                taken[kind.lot] >= due(kind.lot),
+                self.answers[kind.key],
+                sources[kind.source],
+                kind,
+            )
+
+        heaps: dict[_Kind, list[tuple[tuple[int, bool, int, str], str, _Candidate]]] = {}
+        for candidate in candidates:
+            entry = (rank(candidate), candidate.ready.identity, candidate)
+            heaps.setdefault(self._kind(candidate.ready), []).append(entry)
+        for heap in heaps.values():
+            heapify(heap)
+        chosen: list[_Candidate] = []
+        while heaps and len(chosen) < quota:
+            kind = min(heaps, key=turn)
+            old, identity, candidate = heappop(heaps[kind])
+            full = self.per_patient is not None and patients[candidate.patient] >= self.per_patient
+            # Ranks only grow, so an entry that is still up to date is the smallest of all.
+            if not full and old != rank(candidate):
+                heappush(heaps[kind], (rank(candidate), identity, candidate))
+                continue
+            if not heaps[kind]:
+                del heaps[kind]
+            if full:
+                continue
+            self._note(kind)
+            sources[kind.source] += 1
+            taken[kind.lot] += 1
+            patients[candidate.patient] += 1
+            chosen.append(candidate)
+        self.in_use.update(candidate.picture for candidate in chosen)
+        return [candidate.ready for candidate in chosen]
+
+    def _note(self, kind: _Kind) -> None:
+        self.answers[kind.key] += 1
+        if self.sources_per_key > 1:
+            self.drawn_from.setdefault(kind.asks, set()).add(kind.source)
+
+    def _is_spread(self, kind: _Kind) -> bool:
+        """Whether one more question of the kind brings its key no source that it still needs."""
+        known = self.drawn_from.get(kind.asks, ())
+        enough = len(known) >= self.sources_per_key
+        return self.sources_per_key == 1 or enough or kind.source in known
+
+    def _kind(self, one: Ready) -> _Kind:
+        lot = None if self.due is None else lot_of(one)
+        key = ("" if lot is None else lot.shelf, one.answer)
+        asks = None if lot is None else key_of(one)
+        return _Kind(key=key, source=one.query.sample.source, lot=lot, asks=asks)

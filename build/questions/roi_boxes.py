@@ -1,0 +1,167 @@
+"""Candidate boxes for ROI Grounding: one encloses the region, the others surely do not.
+
+No box can be told from the others by its place, size or number (``questions.exchange``), and no
+number can be read in two ways (``regions.box_labels``). Wrong boxes touch neither the region nor
+any other region that might be what is asked about, and lie on tissue as the right one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.questions.box_exchangeability import Layout, Lot, exchangeable
+from medrcube.build.regions.box_labels import Box, line_width, place_tags
+from medrcube.build.regions.draw_shapes import bounding_box
+
+_NEAR = 12
+"""Greys this close to that of an even border are background, such as the air around a body."""
+_DARK = 16
+"""Greys up to this are background where the border is uneven."""
+_MARGIN = (1, 6)
+"""Percent of the region by which a right box is wider on each side, as a reader would draw it."""
+_ROUNDS = 8
+"""Rounds of layouts; the first that leaves a wrong box is taken."""
+_LAYOUTS = 12
+"""Layouts by lot that are tried in a round; one with most boxes is taken."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Numbered boxes in a part of a picture.
+
+    Attributes:
+        window: the part that is shown, in pixels of the whole picture.
+        boxes: in the order of their numbers, in pixels of that part.
+        truth: number, from 1, of the box that encloses the region.
+    """
+
+    window: Box
+    boxes: tuple[Box, ...]
+    truth: int
+
+
+def candidate_boxes(
+    picture: NDArray[np.uint8],
+    region: Mask,
+    others: Iterable[Mask] = (),
+    *,
+    ground: Mask | None = None,
+    seed: str,
+) -> Candidates | None:
+    """Place up to four boxes; ``None`` when not even one wrong box has room.
+
+    A wrong box over empty background would give itself away: it must hold at least half as much
+    ground as the right one.
+
+    Args:
+        picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
+        region: ``(rows, columns)`` mask of the region that is asked about.
+        others: masks of all other regions that may be what is asked about.
+        ground: where wrong boxes are plausible; without it, all that is not background.
+        seed: decides places and numbering; the same seed gives the same boxes.
+    """
+    barred = region.copy()
+    for mask in others:
+        barred |= mask
+    if ground is None:
+        ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
+    lot = Lot(seed)
+    for _ in range(_ROUNDS):
+        found = [_numbered(lot, _kept(lot, region, barred, ground)) for _ in range(_LAYOUTS)]
+        most = max((it for it in found if it), key=lambda it: len(it.boxes), default=None)
+        if most:
+            return most
+    return None
+
+
+def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask) -> Layout | None:
+    """The true box and as many others, by lot, as are wrong and plausible.
+
+    Whether they are is asked for every place that the true box might have had among these boxes.
+    Asked for its own alone, wrong boxes would crowd where the tissue is, and the true one would
+    stand out as the one farther from the middle. Its place is drawn anew with each layout: were it
+    kept, a layout that few others compete with would have it more often at one of its places.
+    """
+    right = _around(lot, bounding_box(region), region.shape)
+    turn = (lot.draw(0, 99), lot.draw(0, 99))
+    layout = exchangeable(lot, right, region.shape, turn)
+    if layout is None:
+        return None
+    enough = _share(ground, right) / 2
+
+    def stands(boxes: tuple[Box, ...]) -> bool:
+        places = {_moved(right, one, other) for one, other in permutations(boxes, 2)}
+        return all(not _part(barred, box).any() and _share(ground, box) >= enough for box in places)
+
+    kept = [layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)]  # others are by lot
+    most = max(filter(stands, kept), key=len, default=None)
+    return replace(layout, boxes=most) if most else None
+
+
+def _moved(box: Box, start: Box, end: Box) -> Box:
+    """The box, moved as one that goes from a start to an end."""
+    x, y = end[0] - start[0], end[1] - start[1]
+    return box[0] + x, box[1] + y, box[2] + x, box[3] + y
+
+
+def _numbered(lot: Lot, layout: Layout | None) -> Candidates | None:
+    """Boxes numbered by lot; of those without room for their numbers some are left out by lot."""
+    if layout is None:
+        return None
+    left, top, right, bottom = layout.window
+    boxes = [(x0 - left, y0 - top, x1 - left, y1 - top) for x0, y0, x1, y1 in layout.boxes]
+    while len(boxes) > 1:
+        order = lot.shuffled(len(boxes))
+        numbered = tuple(boxes[index] for index in order)
+        if place_tags(numbered, (bottom - top, right - left)):
+            return Candidates(window=layout.window, boxes=numbered, truth=order.index(0) + 1)
+        del boxes[lot.draw(1, len(boxes) - 1)]
+    return None
+
+
+def _content(grey: NDArray[np.uint8]) -> Mask:
+    """Pixels that are not background."""
+    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    quartiles = np.percentile(border, [25, 50, 75], method="nearest")
+    low, background, high = (int(grey) for grey in quartiles)
+    if high - low > _NEAR:
+        return grey > _DARK
+    content = grey > background + _NEAR
+    content |= grey < background - _NEAR
+    return content
+
+
+def _share(content: Mask, box: Box) -> float:
+    return float(_part(content, box).mean())
+
+
+def _part(mask: Mask, box: Box) -> Mask:
+    x0, y0, x1, y1 = box
+    return mask[y0:y1, x0:x1]
+
+
+def _around(lot: Lot, region: Box, shape: tuple[int, ...]) -> Box:
+    """A box around a region with margins by lot, never so small that its frame hides the region."""
+    columns = _span(lot, region[0], region[2], shape)
+    rows = _span(lot, region[1], region[3], shape)
+    return (
+        max(columns[0], 0), max(rows[0], 0), min(columns[1], shape[1]), min(rows[1], shape[0])
+    )  # fmt: skip
+
+
+def _span(lot: Lot, start: int, end: int, shape: tuple[int, ...]) -> tuple[int, int]:
+    size = end - start
+    low, high = (1 + (size * lot.draw(*_MARGIN)) // 100 for _ in range(2))
+    least = 8 * line_width(shape)
+    lacking = least + lot.draw(0, least // 4) - (low + size + high)
+    if lacking > 0:
+        share = lot.draw(lacking // 4, lacking - lacking // 4)
+        low, high = low + share, high + lacking - share
+    return start - low, end + high

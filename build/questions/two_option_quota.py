@@ -1,0 +1,82 @@
+"""At most a share of the items of a task has only two options.
+
+A reader who guesses is right half of the time in such an item, so a task that is full of them
+tells models apart badly (Haladyna, Downing and Rodriguez 2002, doi:10.1207/S15324818AME1503_5:
+as many plausible options as there are, three mostly).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from itertools import zip_longest
+
+from medrcube.build.questions.item_table import Item
+from medrcube.ontologies.distractor_selection import tie
+
+TWO_OPTIONS = "two options, beyond two_option_share"
+"""Reason under which the items are counted that are one too many."""
+
+_Unit = tuple[Item, ...]
+
+
+def within_share(items: Sequence[Item], share: float, seed: int) -> tuple[Item, ...]:
+    """Leave out items of two options until they are no more than ``share`` of each task.
+
+    Cells of the cube that no other item reaches come first; then cells take turns, and in each of
+    them the sets of options. Of each set the first two items that stay have different keys.
+    Otherwise the lot decides. The order is kept.
+
+    Args:
+        items: items of all tasks.
+        share: largest share, 0 to 1; 1 keeps all.
+        seed: decides the lots.
+    """
+    tasks: dict[str, list[Item]] = {}
+    for item in items:
+        tasks.setdefault(item.task, []).append(item)
+    kept: set[str] = set()
+    for members in tasks.values():
+        two = [item for item in members if len(item.options) == 2]
+        more = len(members) - len(two)
+        kept.update(item.id for item in members if len(item.options) != 2)
+        room = len(two) if share >= 1 else int(share / (1 - share) * more + 1e-9)
+        reached = {_cell(item) for item in members if len(item.options) > 2}
+        for unit in _turns(two, reached, seed):
+            if len(unit) <= room:
+                room -= len(unit)
+                kept.update(item.id for item in unit)
+    return tuple(item for item in items if item.id in kept)
+
+
+def _cell(item: Item) -> tuple[str, str]:
+    return (item.anatomy, item.modality)
+
+
+def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int) -> list[_Unit]:
+    """What is kept together, in the order in which it is kept."""
+    cells: dict[tuple[str, str], dict[tuple[str, ...], list[Item]]] = {}
+    for item in sorted(items, key=lambda item: tie(seed, item.id)):
+        names = (item.source, item.block, *sorted(option.text for option in item.options))
+        cells.setdefault(_cell(item), {}).setdefault(names, []).append(item)
+    queues = {
+        cell: _alternate([_units(members) for _, members in sorted(sets.items())])
+        for cell, sets in sorted(cells.items())
+    }
+    first = [queue[0] for cell, queue in queues.items() if cell not in reached]
+    rest = [queue[cell not in reached :] for cell, queue in queues.items()]
+    return [*first, *_alternate(rest)]
+
+
+def _units(items: Sequence[Item]) -> list[_Unit]:
+    """The first pair with different keys, then item by item; boxes, which have no label, alone."""
+    first = items[0]
+    other = next((it for it in items if it.concept != first.concept), None)
+    if other is None:
+        return [(item,) for item in items]
+    rest = [item for item in items if item.id not in (first.id, other.id)]
+    return [(first, other), *((item,) for item in rest)]
+
+
+def _alternate(queues: Sequence[Sequence[_Unit]]) -> list[_Unit]:
+    """The first of each, then the second of each, and so on."""
+    return [unit for row in zip_longest(*queues) for unit in row if unit is not None]

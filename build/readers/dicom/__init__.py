@@ -1,0 +1,1 @@
+"""DICOM: images, series, segmentations and structure sets."""

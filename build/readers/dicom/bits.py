@@ -1,0 +1,68 @@
+"""Which bits of a DICOM pixel are its value (PS3.5 8.1.1).
+
+A pixel of ``BitsAllocated`` bits holds a value of ``BitsStored`` bits, the highest of which is
+``HighBit``. The others mean nothing: older files keep overlays there, and some coders fill them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from pydicom.dataset import Dataset
+from pydicom.uid import RLELossless
+
+from medrcube.build.pixels.order_statistics import parts
+from medrcube.build.pixels.volume import Array
+from medrcube.build.readers.read_errors import unreadable, unsupported
+
+
+def check_bits(path: Path, header: Dataset) -> None:
+    """Refuse a place of the stored bits that does not exist, or that a coding does not have.
+
+    RLE codes the bytes of a pixel as they lie; what other codings hold is a number of its own,
+    which ends at the last bit.
+
+    Raises:
+        ReadError: code ``unreadable`` or ``unsupported-format``.
+    """
+    allocated, stored, high = (
+        header.get(keyword) for keyword in ("BitsAllocated", "BitsStored", "HighBit")
+    )
+    if not stored or high is None or high == stored - 1:
+        return
+    if not stored - 1 <= high < (allocated or 0):
+        raise unreadable(
+            path,
+            f"says that its {stored} stored bits end at bit {high} of {allocated}; expected "
+            f"HighBit {stored - 1}",
+        )
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    if syntax is not None and syntax.is_encapsulated and syntax != RLELossless:
+        raise unsupported(
+            path,
+            f"is coded as {syntax.name} with HighBit {high} for {stored} stored bits; expected "
+            f"{stored - 1}: decompress it with another tool (gdcmconv, dcmdjpeg) or leave it out",
+        )
+
+
+def stored_values(header: Dataset, pixels: Array) -> Array:
+    """Values of the stored bits, with their sign; the pixels themselves where they are that.
+
+    Args:
+        header: says which bits are stored.
+        pixels: as they came from the file or a decoder, signed where the header says so.
+    """
+    stored = header.get("BitsStored")
+    if pixels.dtype.kind not in "iu" or not stored or header.get("BitsAllocated") == 1:
+        return pixels
+    high = header.get("HighBit")
+    high = stored - 1 if high is None else high
+    above = 8 * pixels.dtype.itemsize - 1 - high
+    below = high + 1 - stored
+    if above < 0 or (above == 0 and below == 0):
+        return pixels
+    if below == 0 and all(np.array_equal(it << above >> above, it) for it in parts(pixels)):
+        return pixels
+    values: Array = pixels << above >> (above + below)
+    return values

@@ -1,0 +1,293 @@
+"""DICOM segmentations (PS3.3 A.51): frames of a few segments, each placed on its slice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+from pydicom.pixels.utils import pixel_array
+
+from medrcube.build.pixels.geometry import index_map, nearest_index
+from medrcube.build.pixels.volume import Array, Volume
+from medrcube.build.readers.dicom.header import geometry_of
+from medrcube.build.readers.dicom.image import DAMAGE, broken, decode_stored, frames_of, open_header
+from medrcube.build.readers.last_files_cache import remember
+from medrcube.build.readers.read_errors import (
+    check_frame_of_reference,
+    truncated,
+    unreadable,
+    unsupported,
+)
+from medrcube.build.regions.region_mask import Mask
+from medrcube.errors import ReadError
+from medrcube.sources._formats.quiet_pydicom import discreet
+
+_TAGS = (
+    "Modality",
+    "FrameOfReferenceUID",
+    "TransferSyntaxUID",
+    "NumberOfFrames",
+    "Rows",
+    "Columns",
+    "BitsAllocated",
+    "BitsStored",
+    "HighBit",
+    "PixelRepresentation",
+    "PixelSpacing",
+    "SpacingBetweenSlices",
+    "SliceThickness",
+    "SegmentationType",
+    "MaximumFractionalValue",
+    "SegmentSequence",
+    "SharedFunctionalGroupsSequence",
+    "PerFrameFunctionalGroupsSequence",
+)
+# A frame may lie this share of a slice beside it; further off, it was drawn on other slices.
+_OFF = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """One frame: its number, segment, the slices it was drawn on, and where it lies."""
+
+    number: int
+    segment: int
+    sources: tuple[str, ...]
+    affine: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Segmentation:
+    header: Dataset
+    kind: str
+    segments: frozenset[int]
+    frames: tuple[_Frame, ...]
+
+
+@discreet()
+def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
+    """Pixels of some segments, on the stored grid of the image.
+
+    Each frame goes to the slice that it names by SOP instance UID, or else to the one at its
+    own position; the order of the frames means nothing. Within the slice it is placed by its
+    own orientation. A fractional segmentation marks from one half upwards.
+
+    Args:
+        path: a segmentation.
+        values: segment numbers; none takes every segment.
+        volume: the image as it was read.
+
+    Raises:
+        ReadError: code ``missing-segment``, ``frame-of-reference``, ``mask-place`` when a frame
+            lies on no slice, contradicts its own reference or has other pixels than its slice,
+            ``mask-size``, ``unreadable``, ``truncated``,
+            ``unsupported-format``.
+    """
+    stored = _parse(path)
+    stated = str(stored.header.get("FrameOfReferenceUID") or "")
+    check_frame_of_reference(path, stated, volume)
+    unknown = set(values) - stored.segments
+    if unknown:
+        raise ReadError(
+            f"{path.name}: segment {min(unknown)} is wanted, but the file has the segments "
+            f"{', '.join(map(str, sorted(stored.segments))) or '(none)'}",
+            code="missing-segment",
+        )
+    wanted = set(values) or set(stored.segments)
+    return Mask.of(volume.slices.shape, _placed(path, stored, wanted, volume))
+
+
+def _placed(
+    path: Path, stored: _Segmentation, wanted: Collection[int], volume: Volume
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Every frame with a mark, and the slice that it goes to."""
+    for frame in stored.frames:
+        if stored.kind != "LABELMAP" and frame.segment not in wanted:
+            continue
+        marked = _marked(path, stored, frame, wanted)
+        if not marked.any():
+            continue
+        k = _slice_of(path, frame, marked.shape, volume)
+        if k is not None:
+            yield k, _on_slice(path, frame, marked, k, volume)
+
+
+@remember
+def _parse(path: Path) -> _Segmentation:
+    header = open_header(path, _TAGS)
+    kind = str(header.get("SegmentationType") or "")
+    if kind not in {"BINARY", "FRACTIONAL", "LABELMAP"}:
+        raise unsupported(path, "is a segmentation that is none of BINARY, FRACTIONAL, LABELMAP")
+    count = frames_of(path, header)
+    try:
+        segments = frozenset(
+            int(item.SegmentNumber) for item in header.get("SegmentSequence") or []
+        )
+        frames = tuple(_frames(header, count, kind))
+    except ReadError as error:
+        raise ReadError(f"{path.name}: {error}", code=error.code) from error
+    except DAMAGE as error:
+        raise broken(path, error) from None
+    return _Segmentation(header, kind, segments, frames)
+
+
+def _frames(header: Dataset, count: int, kind: str) -> Iterator[_Frame]:
+    groups = header.get("PerFrameFunctionalGroupsSequence") or []
+    shared = (header.get("SharedFunctionalGroupsSequence") or [Dataset()])[0]
+    if len(groups) != count:
+        raise ReadError(
+            f"describes {len(groups)} frames where it has {count}; get the file again",
+            code="unreadable",
+        )
+    for number, group in enumerate(groups):
+        segment = 0
+        if kind != "LABELMAP":
+            holder = group if "SegmentIdentificationSequence" in group else shared
+            segment = int(holder.SegmentIdentificationSequence[0].ReferencedSegmentNumber)
+        _, affine = geometry_of(header, [number])
+        yield _Frame(number, segment, tuple(_sources(group)), affine)
+
+
+def _sources(group: Dataset) -> Iterator[str]:
+    for derivation in group.get("DerivationImageSequence") or []:
+        for source in derivation.get("SourceImageSequence") or []:
+            # A frame number points into a multi-frame image, whose slices share one identity.
+            if "ReferencedFrameNumber" not in source:
+                yield str(source.get("ReferencedSOPInstanceUID") or "")
+
+
+def _marked(
+    path: Path, stored: _Segmentation, frame: _Frame, wanted: Collection[int]
+) -> NDArray[np.bool_]:
+    pixels = _decode(path, stored.header, frame.number)
+    if stored.kind == "LABELMAP":
+        return np.isin(pixels, list(wanted))
+    if stored.kind == "BINARY":
+        return pixels > 0
+    most = stored.header.get("MaximumFractionalValue")
+    if not isinstance(most, int) or most < 1:
+        raise unreadable(path, "is fractional, but does not say which value is a whole")
+    return 2 * pixels.astype(np.int64) >= most
+
+
+def _decode(path: Path, header: Dataset, number: int) -> Array:
+    # A frame of single bits that ends within a byte cannot be cut out of the file by itself.
+    if header.get("BitsAllocated") == 1 and int(header.Rows) * int(header.Columns) % 8 > 0:
+        whole = _all_frames(path)
+        if number >= len(whole):
+            raise truncated(path, f"describes frame {number} and holds {len(whole)}")
+        frame: Array = whole[number]
+        return frame
+    try:
+        return np.asarray(decode_stored(path, header, number))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
+        raise broken(path, error) from None
+
+
+@remember
+def _all_frames(path: Path) -> Array:
+    try:
+        whole = np.asarray(pixel_array(path))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
+        raise broken(path, error) from None
+    return whole[None] if whole.ndim == 2 else whole
+
+
+def _slice_of(path: Path, frame: _Frame, size: tuple[int, ...], volume: Volume) -> int | None:
+    """Slice of the image that a frame lies on; ``None`` where it lies beyond the stack."""
+    named = {volume.slice_ids[uid] for uid in frame.sources if uid in volume.slice_ids}
+    place = None
+    if frame.affine is not None and volume.affine is not None and not volume.uneven:
+        place = _place(path, frame.affine, size, volume.affine)
+    if len(named) == 1:
+        k = named.pop()
+        if place is not None and abs(place - k) > 0.5:
+            raise _misplaced(path, frame, "names one slice but lies on another")
+        return k
+    if place is None:
+        raise _misplaced(path, frame, "says neither by reference nor by position where it lies")
+    k = int(nearest_index(place))
+    if not 0 <= k < volume.slices.shape[0]:
+        return None
+    if abs(place - k) > _OFF:
+        raise _misplaced(path, frame, "lies between two slices of the image")
+    return k
+
+
+def _place(
+    path: Path,
+    affine: NDArray[np.float64],
+    size: tuple[int, ...],
+    image: NDArray[np.float64],
+) -> float:
+    """Slice coordinate of a frame, which must be parallel to the slices."""
+    ends = [(0, r, c, 1) for r in (0, size[0] - 1) for c in (0, size[1] - 1)]
+    places = (np.asarray(ends) @ index_map(affine, image).T)[:, 0]
+    if np.ptp(places) > 0.5:
+        raise ReadError(
+            f"{path.name}: is cut in another plane than its image; expected parallel slices",
+            code="mask-place",
+        )
+    return float(places.mean())
+
+
+def _on_slice(
+    path: Path, frame: _Frame, marked: NDArray[np.bool_], k: int, volume: Volume
+) -> NDArray[np.bool_]:
+    """A frame on the pixels of its slice, each from the nearest one."""
+    rows, columns = volume.slices.shape[1:3]
+    if frame.affine is None or volume.affine is None or volume.uneven:
+        if marked.shape != (rows, columns):
+            raise ReadError(
+                f"{path.name}: has frames of {marked.shape[0]} rows x {marked.shape[1]} columns, "
+                f"its image has {rows} x {columns}, and not both say where they lie in space; "
+                "expected equal sizes",
+                code="mask-size",
+            )
+        return marked
+    matrix = index_map(volume.affine, frame.affine)
+    _check_pixels(path, frame, matrix, (rows, columns))
+    r, c = np.arange(rows)[:, None], np.arange(columns)[None]
+    row, column = (
+        nearest_index(
+            matrix[axis, 0] * k + matrix[axis, 1] * r + matrix[axis, 2] * c + matrix[axis, 3]
+        )
+        for axis in (1, 2)
+    )
+    inside = (row >= 0) & (row < marked.shape[0]) & (column >= 0) & (column < marked.shape[1])
+    found = np.zeros((rows, columns), np.bool_)
+    found[inside] = marked[row[inside], column[inside]]
+    return found
+
+
+def _check_pixels(
+    path: Path, frame: _Frame, matrix: NDArray[np.float64], size: tuple[int, int]
+) -> None:
+    """Refuse a frame whose pixels are not those of its slice; it may be turned, or a part of it.
+
+    Args:
+        path: the segmentation.
+        frame: one of its frames.
+        matrix: from an index of the image to that of the frame.
+        size: rows and columns of the image.
+    """
+    across = matrix[1:3, 1:3]
+    whole = np.rint(across)
+    drift = np.abs(across - whole) @ np.asarray(size)
+    if drift.max() >= 0.5 or np.abs(np.linalg.det(whole)) != 1:
+        raise _misplaced(path, frame, "has pixels of another size or direction than its slice")
+
+
+def _misplaced(path: Path, frame: _Frame, what: str) -> ReadError:
+    return ReadError(
+        f"{path.name}: frame {frame.number} {what}; is it the segmentation of this series?",
+        code="mask-place",
+    )

@@ -1,0 +1,196 @@
+"""RT structure sets (DICOM PS3.3 C.8.8.5 and C.8.8.6): closed lines in space, one ROI by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom import dcmread
+from pydicom.dataset import Dataset
+
+from medrcube.build.pixels.geometry import nearest_index
+from medrcube.build.pixels.volume import Volume
+from medrcube.build.readers.dicom.image import broken, check_deflated
+from medrcube.build.readers.last_files_cache import remember
+from medrcube.build.readers.read_errors import check_frame_of_reference, unsupported
+from medrcube.build.regions import polygon_fill
+from medrcube.build.regions.region_mask import Mask
+from medrcube.errors import ReadError
+from medrcube.sources._formats.quiet_pydicom import discreet
+
+_TAGS = ["FrameOfReferenceUID", "StructureSetROISequence", "ROIContourSequence"]
+_CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR")
+_LPS_TO_RAS = np.array([-1.0, -1.0, 1.0])
+# Lines on one slice, in slices: further apart, they were drawn on other slices.
+_FLAT = 0.25
+# Of the corner of a line in mm; nothing that is scanned is a kilometre long.
+_FAR = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """One line: ``(m, 3)`` corners in RAS mm, and the slices that it names."""
+
+    closed: bool
+    corners: NDArray[np.float64]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Roi:
+    """Lines of one name, and the frame of reference that their corners lie in."""
+
+    space: str
+    loops: tuple[_Loop, ...]
+
+
+@discreet()
+def read(path: Path, name: str | None, volume: Volume) -> Mask:
+    """Pixels inside the lines of one ROI, on the stored grid of the image.
+
+    A pixel is inside where its centre is. Several lines on one slice are joined by exclusive
+    or, so that holes stay open whether they are drawn as lines of their own or by a keyhole.
+    Lines beyond the first and last slice are left out.
+
+    Args:
+        path: a structure set.
+        name: name of the ROI, exactly.
+        volume: the image as it was read.
+
+    Raises:
+        ReadError: code ``missing-member`` or ``ambiguous-member`` for the name,
+            ``frame-of-reference`` when they were drawn in another space, ``no-position``
+            or ``uneven-spacing`` when the image cannot carry lines in space, ``mask-place``
+            when the lines do not lie on its slices, ``unknown-slice`` when they name others,
+            ``unsupported-format`` for points and open lines, ``unreadable``.
+    """
+    if volume.affine is None or volume.uneven:
+        raise ReadError(
+            f"{path.name}: draws lines in space, but the slices of its image "
+            f"{'lie at unequal distances' if volume.uneven else 'do not say where they lie'}",
+            code="uneven-spacing" if volume.uneven else "no-position",
+        )
+    rois = _parse(path)
+    named = rois.get(name or "")
+    if named is None:
+        raise ReadError(
+            f"{path.name}: has no ROI of the name {name!r} among its {len(rois)}; the adapter "
+            "must give one, exactly as it is written, as MaskFile.member",
+            code="missing-member",
+        )
+    if len(named) > 1:
+        raise ReadError(
+            f"{path.name}: has {len(named)} ROIs of the name {name!r}; expected one",
+            code="ambiguous-member",
+        )
+    check_frame_of_reference(path, named[0].space, volume)
+    loops = named[0].loops
+    if not all(loop.closed for loop in loops):
+        raise unsupported(path, f"draws {name!r} as points or open lines; expected closed lines")
+    return _rasterise(path, loops, volume, volume.affine)
+
+
+def _rasterise(
+    path: Path, loops: tuple[_Loop, ...], volume: Volume, affine: NDArray[np.float64]
+) -> Mask:
+    count, rows, columns = volume.slices.shape[:3]
+    inverse = np.linalg.inv(affine)
+    heights: dict[int, list[float]] = {}
+    drawn: dict[int, list[polygon_fill.Points]] = {}
+    for loop in loops:
+        index = loop.corners @ inverse[:3, :3].T + inverse[:3, 3]
+        height = float(index[:, 0].mean())
+        if np.ptp(index[:, 0]) > 0.5:
+            raise ReadError(
+                f"{path.name}: a line runs across the slices of the image; expected lines that "
+                "lie in them",
+                code="mask-place",
+            )
+        k = _slice_of(path, loop, height, volume)
+        heights.setdefault(k, []).append(height)
+        if 0 <= k < count:
+            # Drawn coordinates are decimals: what is nearly on a pixel's centre is on it.
+            points = [(float(x), float(y)) for y, x in np.round(index[:, 1:], 6)]
+            drawn.setdefault(k, []).append(points)
+    _check_heights(path, heights)
+
+    def enclosed(lines: Sequence[polygon_fill.Points]) -> NDArray[np.bool_]:
+        picture = np.zeros((rows, columns), np.bool_)
+        for line in lines:
+            picture ^= polygon_fill.fill(line, (rows, columns))
+        return picture
+
+    return Mask.of((count, rows, columns), ((k, enclosed(lines)) for k, lines in drawn.items()))
+
+
+def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:
+    nearest = int(nearest_index(height))
+    named = {volume.slice_ids[uid] for uid in loop.sources if uid in volume.slice_ids}
+    if loop.sources and volume.slice_ids and not named and 0 <= nearest < volume.slices.shape[0]:
+        raise ReadError(
+            f"{path.name}: was drawn on slices (SOP instance UIDs) that are none of the image's; "
+            "is it the structure set of this series?",
+            code="unknown-slice",
+        )
+    if len(named) == 1:
+        k = named.pop()
+        if abs(height - k) > 0.5:
+            raise ReadError(
+                f"{path.name}: a line names one slice but lies {abs(height - k):.1f} slices "
+                "beside it",
+                code="mask-place",
+            )
+        return k
+    return nearest
+
+
+def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
+    """Refuse lines that were drawn on slices of another thickness than the image's."""
+    planes = sorted(heights)
+    gaps = [after - before for before, after in pairwise(planes)]
+    stacked = any(max(found) - min(found) > _FLAT for found in heights.values())
+    sparse = len(gaps) > 1 and min(gaps) > 1
+    if stacked or sparse:
+        raise ReadError(
+            f"{path.name}: its lines lie on {'finer' if stacked else 'coarser'} slices than those "
+            "of the image; expected the series that they were drawn on",
+            code="mask-place",
+        )
+
+
+@remember
+def _parse(path: Path) -> Mapping[str, list[_Roi]]:
+    """Every ROI by name; a name that occurs twice has two entries."""
+    try:
+        with path.open("rb") as file:
+            check_deflated(path, file)
+            data = dcmread(file, specific_tags=_TAGS, force=True)
+            drawn = {
+                int(item.ReferencedROINumber): item for item in data.get("ROIContourSequence") or []
+            }
+            found: dict[str, list[_Roi]] = {}
+            whole = str(data.get("FrameOfReferenceUID") or "")
+            for item in data.get("StructureSetROISequence") or []:
+                contours = drawn.get(int(item.ROINumber), Dataset())
+                space = str(item.get("ReferencedFrameOfReferenceUID") or whole)
+                roi = _Roi(space, tuple(_loops(contours)))
+                found.setdefault(str(item.ROIName), []).append(roi)
+    except (MemoryError, ReadError):
+        raise
+    except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
+        raise broken(path, error) from None
+    return found
+
+
+def _loops(roi: Dataset) -> Iterator[_Loop]:
+    for contour in roi.get("ContourSequence") or []:
+        closed = contour.ContourGeometricType in _CLOSED
+        corners = np.asarray(contour.ContourData, np.float64).reshape(-1, 3) * _LPS_TO_RAS
+        if not (len(corners) and np.abs(corners).max() < _FAR):
+            raise ValueError("corners that lie nowhere")
+        images = contour.get("ContourImageSequence") or []
+        yield _Loop(closed, corners, tuple(str(image.ReferencedSOPInstanceUID) for image in images))

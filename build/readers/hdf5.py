@@ -1,0 +1,96 @@
+"""MATLAB 7.3 files, which are HDF5, and plain HDF5."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from medrcube.build.pixels.volume import Array, Greys, Volume
+from medrcube.build.readers.non_finite import filled
+from medrcube.build.readers.read_errors import (
+    as_stack,
+    check_numeric,
+    check_pixels,
+    check_size,
+    unreadable,
+    unsupported,
+)
+from medrcube.errors import ReadError
+
+
+def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:
+    """Read one array of the container.
+
+    MATLAB writes its columns first, so HDF5 shows its arrays transposed; they are turned back:
+    a matrix of m rows by n columns gives ``(1, m, n)``, and m x n x k gives ``(k, m, n)``.
+    Arrays of plain HDF5 are ``([n,] rows, columns)`` as they stand.
+
+    Raises:
+        ReadError: code ``unsupported-format`` (also MATLAB before 7.3), ``missing-member``,
+            ``unreadable``, ``outside-root``, ``too-large``, ``not-finite``, ``missing-frame``.
+    """
+    with path.open("rb") as file:
+        head = file.read(128)
+    matlab = head.startswith(b"MATLAB ")
+    if matlab and not head.startswith(b"MATLAB 7.3"):
+        raise unsupported(
+            path,
+            "is a MATLAB file of an older version; expected 7.3 (HDF5): open it in MATLAB or "
+            "Octave and save it again with -v7.3",
+        )
+    array = _load(path, member)
+    check_numeric(path, array)
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8)
+    if matlab:
+        array = array.swapaxes(-1, -2)
+    slices, greys = filled(path, as_stack(path, array, frame), Greys())
+    return Volume(slices=slices, greys=greys)
+
+
+def _load(path: Path, member: str | None) -> Array:
+    try:
+        with h5py.File(path, "r") as file:
+            array: Array = _member(path, file, member)[()]
+    except (ReadError, MemoryError):
+        raise
+    except Exception as error:  # damaged HDF5 raises nearly any type
+        raise unreadable(
+            path, f"is damaged HDF5 ({error.__class__.__name__}); get the file again"
+        ) from error
+    if array.ndim < 2:
+        raise unsupported(path, f"array {member!r} has the shape {array.shape}; expected 2 axes")
+    return array
+
+
+def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
+    arrays = _arrays(file)
+    if member is None or member not in arrays:
+        wanted = "none is chosen" if member is None else f"{member!r} is wanted"
+        raise ReadError(
+            f"{path.name}: {wanted} as ImageRef.member; the file has the arrays "
+            f"{', '.join(arrays) or '(none)'}",
+            code="missing-member",
+        )
+    stored = file[member]
+    if stored.external or stored.is_virtual:
+        raise ReadError(
+            f"{path.name}: keeps the array {member!r} in other files; expected it within",
+            code="outside-root",
+        )
+    check_pixels(path, stored.shape)
+    check_size(path, stored.size * stored.dtype.itemsize)
+    return stored
+
+
+def _arrays(file: h5py.File) -> list[str]:
+    found: list[str] = []
+
+    def note(name: str, node: object) -> None:
+        if isinstance(node, h5py.Dataset) and not name.startswith("#refs#"):
+            found.append(name)
+
+    file.visititems(note)
+    return found

@@ -1,0 +1,52 @@
+"""Voxels without a value: NaN and infinity, which resampling and skull stripping leave behind.
+
+They lie beside the body and are shown as what lies there: as the darkest value of the volume. They
+are counted, and the recipe of a picture names their number. Where they lie is kept, since within a
+marked region they are no background.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from medrcube.build.pixels.volume import Array, Greys
+from medrcube.build.regions.region_mask import Mask
+from medrcube.errors import ReadError
+
+MOST = 0.9
+"""Share of a volume: a brain fills a fifth of its field of view, so of more than nine tenths too
+little would be left to be sure that the file is sound."""
+
+
+def filled(path: Path, stored: Array, greys: Greys) -> tuple[Array, Greys]:
+    """Stored values that are all finite, and their meaning with the number of those filled in.
+
+    Args:
+        path: names the file in errors.
+        stored: ``(n, rows, columns)``; given back as it is where nothing is to be filled.
+        greys: meaning of the values; a slope below zero makes the highest the darkest.
+
+    Raises:
+        ReadError: code ``not-finite`` when more than ``MOST`` of the voxels have no value.
+    """
+    if stored.dtype.kind != "f":
+        return stored, greys
+    missing = sum(int(part.size - np.count_nonzero(np.isfinite(part))) for part in stored)
+    if not missing:
+        return stored, greys
+    if missing > MOST * stored.size:
+        raise ReadError(
+            f"{path.name}: {missing / stored.size:.1%} of its {stored.size} voxels are NaN or "
+            f"infinite; expected at most {MOST:.0%}: get the file again",
+            code="not-finite",
+        )
+    darkest = np.min if greys.slope >= 0 else np.max
+    ends = [darkest(part[np.isfinite(part)]) for part in stored if np.isfinite(part).any()]
+    whole = np.array(stored)
+    places = Mask.of(stored.shape, ((k, ~np.isfinite(part)) for k, part in enumerate(whole)))
+    for part in whole:
+        part[~np.isfinite(part)] = darkest(ends)
+    return whole, replace(greys, filled=missing, gaps=places)

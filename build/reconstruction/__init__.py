@@ -1,0 +1,1 @@
+"""Everything that rebuilds withheld pictures from raw data."""

@@ -1,0 +1,188 @@
+"""Why a picture that was rendered again is not the published one: the first stage that differs.
+
+The stages are compared in the order in which a picture is made, by the numbers that the recipe
+of the release recorded and those of the recipe made now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from medrcube.build.reconstruction.outcomes import Outcome, RawFile, Status
+from medrcube.build.reconstruction.recipes import Recipe
+from medrcube.build.stages.plan import Job
+from medrcube.build.stages.render import EPOCH, Picture, Rendered
+from medrcube.files.atomic import sha256_of
+from medrcube.names import text_of
+
+_LONGEST = 160
+"""Characters of a value that a detail shows."""
+
+
+def diagnose(
+    recipe: Recipe, job: Job, rendered: Rendered, picture: Picture | None, changed: Sequence[str]
+) -> Outcome:
+    """Say why a case did not give the published picture.
+
+    Args:
+        recipe: how the picture was made for the release.
+        job: what was rendered now.
+        rendered: what became of it.
+        picture: the picture made in place of the published one, if any.
+        changed: what of the source has changed since, from ``changes_of``.
+    """
+    raw = _other_files(recipe, job, rendered)
+    problem = next((it for it in rendered.problems if it.stage != "compose"), None)
+    status, stage = Status.HASH_DIFFERS, ""
+    if raw:
+        status, detail = Status.RAW_FILE_DIFFERS, _describe(raw)
+    elif problem is not None:
+        status, detail = Status.NOT_RENDERED, problem.message
+    elif (policy := _policy_difference(recipe, job)) is not None:
+        stage, detail = "card", policy
+    elif picture is None:
+        stage, detail = _not_made(recipe, job, rendered)
+    else:
+        stage, detail = _first_difference(recipe, picture)
+    return Outcome(
+        image=recipe.image,
+        status=status,
+        case=recipe.case,
+        stage=stage,
+        detail="; ".join((detail, *changed)),
+        raw=raw,
+    )
+
+
+def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
+    """What of a source is not as it was when the release was made, in words.
+
+    Args:
+        recipe: how a picture was made for the release.
+        now: what ``origin_of`` says of the source and this copy.
+    """
+    origin = _origin(recipe)
+    told = {
+        "layout": f"the release was made of layout {_text(origin.get('layout'))}, this copy has "
+        f"layout {now['layout']!r}",
+        "card": f"the card of {recipe.source} has changed since the release",
+        "adapter": f"the adapter of {recipe.source} has changed since the release",
+    }
+    return tuple(
+        text for name, text in told.items() if name in origin and origin[name] != now[name]
+    )
+
+
+def same_layout(recipe: Recipe, layout: str) -> bool:
+    """Whether raw files of this copy are called as in the one that the release was made of."""
+    return _origin(recipe).get("layout") in (None, layout)
+
+
+def _origin(recipe: Recipe) -> Mapping[str, Any]:
+    """Layout, card, adapter and policy at the time of the release, where they are recorded."""
+    origin = recipe.made.get("origin")
+    return origin if isinstance(origin, dict) else {}
+
+
+def _policy_difference(recipe: Recipe, job: Job) -> str | None:
+    was = _origin(recipe).get("policy")
+    if not isinstance(was, dict):
+        return None
+    for name, now in asdict(job.policy).items():
+        if was.get(name) != now:
+            told = f"{_text(was.get(name))} in the release, {_text(now)} now"
+            return f"the card's pixels.{name}: {told}"
+    return None
+
+
+def _first_difference(recipe: Recipe, picture: Picture) -> tuple[str, str]:
+    was = recipe.made
+    now: Mapping[str, Any] = json.loads(json.dumps(picture.recipe))
+    stages = (
+        ("orientation", "plane", was.get("plane"), now["plane"]),
+        ("orientation", "orient", was.get("orient"), now["orient"]),
+        ("slice", "frame", list(recipe.frames), [image["frame"] for image in now["images"]]),
+        ("window", "grey values", was.get("grey"), now["grey"]),
+        ("window", "colour", was.get("colour"), now["colour"]),
+        ("scale", "spacing in mm", was.get("spacing_mm"), now["spacing_mm"]),
+        ("overlay", "boxes", was["mark"].get("boxes"), now["mark"]["boxes"]),
+        ("epoch", "epoch of the engine", was.get("epoch"), EPOCH),
+    )
+    for stage, name, before, after in stages:
+        if before != after:
+            return stage, f"{name}: {_text(before)} in the release, {_text(after)} now"
+    return "pixels", (
+        "all numbers of the recipe are equal and the pixels are not; does another version of a "
+        "decoder run here?"
+    )
+
+
+def _not_made(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[str, str]:
+    """The stage that gave no picture where the release has one."""
+    mark = recipe.artefact
+    if mark not in job.artefacts:
+        wanted = f"no picture of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
+        return "plan", f"{wanted} of this case: its labels or marks are others here"
+    problem = next(iter(rendered.problems), None)
+    if problem is not None:
+        return "overlay", problem.message
+    made = [picture.frames for picture in rendered.pictures]
+    wanted = "+".join(map(str, recipe.frames))
+    return "slice", f"frame {wanted} in the release, {', '.join(made) or 'none'} now"
+
+
+def _other_files(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[RawFile, ...]:
+    """Raw files that are not those of the release, by content: their names may differ."""
+    digests = dict(rendered.digests)
+    found: dict[str, str] = {}
+    for path in job.case.files():
+        name = text_of(path.relative_to(job.root).as_posix())
+        try:
+            found[name] = digests.get(str(path)) or sha256_of(path)
+        except OSError:
+            continue
+    if Counter(found.values()) == Counter(recipe.files.values()):
+        return ()
+    first = text_of(job.case.images[0].paths[0].relative_to(job.root).as_posix())
+    others: list[RawFile] = []
+    for name, digest in recipe.files.items():
+        here = first if name == recipe.first and name not in found else name
+        if found.get(here) != digest and digest not in found.values():
+            others.append(
+                RawFile(
+                    name=name,
+                    recorded=digest,
+                    found=found.get(here),
+                    found_name=here if here != name and here in found else None,
+                )
+            )
+    known = set(recipe.files.values())
+    others += [
+        RawFile(name=name, recorded=None, found=digest)
+        for name, digest in found.items()
+        if digest not in known and name not in {it.found_name or it.name for it in others}
+    ]
+    return tuple(others)
+
+
+def _describe(raw: Sequence[RawFile]) -> str:
+    one = raw[0]
+    more = f" (and {len(raw) - 1} more)" if len(raw) > 1 else ""
+    if one.recorded is None:
+        return f"{one.name}: belongs to the case here and did not in the release{more}"
+    if one.found is None:
+        return f"{one.name}: belonged to the case in the release and does not here{more}"
+    name = f" ({one.found_name} here)" if one.found_name else ""
+    return (
+        f"{one.name}{name}: SHA-256 is {one.found}, the release recorded {one.recorded}{more}; "
+        "a damaged file, or another edition of the data?"
+    )
+
+
+def _text(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -1,0 +1,153 @@
+"""Which raw files the pictures need that a release lacks: a list to download by, and no more.
+
+Recipes name the files of each picture. Beside them ``raw_files.jsonl`` names what every copy of a
+source must have: the tables that its facts come from, and a file for each glob of its layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.execution.progress import Stages
+from medrcube.build.reconstruction.recipes import Recipe
+from medrcube.build.reconstruction.reconstruct import asked_of, there
+from medrcube.build.release.raw_files_table import read_raw_files
+from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, RawFile
+from medrcube.sources._framework.contract import Source
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+_COMMENTS = ("#", ";")
+"""A line of rsync's ``--files-from`` that begins so is a comment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeededFile:
+    """One raw file.
+
+    Attributes:
+        path: relative to the raw root.
+        bytes: its size, or ``None`` where the release does not say.
+        sha256: its digest.
+        use: what it is needed for; see ``raw_files.RawFile``.
+    """
+
+    path: str
+    bytes: int | None
+    sha256: str
+    use: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """What the pictures of one source need that are not in the release.
+
+    Attributes:
+        source: id of the source.
+        pictures: number of these pictures.
+        files: in order of path.
+        whole: whether tables and layout are among them; an older release does not list those.
+    """
+
+    source: str
+    pictures: int
+    files: tuple[NeededFile, ...]
+    whole: bool
+
+    @property
+    def bytes(self) -> int | None:
+        """Size of all files; ``None`` where that of one is not known."""
+        sizes = [file.bytes for file in self.files]
+        return sum(size or 0 for size in sizes) if None not in sizes else None
+
+    def text(self) -> str:
+        """A path a line, as ``rsync --files-from``, ``wget --input-file`` and others read them."""
+        paths = (file.path for file in self.files)
+        return "".join(f"./{it}\n" if it.startswith(_COMMENTS) else f"{it}\n" for it in paths)
+
+    def stated(self) -> dict[str, Any]:
+        """The list for programs."""
+        return {
+            "pictures": self.pictures,
+            "bytes": self.bytes,
+            "whole": self.whole,
+            "files": [asdict(file) for file in self.files],
+        }
+
+
+def needed(release: Path, sources: Mapping[str, Source], stages: Stages) -> tuple[Needed, ...]:
+    """List the raw files of every picture that a release lacks, by source.
+
+    Args:
+        release: a release made by medrcube.
+        sources: registry, for the globs of layouts.
+        stages: shows progress.
+
+    Raises:
+        ReleaseError: the tree breaks its rules.
+    """
+    tree = release.resolve()
+    images, recipes = asked_of(tree)
+    known = [recipes[image] for image in images if image in recipes]
+    present = {image for image, _ in there(tree, known, stages)}
+    lacking: dict[str, list[Recipe]] = {}
+    for recipe in known:
+        if recipe.image not in present:
+            lacking.setdefault(recipe.source, []).append(recipe)
+    listed: dict[str, list[RawFile]] = {}
+    for file in read_raw_files(tree) if lacking else ():
+        listed.setdefault(file.source, []).append(file)
+    return tuple(
+        _needed(name, mine, listed.get(name, ()), sources.get(name))
+        for name, mine in sorted(lacking.items())
+    )
+
+
+def _needed(
+    name: str, recipes: Sequence[Recipe], listed: Sequence[RawFile], source: Source | None
+) -> Needed:
+    digests = {path: digest for recipe in recipes for path, digest in recipe.files.items()}
+    sizes = {file.path: file.bytes for file in listed}
+    files = {
+        path: NeededFile(path=path, bytes=sizes.get(path), sha256=digest, use=PICTURE)
+        for path, digest in digests.items()
+    }
+    shared = [file for file in listed if file.use == FACTS and file.path not in files]
+    layouts = {layout for recipe in recipes if (layout := _layout(recipe))}
+    beside = [file for file in listed if file.use == LAYOUT and file.path not in files]
+    shared += _for_layout(beside, [*files, *(file.path for file in shared)], layouts, source)
+    for file in shared:
+        files[file.path] = NeededFile(
+            path=file.path, bytes=file.bytes, sha256=file.sha256, use=file.use
+        )
+    return Needed(
+        source=name,
+        pictures=len(recipes),
+        files=tuple(files[path] for path in sorted(files)),
+        whole=bool(listed),
+    )
+
+
+def _layout(recipe: Recipe) -> str:
+    origin = recipe.made.get("origin")
+    layout = origin.get("layout") if isinstance(origin, dict) else None
+    return layout if isinstance(layout, str) else ""
+
+
+def _for_layout(
+    files: Sequence[RawFile],
+    names: Collection[str],
+    layouts: Collection[str],
+    source: Source | None,
+) -> Sequence[RawFile]:
+    """Files of globs that none of the others fits; all where the layout is not known here."""
+    card = source.card if source else None
+    if card is None or not {layout.name for layout in card.layouts} >= set(layouts):
+        return files
+    seen = RawTree(Path(), names)
+    lacking = [
+        glob for name in layouts for glob in card.layout(name).expect if not seen.holds(glob)
+    ]
+    return [file for file in files if any(map(RawTree(Path(), [file.path]).holds, lacking))]

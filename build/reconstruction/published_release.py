@@ -1,0 +1,216 @@
+"""Pictures for the release that MedRCube's authors published, which proves none of them.
+
+It names neither raw files nor hashes. Where the card of a source states how its published names
+follow from raw names, a case can be found by name, and that is all that can be said: what is
+placed then is marked as unproved, and only on demand. Where no rule is known, nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from medrcube.build.execution.local import Engine
+from medrcube.build.execution.progress import Stages
+from medrcube.build.reconstruction.outcomes import Outcome, Reconstruction, SourceOutcome, Status
+from medrcube.build.reconstruction.recipes import RECIPES
+from medrcube.build.reconstruction.safe_writes import check_place, held, put
+from medrcube.build.release.private_edition import mark_private
+from medrcube.build.stages.plan import Artefact, Job, plan
+from medrcube.build.stages.render import Rendered
+from medrcube.build.stages.scan import Scan, scan, visit_all
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.dataset import Item, load_benchmark
+from medrcube.files.outside_tables import vocabulary_of
+from medrcube.release_format.tree import state_of
+from medrcube.sources._framework.contract import Source
+from medrcube.sources._framework.upstream_names import Adoption
+
+_CLEAN = Artefact(kind="clean")
+
+
+def adopt(
+    release: Path,
+    roots: Mapping[str, Path],
+    sources: Mapping[str, Source],
+    engine: Engine,
+    stages: Stages,
+    *,
+    place: bool = False,
+) -> Reconstruction:
+    """Match the pictures that the published release lacks with raw files, by the rules of cards.
+
+    Args:
+        release: the published release.
+        roots: id of a source -> the user's own copy of its raw data.
+        sources: registry.
+        engine: where pictures are rendered.
+        stages: shows progress.
+        place: put the clean picture of each matched case into the tree, unproved as it is.
+
+    Raises:
+        ReleaseError: the tree breaks its rules, leads out of itself, or has recipes.
+        SourceError: a raw tree fits no layout of its card.
+        MedrcubeError: a source of ``roots`` does not exist.
+        WorkspaceError: the tree cannot be written, or another process is at work in it.
+    """
+    tree = release.resolve()
+    if state_of(tree, tree / RECIPES) is not None:
+        raise ReleaseError(
+            f"{tree / RECIPES}: this release has recipes, which prove every picture; leave out "
+            "--adopt"
+        )
+    scans: dict[str, Scan] = {}
+    raw = visit_all(sources, roots, stages)
+    folders = _folders(load_benchmark(tree).items)
+    rules = {
+        rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
+    }
+    with held(tree), vocabulary_of(source.folder for source in sources.values()):
+        found: list[SourceOutcome] = []
+        for folder, items in folders.items():
+            if folder not in rules:
+                found.append(_no_rule(tree, folder, items, sorted(rules)))
+                continue
+            source, rule = rules[folder]
+            if source.id in raw and source.id not in scans:
+                scans[source.id] = scan(source, raw[source.id].root, b"", tree=raw[source.id])
+            match = _Match(tree=tree, source=source, rule=rule, found=scans.get(source.id))
+            outcomes, lacking = match.by_name(items)
+            if place:
+                outcomes |= match.place(lacking, engine, stages)
+            notes = _notes(match, outcomes)
+            found.append(
+                SourceOutcome(
+                    source=source.id,
+                    pictures=tuple(outcomes[name] for name in sorted(outcomes)),
+                    notes=tuple(notes),
+                )
+            )
+    return Reconstruction(sources=tuple(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Match:
+    """One folder of the release, its rule, and the scan of the copy where one was given."""
+
+    tree: Path
+    source: Source
+    rule: Adoption
+    found: Scan | None
+
+    def by_name(
+        self, items: Mapping[str, Item]
+    ) -> tuple[dict[str, Outcome], Mapping[str, Sequence[Item]]]:
+        """What the names say; and the items of each case whose picture could be placed."""
+        cases = {case.key for case in self.found.cases} if self.found else set()
+        outcomes: dict[str, Outcome] = {}
+        lacking: dict[str, list[Item]] = {}
+        for name, item in items.items():
+            outcomes[name] = self._look(name, item, cases)
+            if outcomes[name].status is Status.MATCHED_BY_NAME:
+                lacking.setdefault(outcomes[name].case, []).append(item)
+        return outcomes, lacking
+
+    def place(
+        self, lacking: Mapping[str, Sequence[Item]], engine: Engine, stages: Stages
+    ) -> dict[str, Outcome]:
+        """Render the clean picture of each case and put it where its items expect it."""
+        if self.found is None:
+            return {}
+        cases = [case for case in self.found.cases if case.key in lacking]
+        jobs = [
+            replace(job, artefacts=(_CLEAN,)) for job in plan(self.source, self.found.root, cases)
+        ]
+        outcomes: dict[str, Outcome] = {}
+        with (
+            tempfile.TemporaryDirectory(prefix="medrcube-") as folder,
+            stages.stage("render", len(jobs)) as advance,
+        ):
+            for job, rendered in engine.run(jobs, Path(folder)):
+                for item in lacking[job.case.key]:
+                    outcome = self._put(item, job, rendered, Path(folder))
+                    outcomes[outcome.image] = outcome
+                advance()
+        return outcomes
+
+    def _look(self, name: str, item: Item, cases: set[str]) -> Outcome:
+        if item.image is None:
+            return _unnamed(name)
+        target = check_place(self.tree, item.image)
+        if target.is_file():
+            told = "the published release has no hash to hold it against"
+            return Outcome(image=name, status=Status.THERE_UNPROVED, detail=told)
+        case = self.rule.key(target.name)
+        if case is None:
+            told = f"is no name like {self.rule.picture}"
+            return Outcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=told)
+        if self.found is None:
+            told = f"name your own copy:  --source {self.source.id}=ROOT"
+            return Outcome(image=name, status=Status.SOURCE_NOT_GIVEN, case=case, detail=told)
+        if case not in cases:
+            told = "this copy has no such case"
+            return Outcome(image=name, status=Status.CASE_MISSING, case=case, detail=told)
+        told = f"by name, unproved, and not placed: {self.rule.unproved}; --by-name places it"
+        return Outcome(image=name, status=Status.MATCHED_BY_NAME, case=case, detail=told)
+
+    def _put(self, item: Item, job: Job, rendered: Rendered, folder: Path) -> Outcome:
+        image, case = str(item.image), job.case.key
+        if len(rendered.pictures) != 1:
+            told = "; ".join(it.message for it in rendered.problems) or (
+                f"the case gives {len(rendered.pictures)} pictures, and the name does not say which"
+            )
+            return Outcome(image=image, status=Status.NOT_RENDERED, case=case, detail=told)
+        if item.restricted or not self.source.card.access.redistribute:
+            mark_private(self.tree)
+        put(self.tree, image, folder / rendered.pictures[0].path)
+        told = f"by name, unproved: {self.rule.unproved}"
+        return Outcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=told)
+
+
+def _folders(items: Sequence[Item]) -> Mapping[str, Mapping[str, Item]]:
+    """Items by folder of the release and picture; one that names no picture, by its own name."""
+    folders: dict[str, dict[str, Item]] = {}
+    for item in items:
+        folder = item.image.partition("/")[0] if item.image else item.dataset
+        folders.setdefault(folder, {}).setdefault(item.image or item.name, item)
+    return dict(sorted(folders.items()))
+
+
+def _no_rule(
+    tree: Path, folder: str, items: Mapping[str, Item], known: Sequence[str]
+) -> SourceOutcome:
+    told = (
+        f"no rule is known that leads from a picture of {folder} to a raw file "
+        f"(known: {', '.join(known) or 'none'}), and nothing is guessed"
+    )
+    pictures: list[Outcome] = []
+    for name, item in sorted(items.items()):
+        if item.image is None:
+            pictures.append(_unnamed(name))
+        elif check_place(tree, item.image).is_file():
+            pictures.append(Outcome(image=name, status=Status.THERE_UNPROVED))
+        else:
+            pictures.append(Outcome(image=name, status=Status.NO_RULE, detail=told))
+    return SourceOutcome(source=folder, pictures=tuple(pictures))
+
+
+def _unnamed(name: str) -> Outcome:
+    told = "the item names no picture, so nothing says which one belongs to it"
+    return Outcome(image=name, status=Status.NO_PICTURE_NAMED, detail=told)
+
+
+def _notes(match: _Match, outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+    rule = match.rule
+    yield (
+        f"{match.source.id}: matched by name alone, {rule.picture} to {rule.case!r} "
+        f"({rule.evidence})"
+    )
+    if match.found is not None:
+        yield match.found.layout.describe()
+    statuses = {outcome.status for outcome in outcomes.values()}
+    if Status.SOURCE_NOT_GIVEN in statuses:
+        for number, step in enumerate(match.source.card.access.steps, 1):
+            yield f"  {number}. {step}"

@@ -1,0 +1,194 @@
+"""Reads ``recipes.jsonl`` of a release, which a stranger may have written.
+
+Nothing that a recipe says is used as a path but the place of its picture, and that has one form:
+``DATASET/pictures/NAME.png``. The names of raw files are only compared with names that are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from medrcube.build.stages.plan import Artefact
+from medrcube.errors import ReleaseError
+from medrcube.release_format.strict_json import BadJsonError, read_lines
+from medrcube.release_format.tree import opened, shown, state_of
+
+RECIPES = "recipes.jsonl"
+
+_ANY = re.compile(".+")
+_SAMPLE = re.compile("[0-9a-f]{16}")
+_SHA256 = re.compile("[0-9a-f]{64}")
+_SOURCE = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+_PICTURE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9._-]{0,250}\.png")
+_KINDS = ("clean", "outline", "boxes", "numbered")
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What no name of ours holds, and what would move the cursor of a terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How one picture of a release was made.
+
+    Attributes:
+        sample: id of the picture.
+        source: id of its source.
+        case: key of its case.
+        image: its path in the release.
+        pixel_sha256: identity of the picture.
+        restricted: whether it may not be passed on.
+        artefact: what it is a picture of.
+        frames: slice of each image.
+        files: raw file relative to the raw root -> SHA-256.
+        first: the raw file that holds the first image.
+        made: the whole recipe, as written.
+    """
+
+    sample: str
+    source: str
+    case: str
+    image: str
+    pixel_sha256: str
+    restricted: bool
+    artefact: Artefact
+    frames: tuple[int, ...]
+    files: Mapping[str, str]
+    first: str
+    made: Mapping[str, Any]
+
+
+def read_recipes(tree: Path) -> tuple[Recipe, ...]:
+    """Read and check all recipes of a release.
+
+    Raises:
+        ReleaseError: there are none, one is not what medrcube writes, or two are about one
+            picture; names the recipe.
+    """
+    samples: dict[str, int] = {}
+    images: dict[str, int] = {}
+    recipes: list[Recipe] = []
+    for number, row in _rows(tree):
+        try:
+            recipe = _recipe(row)
+            # Some file systems ignore case: one picture would take the place of the other.
+            _claim(samples, recipe.sample, number)
+            _claim(images, recipe.image.lower(), number)
+        except _RecipeError as error:
+            raise ReleaseError(f"{tree / RECIPES}: recipe {number}: {error}") from None
+        recipes.append(recipe)
+    return tuple(recipes)
+
+
+class _RecipeError(Exception):
+    """A row is no recipe; says what was found and what was expected."""
+
+
+def _rows(tree: Path) -> Iterator[tuple[int, Any]]:
+    path = tree / RECIPES
+    if state_of(tree, path) is None:
+        raise ReleaseError(
+            f"{path}: is missing; expected a release made by  medrcube release.  The release that "
+            "upstream published has no recipes: see  medrcube reconstruct --adopt"
+        )
+    with opened(tree, path) as file:
+        try:
+            yield from enumerate(read_lines(file), 1)
+        except BadJsonError as error:
+            raise ReleaseError(f"{path}: {error}") from None
+
+
+def _claim(seen: dict[str, int], name: str, number: int) -> None:
+    if seen.setdefault(name, number) != number:
+        raise _RecipeError(f"{name} belongs to recipe {seen[name]} already")
+
+
+def _recipe(row: Any) -> Recipe:
+    if not isinstance(row, dict):
+        raise _RecipeError(f"is {shown(row)}; expected a JSON object")
+    source = _text(row, "source", _SOURCE)
+    files = _files(row)
+    frames, first = _images(row, files)
+    if not isinstance(row.get("restricted"), bool):
+        raise _RecipeError(f"restricted is {shown(row.get('restricted'))}; expected true or false")
+    return Recipe(
+        sample=_text(row, "sample", _SAMPLE),
+        source=source,
+        case=_text(row, "case"),
+        image=_picture(row, source),
+        pixel_sha256=_text(row, "pixel_sha256", _SHA256),
+        restricted=row["restricted"],
+        artefact=_artefact(row),
+        frames=frames,
+        files=files,
+        first=first,
+        made=row,
+    )
+
+
+def _picture(row: Mapping[str, Any], source: str) -> str:
+    image = _text(row, "image")
+    folder = f"{source.upper()}/pictures/"
+    if not (image.startswith(folder) and _PICTURE.fullmatch(image[len(folder) :])):
+        raise _RecipeError(f"image is {shown(image)}; expected {folder}NAME.png")
+    return image
+
+
+def _files(row: Mapping[str, Any]) -> Mapping[str, str]:
+    files = row.get("files")
+    if not isinstance(files, dict) or not files:
+        raise _RecipeError(f"files is {shown(files)}; expected names and digests of raw files")
+    for name, digest in files.items():
+        if not is_below(name):
+            raise _RecipeError(f"files: {shown(name)} names no file below the raw root")
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+            raise _RecipeError(f"files: {shown(name)} has no SHA-256 but {shown(digest)}")
+    return files
+
+
+def is_below(name: str) -> bool:
+    """Whether the name of a raw file leads nowhere but below the raw root, and can be shown."""
+    path = PurePosixPath(name)
+    return bool(
+        name and not path.is_absolute() and ".." not in path.parts and not _UNSEEN.search(name)
+    )
+
+
+def _images(row: Mapping[str, Any], files: Mapping[str, str]) -> tuple[tuple[int, ...], str]:
+    images = row.get("images")
+    if not isinstance(images, list) or not images:
+        raise _RecipeError(f"images is {shown(images)}; expected a list")
+    frames: list[int] = []
+    for image in images:
+        names = image.get("files") if isinstance(image, dict) else None
+        frame = image.get("frame") if isinstance(image, dict) else None
+        if not isinstance(names, list) or not names or not _are_in(names, files):
+            raise _RecipeError(f"images: files is {shown(names)}; expected names out of files")
+        if type(frame) is not int:
+            raise _RecipeError(f"images: frame is {shown(frame)}; expected a number")
+        frames.append(frame)
+    return tuple(frames), images[0]["files"][0]
+
+
+def _are_in(names: list[Any], files: Mapping[str, str]) -> bool:
+    return all(isinstance(name, str) and name in files for name in names)
+
+
+def _artefact(row: Mapping[str, Any]) -> Artefact:
+    mark = row.get("mark")
+    if not isinstance(mark, dict) or mark.get("kind") not in _KINDS:
+        raise _RecipeError(f"mark is {shown(mark)}; expected a kind out of {', '.join(_KINDS)}")
+    field, concept = mark.get("field"), mark.get("concept")
+    for text in (field, concept):
+        if not isinstance(text, str) or _UNSEEN.search(text):
+            raise _RecipeError(f"mark names {shown(text)}; expected a field and a concept")
+    return Artefact(kind=mark["kind"], field=str(field), concept=str(concept))
+
+
+def _text(row: Mapping[str, Any], name: str, form: re.Pattern[str] = _ANY) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or _UNSEEN.search(value) or not form.fullmatch(value):
+        raise _RecipeError(f"{name} is {shown(value)}; expected a text like {form.pattern}")
+    return value

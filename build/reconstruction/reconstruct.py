@@ -1,0 +1,312 @@
+"""Makes the pictures of a release again, each from the user's own copy of the raw data.
+
+The build's own machinery scans, plans and renders, into a folder of its own. A picture is put into
+the tree only where its pixel hash is the published one. Nothing else of the tree changes but the
+mark that says, once a restricted picture lies in it, that it must not be shared.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.execution.local import Engine
+from medrcube.build.execution.progress import Stages
+from medrcube.build.incremental.file_states import Tree
+from medrcube.build.reconstruction.diagnosis import changes_of, diagnose, same_layout
+from medrcube.build.reconstruction.outcomes import (
+    Outcome,
+    RawFile,
+    Reconstruction,
+    SourceOutcome,
+    Status,
+)
+from medrcube.build.reconstruction.recipes import Recipe, read_recipes
+from medrcube.build.reconstruction.safe_writes import check_place, held, put, stored_hash
+from medrcube.build.release.private_edition import mark_private
+from medrcube.build.stages.plan import Job, plan
+from medrcube.build.stages.render import Picture, Rendered
+from medrcube.build.stages.scan import Scan, scan, visit_all
+from medrcube.build.stages.source_result import origin_of
+from medrcube.errors import SourceError
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.files.outside_tables import vocabulary_of
+from medrcube.names import name_of
+from medrcube.sources._framework.contract import Source
+
+_NO_KEY = b""
+"""Key for patients' hashes; none of them gets further than the scan."""
+
+
+def reconstruct(
+    release: Path,
+    roots: Mapping[str, Path],
+    sources: Mapping[str, Source],
+    engine: Engine,
+    stages: Stages,
+) -> Reconstruction:
+    """Put every picture into a release that the raw data give as it was published.
+
+    A picture that is there with the right pixels stays as it is, so the same call again goes on
+    where an earlier one was stopped.
+
+    Args:
+        release: a release made by medrcube.
+        roots: id of a source -> the user's own copy of its raw data, in any layout of its card.
+        sources: registry.
+        engine: where pictures are rendered.
+        stages: shows progress.
+
+    Raises:
+        ReleaseError: the tree breaks its rules, or one of its paths leads out of it.
+        SourceError: a raw root is no folder.
+        MedrcubeError: a source of ``roots`` does not exist.
+        WorkspaceError: the tree cannot be written, or another process is at work in it.
+    """
+    tree = release.resolve()
+    raw = visit_all(sources, roots, stages)
+    images, recipes = asked_of(tree)
+    known = [recipes[image] for image in images if image in recipes]
+    with held(tree), vocabulary_of(source.folder for source in sources.values()):
+        outcomes = dict(there(tree, known, stages))
+        lacking = [recipe for recipe in known if recipe.image not in outcomes]
+        if any(recipe.restricted and recipe.image in outcomes for recipe in known):
+            mark_private(tree)
+        orders: list[_Order] = []
+        with stages.stage("scan", len(raw)) as advance:
+            for name, where in raw.items():
+                mine = [recipe for recipe in lacking if recipe.source == name]
+                if mine:
+                    orders.append(_order(sources[name], where, mine))
+                advance()
+        _render(tree, orders, outcomes, engine, stages)
+    for recipe in lacking:
+        if recipe.image not in outcomes:
+            outcomes[recipe.image] = _not_given(recipe, sources)
+    without = "no recipe says how it was made"
+    for image in images:
+        if image not in recipes:
+            outcomes[image] = Outcome(image=image, status=Status.NO_RECIPE, detail=without)
+    return _report(images, recipes, outcomes, orders, sources)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """What is wanted of one source.
+
+    Attributes:
+        source: the source.
+        raw: the user's copy.
+        found: its scan, or ``None`` where the copy was refused.
+        refused: why it was.
+        origin: what ``origin_of`` says of it.
+        wanted: case -> recipes of its pictures.
+    """
+
+    source: Source
+    raw: Tree
+    found: Scan | None
+    refused: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    wanted: Mapping[str, Sequence[Recipe]]
+
+    def jobs(self) -> Iterator[Job]:
+        """One for every wanted case that is there, with the wanted pictures alone."""
+        if self.found is None:
+            return
+        cases = [case for case in self.found.cases if case.key in self.wanted]
+        for job in plan(self.source, self.found.root, cases):
+            recipes = self.wanted[job.case.key]
+            wanted = {recipe.artefact for recipe in recipes}
+            artefacts = tuple(it for it in job.artefacts if it in wanted)
+            yield replace(job, artefacts=artefacts, frames=_frames(job, recipes))
+
+
+def _frames(job: Job, recipes: Sequence[Recipe]) -> tuple[int, ...]:
+    """Slices of the release: an older edition may have chosen others than this one would."""
+    free = [n for n, image in enumerate(job.case.images) if image.frame is None]
+    if not free or any(len(recipe.frames) != len(job.case.images) for recipe in recipes):
+        return ()
+    return tuple(
+        sorted({recipe.frames[free[0]] for recipe in recipes if recipe.frames[free[0]] >= 0})
+    )
+
+
+def asked_of(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
+    """Pictures that the items of a release name, and the recipe of each that has one.
+
+    Raises:
+        ReleaseError: the tree breaks its rules, or one of its paths leads out of it.
+    """
+    images = sorted({item.image for item in load_benchmark(tree).items if item.image})
+    recipes = {recipe.image: recipe for recipe in read_recipes(tree)}
+    for image in images:
+        check_place(tree, image)
+    return images, recipes
+
+
+def there(tree: Path, recipes: Sequence[Recipe], stages: Stages) -> Iterator[tuple[str, Outcome]]:
+    """Pictures whose pixels are in the tree already."""
+    with stages.stage("check", len(recipes)) as advance, ThreadPoolExecutor() as pool:
+        hashes = pool.map(stored_hash, [tree / recipe.image for recipe in recipes])
+        for recipe, found in zip(recipes, hashes, strict=True):
+            if found == recipe.pixel_sha256:
+                yield recipe.image, _outcome(recipe, Status.ALREADY_THERE)
+            advance()
+
+
+def _order(source: Source, raw: Tree, recipes: Sequence[Recipe]) -> _Order:
+    wanted: dict[str, list[Recipe]] = {}
+    for recipe in recipes:
+        wanted.setdefault(recipe.case, []).append(recipe)
+    try:
+        found = scan(source, raw.root, _NO_KEY, tree=raw)
+    except SourceError as error:
+        return _Order(source=source, raw=raw, found=None, refused=str(error), wanted=wanted)
+    origin = origin_of(source, found.layout.layout)
+    return _Order(source=source, raw=raw, found=found, origin=origin, wanted=wanted)
+
+
+def _render(
+    tree: Path,
+    orders: Sequence[_Order],
+    outcomes: dict[str, Outcome],
+    engine: Engine,
+    stages: Stages,
+) -> None:
+    by_source = {order.source.id: order for order in orders}
+    jobs = [job for order in orders for job in order.jobs()]
+    with (
+        tempfile.TemporaryDirectory(prefix="medrcube-") as folder,
+        stages.stage("render", len(jobs)) as advance,
+    ):
+        for job, rendered in engine.run(jobs, Path(folder)):
+            made = _Made(job=job, rendered=rendered, folder=Path(folder))
+            order = by_source[job.source]
+            for recipe in order.wanted[job.case.key]:
+                changed = changes_of(recipe, order.origin)
+                outcomes[recipe.image] = _place(tree, recipe, made, changed)
+            made.clear()
+            advance()
+    for order in orders:
+        for case, recipes in order.wanted.items():
+            for recipe in recipes:
+                if recipe.image not in outcomes:
+                    outcomes[recipe.image] = _absent(recipe, case, order)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What became of a job, and the folder of its pictures."""
+
+    job: Job
+    rendered: Rendered
+    folder: Path
+
+    def picture(self, recipe: Recipe) -> Picture | None:
+        """The picture of the recipe's mark and slice; else that of another slice, to compare."""
+        alike = [it for it in self.rendered.pictures if it.artefact == recipe.artefact]
+        frames = "+".join(map(str, recipe.frames))
+        exact = next((it for it in alike if it.frames == frames), None)
+        return alike[0] if exact is None and len(alike) == 1 else exact
+
+    def clear(self) -> None:
+        """Remove the pictures: what may not be passed on lies about no longer than needed."""
+        for picture in self.rendered.pictures:
+            (self.folder / picture.path).unlink()
+
+
+def _place(tree: Path, recipe: Recipe, made: _Made, changed: Sequence[str]) -> Outcome:
+    picture = made.picture(recipe)
+    if picture is None or picture.pixel_sha256 != recipe.pixel_sha256:
+        return diagnose(recipe, made.job, made.rendered, picture, changed)
+    if recipe.restricted:
+        mark_private(tree)
+    put(tree, recipe.image, made.folder / picture.path)
+    return _outcome(recipe, Status.REBUILT)
+
+
+def _absent(recipe: Recipe, case: str, order: _Order) -> Outcome:
+    """Why there is nothing to render."""
+    if order.found is None:
+        missing = _missing(recipe, order)
+        status = Status.RAW_FILE_MISSING if missing else Status.RAW_TREE_REFUSED
+        return _outcome(recipe, status, order.refused, missing)
+    changed = changes_of(recipe, order.origin)
+    problem = next((it for it in order.found.problems if it.case == case), None)
+    if problem is not None and problem.code not in ("mask-missing", "outside-root"):
+        told = f"{problem.message} ({problem.code})"
+        return _outcome(recipe, Status.CASE_MISSING, "; ".join((told, *changed)))
+    same = same_layout(recipe, order.found.layout.layout)
+    missing = _missing(recipe, order) if same else ()
+    if missing or problem is not None or case in order.found.absent:
+        told = problem.message if problem else "a raw file of the case is not in this copy"
+        named = ", ".join(file.name for file in missing[:3])
+        told = f"{named}: {told}" if named and problem is None else told
+        return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((told, *changed)), missing)
+    told = "no case of this copy has that key, though its raw files are there"
+    told = told if same else f"layout {order.found.layout.layout!r} of this copy has no such case"
+    return _outcome(recipe, Status.CASE_MISSING, "; ".join((told, *changed)))
+
+
+def _missing(recipe: Recipe, order: _Order) -> tuple[RawFile, ...]:
+    return tuple(
+        RawFile(name=name, recorded=digest)
+        for name, digest in recipe.files.items()
+        if name_of(name) not in order.raw.states
+    )
+
+
+def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> Outcome:
+    if recipe.source in sources:
+        told = f"name your own copy:  --source {recipe.source}=ROOT"
+        return _outcome(recipe, Status.SOURCE_NOT_GIVEN, told)
+    told = f"no source is called {recipe.source!r} here; is it one of a folder for  --sources ?"
+    return _outcome(recipe, Status.UNKNOWN_SOURCE, told)
+
+
+def _report(
+    images: Sequence[str],
+    recipes: Mapping[str, Recipe],
+    outcomes: Mapping[str, Outcome],
+    orders: Sequence[_Order],
+    sources: Mapping[str, Source],
+) -> Reconstruction:
+    ids = {name.upper(): name for name in sources}
+    by_source: dict[str, list[Outcome]] = {}
+    for image in images:
+        folder = image.partition("/")[0]
+        name = recipes[image].source if image in recipes else ids.get(folder, folder)
+        by_source.setdefault(name, []).append(outcomes[image])
+    scanned = {order.source.id: order for order in orders}
+    return Reconstruction(
+        sources=tuple(
+            SourceOutcome(
+                source=name,
+                pictures=tuple(pictures),
+                notes=tuple(_notes(name, pictures, scanned.get(name), sources)),
+            )
+            for name, pictures in sorted(by_source.items())
+        )
+    )
+
+
+def _notes(
+    name: str, pictures: Sequence[Outcome], order: _Order | None, sources: Mapping[str, Source]
+) -> Iterator[str]:
+    if order is not None:
+        yield order.found.layout.describe() if order.found else order.refused
+    if any(outcome.status is Status.SOURCE_NOT_GIVEN for outcome in pictures):
+        access = sources[name].card.access
+        yield f"{name}: how to get the data ({access.mode}, {access.licence}):"
+        yield from (f"  {number}. {step}" for number, step in enumerate(access.steps, 1))
+
+
+def _outcome(
+    recipe: Recipe, status: Status, detail: str = "", raw: tuple[RawFile, ...] = ()
+) -> Outcome:
+    return Outcome(image=recipe.image, status=status, case=recipe.case, detail=detail, raw=raw)

@@ -1,0 +1,118 @@
+"""Puts pictures into a release tree that a stranger may have made, and nothing beside it."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from PIL import Image
+
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.files.atomic import PARTIAL, write_again
+from medrcube.release_format.tree import leaves, shown
+
+_HEADER = struct.Struct(">8s4x4sIIBB")
+"""Signature, length and name of the first chunk, width, height, bits, colour type."""
+
+_MOST_PIXELS = 89_478_485
+"""Pillow takes a larger picture for a bomb; it counts as not there, and is made again."""
+
+
+def check_place(tree: Path, image: str) -> Path:
+    """File of a picture, after its folders were found to lie in the tree.
+
+    Args:
+        tree: the release, with all links resolved.
+        image: path of the picture in it.
+
+    Raises:
+        ReleaseError: the path leads out of the tree, itself or by a link.
+    """
+    path = PurePosixPath(image)
+    if leaves(image) or len(path.parts) < 2:
+        raise ReleaseError(f"{shown(image)}: leads out of its folder; expected pictures/<name>")
+    folder = tree
+    for part in path.parts[:-1]:
+        folder /= part
+        if folder.is_symlink():
+            raise ReleaseError(
+                f"{folder}: is a link, and nothing is written by way of a link; expected a folder"
+            )
+        if folder.exists() and not folder.is_dir():
+            raise ReleaseError(f"{folder}: is a file; expected the folder of pictures")
+    target = folder / path.name
+    if target.is_dir():
+        raise ReleaseError(f"{target}: is a folder; expected a picture, or nothing")
+    return target
+
+
+def put(tree: Path, image: str, made: Path) -> None:
+    """Give a picture its place; it is there whole or not at all.
+
+    Raises:
+        ReleaseError: the path leads out of the tree.
+        WorkspaceError: the tree cannot be written.
+    """
+    write_again(check_place(tree, image), made.read_bytes())
+
+
+def stored_hash(path: Path) -> str | None:
+    """Identity of a picture in a tree; ``None`` where there is none, or none as we write them."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            header = file.read(_HEADER.size)
+            if len(header) < _HEADER.size:
+                return None
+            signature, name, width, height, bits, colour = _HEADER.unpack(header)
+            ours = (signature, name, bits) == (b"\x89PNG\r\n\x1a\n", b"IHDR", 8)
+            if not ours or colour not in (0, 2) or width * height > _MOST_PIXELS:
+                return None
+            file.seek(0)
+            with Image.open(file, formats=("PNG",)) as picture:
+                return pixel_hash(np.asarray(picture))
+    except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error):
+        return None
+
+
+@contextmanager
+def held(tree: Path) -> Iterator[None]:
+    """Keep a tree to oneself, and remove what a killed process left half written in it.
+
+    Raises:
+        WorkspaceError: another process is at work in it.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - does not exist everywhere
+
+    folder = os.open(tree, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkspaceError(f"{tree}: another process is at work here; wait for it") from None
+        _sweep(tree)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _sweep(tree: Path) -> None:
+    folders = [tree]
+    for source in tree.iterdir():
+        pictures = source / "pictures"
+        if not source.is_symlink() and not pictures.is_symlink() and pictures.is_dir():
+            folders.append(pictures)
+    for folder in folders:
+        for rest in folder.glob(f".*{PARTIAL}"):
+            rest.unlink(missing_ok=True)

@@ -1,0 +1,12 @@
+"""The reference page of all rules of items and batches, made from the rules alone."""
+
+from __future__ import annotations
+
+from medrcube.build.audit.batch_rules import BATCH_RULES
+from medrcube.ontologies.item_rules import RULES
+from medrcube.templates import render_card
+
+
+def rules_page() -> str:
+    """Markdown page: every rule with its level, what it asks for and what to change."""
+    return render_card("item_rules.md", item_rules=RULES, batch_rules=BATCH_RULES)

@@ -1,0 +1,62 @@
+"""The reference page of tasks: what each fact rests on, whether a picture shows it, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from medrcube.build.questions.case_facts import SILENCE
+from medrcube.build.questions.fact_rules import RULES
+from medrcube.facts import Absence, Visible
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field, Reason
+from medrcube.taxonomy import Task
+from medrcube.templates import render_card
+
+_DOI = re.compile(r"(?:doi:)?\s*(10\.\d{4,9}/\S+)", re.IGNORECASE)
+
+
+def tasks_page(cards: Iterable[Card]) -> str:
+    """Markdown page: every field of every source, and every claim that something is absent."""
+    ordered = sorted(cards, key=lambda card: card.id)
+    fields = [field for card in ordered for field in asked_fields(card)]
+    return render_card(
+        "tasks.md",
+        tasks=list(Task),
+        cards=[(card, asked_fields(card)) for card in ordered if asked_fields(card)],
+        counts={seen.name.lower(): sum(it.visible is seen for it in fields) for seen in Visible},
+        claims=[claim for card in ordered for claim in _claims(card)],
+        task_of=task_of,
+        why=why,
+    )
+
+
+def asked_fields(card: Card) -> Sequence[Field]:
+    """Fields that name a concept, in the order of the card."""
+    return [field for field in card.fields.values() if field.concepts()]
+
+
+def task_of(card: Card, field: Field) -> str:
+    """The task that asks what a field states, a dash where the source has no such task."""
+    tasks = [rule.task for rule in RULES if rule.kind is field.kind and rule.task in card.tasks]
+    return min(tasks, key=lambda task: task is Task.ROI_GROUNDING).value if tasks else "-"
+
+
+def why(reason: Reason) -> str:
+    """A reason for a cell of a table, with its source as a link where it has an address."""
+    place = reason.evidence
+    doi = _DOI.fullmatch(place)
+    if doi is not None:
+        place = f"https://doi.org/{doi[1]}"
+    source = f"[source]({place})" if re.fullmatch(r"https?://\S+", place) else place
+    return f"{reason.reason.rstrip('.')} ({source})".replace("|", "/")
+
+
+def _claims(card: Card) -> Iterator[tuple[Card, Field, str, str, Reason]]:
+    """Every promise that what is not said, or said to be absent, is absent: word and grade."""
+    for field in asked_fields(card):
+        if field.absence is not Absence.SILENT:
+            grade = SILENCE[field.absence].value
+            yield card, field, f"silence: {field.absence.value}", grade, field.reasons["absence"]
+        if "stated" in field.reasons:
+            yield card, field, "stated", field.stated.value, field.reasons["stated"]

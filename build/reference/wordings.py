@@ -1,0 +1,34 @@
+"""The reference page of all wordings: every template rendered for every occasion of the cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medrcube.build.questions.occasions import occasions
+from medrcube.build.questions.question_wording import wording
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.card import Card
+from medrcube.taxonomy import Task
+from medrcube.templates import render_card, render_question, variants
+
+
+def wordings_page(cards: Sequence[Card]) -> str:
+    """Markdown page: by task and wording, each question that can be asked, once."""
+    terms, relations = load_terms(), load_relations()
+    texts: dict[Task, dict[str, set[str]]] = {
+        task: {name: set() for name in variants(task)} for task in Task
+    }
+    for occasion in occasions(cards, terms, relations):
+        task = occasion.query.task
+        values = wording(occasion.query, terms, relations, occasion.labels)
+        for name, found in texts[task].items():
+            found.add(render_question(task, name, **values))
+    return render_card(
+        "wordings.md",
+        tasks=[
+            (task, [(name, sorted(found)) for name, found in named.items()])
+            for task, named in texts.items()
+        ],
+        count=sum(len(found) for named in texts.values() for found in named.values()),
+    )

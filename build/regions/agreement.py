@@ -1,0 +1,67 @@
+"""Whether two drawings of one thing agree: where they do not, nothing says which one is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.regions.region_mask import Mask
+from medrcube.errors import ReadError
+from medrcube.facts import Shape
+from medrcube.regions import files_of
+
+LEAST = 0.7
+"""Dice coefficient from which on two outlines of one thing agree excellently, by Zijdenbos et al.,
+"Morphometric analysis of white matter lesions in MR images", IEEE Trans. Med. Imaging 13, 1994,
+https://doi.org/10.1109/42.363096. One line that is drawn into pixels by two rules stays above it:
+half a pixel more all round leaves a disc of three pixels at 0.72."""
+
+
+def dice(one: Mask, other: Mask) -> float:
+    """Overlap of two masks of one grid: 1 where they are equal, 0 where they share no pixel."""
+    both = sum(int((one[k] & other[k]).sum()) for k in range(one.shape[0]) if one.marks(k))
+    total = int(one.areas().sum() + other.areas().sum())
+    return 2 * both / total if total else 1.0
+
+
+def millimetres_between(one: Mask, other: Mask, affine: NDArray[np.float64]) -> float:
+    """Distance between the centres of two masks that mark something."""
+    return float(np.linalg.norm(affine[:3, :3] @ (one.centre() - other.centre())))
+
+
+def check_agreement(
+    what: str,
+    drawings: tuple[tuple[Shape, Mask], tuple[Shape, Mask]],
+    affine: NDArray[np.float64] | None,
+) -> None:
+    """Refuse two drawings of one thing that contradict each other.
+
+    Args:
+        what: name of the thing, for people.
+        drawings: both, each with its mask on the grid of the image.
+        affine: of the image, index (slice, row, column, 1) to mm, or ``None``.
+
+    Raises:
+        ReadError: code ``contradicting-marks``, with the measure of their disagreement.
+    """
+    (one, first), (other, second) = drawings
+    overlap = dice(first, second)
+    if overlap >= LEAST:
+        return
+    apart = ""
+    if affine is not None and first.any() and second.any():
+        apart = f" and their centres lie {millimetres_between(first, second, affine):.1f} mm apart"
+    raise ReadError(
+        f"{what} is drawn in {_name(one)} and in {_name(other)}, and they contradict each other: "
+        f"their Dice coefficient is {overlap:.2f}{apart}; expected at least {LEAST}: move the file "
+        "that is wrong out of the copy",
+        code="contradicting-marks",
+    )
+
+
+def _name(shape: Shape) -> str:
+    """Of its first file; those of series are alike but for their folder."""
+    path = next(iter(files_of(shape)), Path("a table"))
+    return f"{path.parent.name}/{path.name}" if path.parent.name else path.name

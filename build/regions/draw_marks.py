@@ -1,0 +1,125 @@
+"""From a clean picture and its masks to the artefacts of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.panels import numbered, order_of
+from medrcube.build.questions.roi_boxes import candidate_boxes
+from medrcube.build.regions.box_labels import Box
+from medrcube.build.regions.draw_shapes import draw_boxes, draw_outline
+from medrcube.build.stages.plan import Artefact, Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One artefact before it is written.
+
+    Attributes:
+        artefact: what it is a picture of.
+        pixels: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
+        area: share of the picture that the marked region covers.
+        regions: how many separate regions of the concept are marked.
+        truth: number of the box that encloses the region, or of the panel that shows the fact;
+            0 where nothing is numbered.
+        boxes: boxes drawn, in the order of their numbers, in pixels of the artefact.
+        window: part of the clean picture that is shown; empty for all of it.
+        order: image of the case under each number, where images are numbered.
+    """
+
+    artefact: Artefact
+    pixels: NDArray[np.uint8]
+    area: float = 0.0
+    regions: int = 0
+    truth: int = 0
+    boxes: tuple[Box, ...] = ()
+    window: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+
+
+def draw_numbers(job: Job, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]) -> Drawn:
+    """Number the images of a case in an order drawn by lot."""
+    order = order_of(job.source, job.case.key, len(pictures))
+    truth = 1 + next(n for n, index in enumerate(order) if job.panels[index] == artefact.concept)
+    return Drawn(artefact=artefact, pixels=numbered(pictures, order), truth=truth, order=order)
+
+
+def draw(
+    job: Job,
+    artefact: Artefact,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+    untrue: AbstractSet[int] = frozenset(),
+) -> Drawn | str | None:
+    """Draw one artefact into a copy of the clean picture.
+
+    Args:
+        job: the case.
+        artefact: what to draw.
+        clean: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
+        masks: number of a region -> where it lies on the picture.
+        untrue: numbers of regions whose names say more than the slice shows.
+
+    Returns:
+        The artefact; a reason when its region cannot be asked about; ``None`` when the region
+        is not on this slice.
+    """
+    if artefact.kind == "clean":
+        return Drawn(artefact=artefact, pixels=clean)
+    wanted = (artefact.concept, artefact.field)
+    mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == wanted]
+    if not mine:
+        return None
+    if not untrue.isdisjoint(mine):
+        return f"the slice does not show every part that {artefact.concept!r} names"
+    region = masks[mine[0]]
+    for number in mine[1:]:
+        region |= masks[number]
+    if artefact.kind == "outline":
+        pixels = draw_outline(clean, region)
+        return Drawn(artefact=artefact, pixels=pixels, area=float(region.mean()), regions=len(mine))
+    if len(mine) > 1:
+        return f"{len(mine)} regions are marked as {artefact.concept!r}"
+    seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
+    # No part of another structure is the one asked about, all of which is marked; a finding that
+    # goes by another name may be the same disease.
+    others = [number for number in masks if number not in mine]
+    inside = [] if mine[0] in job.structures else [n for n in others if n in job.structures]
+    found = candidate_boxes(
+        clean,
+        region,
+        [masks[number] for number in others if number not in job.structures],
+        ground=_ground(region, [masks[number] for number in inside]),
+        seed=seed,
+    )
+    if found is None:
+        return f"{artefact.concept!r} leaves no room for a second box that is no easier to tell"
+    left, top, right, bottom = found.window
+    area = float(region[top:bottom, left:right].mean())
+    del region  # as large as the picture, and a copy of that in colour follows
+    return Drawn(
+        artefact=artefact,
+        pixels=draw_boxes(clean[top:bottom, left:right], found.boxes),
+        area=area,
+        regions=1,
+        truth=found.truth,
+        boxes=found.boxes,
+        window=found.window,
+    )
+
+
+def _ground(
+    region: NDArray[np.bool_], structures: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.bool_] | None:
+    """The structures in which a region lies, such as the lungs of a nodule; else ``None``."""
+    if not structures:
+        return None
+    whole = np.zeros_like(region)
+    for mask in structures:
+        whole |= mask
+    return whole if (region & whole).sum() * 10 >= region.sum() * 9 else None

@@ -1,0 +1,107 @@
+"""Marks drawn into a copy of a picture: a red outline, or numbered red boxes.
+
+The clean picture is always kept beside the marked one. Everything is drawn with integers, so the
+pixels are the same on every platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.png_encoder import blank
+from medrcube.build.regions.box_labels import Box, dot_size, frame_of, line_width, place_tags
+
+RED = (255, 0, 0)
+
+# 5 x 7 dot-matrix digits, one string of bits per row.
+_DIGITS = {
+    "1": ("00100", "01100", "00100", "00100", "00100", "00100", "01110"),
+    "2": ("01110", "10001", "00001", "00010", "00100", "01000", "11111"),
+    "3": ("11111", "00010", "00100", "00010", "00001", "10001", "01110"),
+    "4": ("00010", "00110", "01010", "10010", "11111", "00010", "00010"),
+}
+
+
+def bounding_box(mask: NDArray[np.bool_]) -> Box:
+    """Smallest box around all marked pixels of a ``(rows, columns)`` mask that is not empty."""
+    rows = np.flatnonzero(mask.any(axis=1))
+    columns = np.flatnonzero(mask.any(axis=0))
+    return (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
+
+
+def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Draw the outer edge of a mask in red.
+
+    The line lies just outside the region, so that no marked pixel is covered; its thickness is
+    1/256 of the longer side of the picture, at least one pixel.
+
+    Args:
+        picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
+        mask: ``(rows, columns)``.
+
+    Returns:
+        A new ``(rows, columns, 3)`` picture.
+    """
+    drawn = to_rgb(picture)
+    if not mask.any():
+        return drawn
+    width = line_width(picture.shape)
+    x0, y0, x1, y1 = bounding_box(mask)
+    around = np.s_[max(y0 - width, 0) : y1 + width, max(x0 - width, 0) : x1 + width]
+    region = mask[around]
+    grown = region
+    for _ in range(width):
+        grown = _dilate(grown)
+    drawn[around][grown & ~region] = RED
+    return drawn
+
+
+def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.uint8]:
+    """Draw boxes in red, each with its number, from 1, on a tag beside it.
+
+    The frame lies just outside the box, the tag where ``box_labels`` puts it.
+
+    Raises:
+        ValueError: no place of the tags gives every number one reading.
+    """
+    tags = place_tags(boxes, picture.shape)
+    if tags is None:
+        raise ValueError(f"the numbers of {list(boxes)} could be read in two ways")
+    drawn = to_rgb(picture)
+    for box in boxes:
+        left, top, right, bottom = frame_of(box, picture.shape)
+        around = drawn[top:bottom, left:right]
+        ring = np.ones(around.shape[:2], np.bool_)
+        ring[box[1] - top : box[3] - top, box[0] - left : box[2] - left] = False
+        around[ring] = RED
+    dot = dot_size(picture.shape)
+    for number, (x0, y0, x1, y1) in enumerate(tags, 1):
+        plate = drawn[y0:y1, x0:x1]
+        plate[...] = RED
+        plate[np.pad(digit(str(number), dot), dot)] = (255, 255, 255)
+    return drawn
+
+
+def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A colour copy of a grey or colour picture."""
+    drawn = blank(*picture.shape[:2])
+    drawn[...] = picture if picture.ndim == 3 else picture[:, :, None]
+    return drawn
+
+
+def digit(number: str, dot: int) -> NDArray[np.bool_]:
+    """Dots of a digit, ``7 * dot`` rows and ``5 * dot`` columns."""
+    dots = np.array([[int(bit) for bit in row] for row in _DIGITS[number]], np.bool_)
+    return np.kron(dots, np.ones((dot, dot), np.bool_))
+
+
+def _dilate(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    grown = mask.copy()
+    grown[1:] |= mask[:-1]
+    grown[:-1] |= mask[1:]
+    grown[:, 1:] |= mask[:, :-1]
+    grown[:, :-1] |= mask[:, 1:]
+    return grown

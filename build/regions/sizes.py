@@ -1,0 +1,60 @@
+"""What masks say of images side by side: on which of them a part of the body is largest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medrcube.build.pixels.case_image import Tile
+from medrcube.build.stages.plan import Job
+from medrcube.sources._framework.card_parts.fields import Larger
+
+
+def doubt_of(job: Job, tiles: Sequence[Tile], index: int) -> str:
+    """Why the masks do not confirm what the panels of a case state; empty where they do.
+
+    The slice that is shown must let a reader tell the images apart, and the volume that is marked
+    must not say otherwise.
+
+    Args:
+        job: the case.
+        tiles: one for each image.
+        index: slice that is shown.
+    """
+    if job.larger is None:
+        return ""
+    areas, volumes = _sizes(job, job.larger, tiles, index)
+    return refuted(job.larger, job.panels, areas) or refuted(job.larger, job.panels, volumes)
+
+
+def refuted(larger: Larger, panels: Sequence[str | None], sizes: Sequence[float]) -> str:
+    """Why sizes do not show a part to be largest where the card says; empty where they do.
+
+    Args:
+        larger: what the card says.
+        panels: concept of each image.
+        sizes: area or volume of the part on each image, in one unit; 0 where it is not marked.
+    """
+    if not all(sizes):
+        return f"{larger.part!r} is not marked on every image, so {larger.panel!r} is unconfirmed"
+    here = sum(size for name, size in zip(panels, sizes, strict=True) if name == larger.panel)
+    other = max(size for name, size in zip(panels, sizes, strict=True) if name != larger.panel)
+    if here >= (1 + larger.by) * other:
+        return ""
+    return (
+        f"{larger.part!r} of {larger.panel!r} has {here / other:.2f} times the size that it has "
+        f"beside it; expected at least {1 + larger.by:.2f}"
+    )
+
+
+def _sizes(
+    job: Job, larger: Larger, tiles: Sequence[Tile], index: int
+) -> tuple[list[float], list[float]]:
+    """Area on one slice and volume of the part on each image: in mm where all say their spacing."""
+    spacings = [tile.volume.spacing for tile in tiles]
+    areas, volumes = [], []
+    for tile, spacing in zip(tiles, spacings, strict=True):
+        slices, rows, columns = spacing if spacing and all(spacings) else (1.0, 1.0, 1.0)
+        mine = [mask for n, mask in tile.masks.items() if job.concepts[n] == larger.part]
+        areas.append(rows * columns * sum(int(mask.areas()[index]) for mask in mine))
+        volumes.append(slices * rows * columns * sum(int(mask.areas().sum()) for mask in mine))
+    return areas, volumes

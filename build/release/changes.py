@@ -1,0 +1,259 @@
+"""What changed from one release to the next, in ``CHANGES.md`` and ``changes.json``.
+
+Items are paired by source and id; one whose id is gone and whose fact stands under another id in
+the new release is the same fact in other words. Both trees are read as any user would read them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.validation.consistency import AUDIT
+from medrcube.console.counts import counted
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.dataset import Benchmark, Item, load_benchmark
+from medrcube.release_format.tree import opened, state_of
+
+__all__ = ["DATA", "KINDS", "PAGE", "Changes", "find_changes", "write_changes"]
+
+PAGE, DATA = "CHANGES.md", "changes.json"
+
+KINDS: Mapping[str, str] = {
+    "added": "new, a fact that the old release does not ask",
+    "gone": "no longer there",
+    "renamed": "the same fact under another id, in other words or with other options",
+    "re-keyed": "another answer is right",
+    "reworded": "other words in the question or the options",
+    "reordered": "the same words, the options in another order",
+    "moved": "another task, modality or region",
+    "picture-changed": "other pixels",
+    "picture-unknown": "whether the picture is the same cannot be known: no pixel hash, no file",
+}
+"""What may have happened to an item, and what that means; more than one may hold."""
+
+_SHOWN = 20
+_LARGEST_AUDIT = 2**26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What happened to one item.
+
+    Attributes:
+        item: its name in the new release, or in the old one where it is gone.
+        kinds: keys of ``KINDS``.
+        source: folder of its source.
+        task: its task.
+        before: its name in the old release, where that is another one.
+    """
+
+    item: str
+    kinds: tuple[str, ...]
+    source: str
+    task: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """All that changed.
+
+    Attributes:
+        old: name of the old release, and the digest that names it as a benchmark.
+        items: number of items in the old and in the new release.
+        same: number of items that are the same in both.
+        changes: everything else.
+        still_there: items that the errata of the old release withdraw and that the new release
+            holds unchanged.
+    """
+
+    old: tuple[str, str]
+    items: tuple[int, int]
+    same: int
+    changes: tuple[Change, ...]
+    still_there: tuple[str, ...]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How often each kind of change holds."""
+        found = Counter(kind for change in self.changes for kind in change.kinds)
+        return {kind: found[kind] for kind in KINDS if found[kind]}
+
+
+def find_changes(old: Path, new: Path) -> Changes:
+    """Set a release against an earlier one.
+
+    Raises:
+        ReleaseError: one of them is no sound release.
+    """
+    before, after = load_benchmark(old), load_benchmark(new, pictures=False)
+    changes, same = _sorted(before, after)
+    changed = {change.item for change in changes}
+    return Changes(
+        old=(_name(old), before.digest),
+        items=(len(before.items), len(after.items)),
+        same=same,
+        changes=tuple(changes),
+        still_there=tuple(
+            item.name
+            for item in after.items
+            if item.name in before.errata and item.name not in changed
+        ),
+    )
+
+
+def write_changes(tree: Path, changes: Changes) -> None:
+    """Write both files into a tree that is being made."""
+    (tree / PAGE).write_text(_page(changes), encoding="utf-8")
+    told = {
+        "old": {"name": changes.old[0], "digest": changes.old[1], "items": changes.items[0]},
+        "items": changes.items[1],
+        "same": changes.same,
+        "counts": dict(changes.counts),
+        "withdrawn_and_still_there": list(changes.still_there),
+        "changes": [
+            {
+                "item": change.item,
+                "kinds": list(change.kinds),
+                "source": change.source,
+                "task": change.task,
+                **({"before": change.before} if change.before else {}),
+            }
+            for change in changes.changes
+        ],
+    }
+    (tree / DATA).write_text(
+        json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+
+
+def _sorted(before: Benchmark, after: Benchmark) -> tuple[list[Change], int]:
+    old = {item.name: item for item in before.items}
+    new = {item.name: item for item in after.items}
+    gone_facts = {
+        (item.dataset, item.fact): item
+        for name, item in old.items()
+        if name not in new and item.fact
+    }
+    changes: list[Change] = []
+    renamed, same = set[str](), 0
+    for name, item in new.items():
+        former, other_name = old.get(name), ""
+        if former is None:
+            former = gone_facts.get((item.dataset, item.fact)) if item.fact else None
+            if former is None or former.name in renamed:
+                changes.append(_change(item, ("added",)))
+                continue
+            renamed.add(former.name)
+            other_name = former.name
+        kinds = (*(("renamed",) if other_name else ()), *_kinds(former, item, before, after))
+        if kinds:
+            changes.append(_change(item, kinds, other_name))
+        else:
+            same += 1
+    changes += [
+        _change(item, ("gone",))
+        for name, item in old.items()
+        if name not in new and name not in renamed
+    ]
+    return changes, same
+
+
+def _change(item: Item, kinds: tuple[str, ...], before: str = "") -> Change:
+    return Change(
+        item=item.name, kinds=kinds, source=item.dataset, task=item.task.value, before=before
+    )
+
+
+def _kinds(old: Item, new: Item, before: Benchmark, after: Benchmark) -> Iterator[str]:
+    words = [[text for _, text in item.options] for item in (old, new)]
+    if dict(old.options)[old.key] != dict(new.options)[new.key]:
+        yield "re-keyed"
+    if old.question != new.question or sorted(words[0]) != sorted(words[1]):
+        yield "reworded"
+    elif words[0] != words[1]:
+        yield "reordered"
+    if (old.task, old.modality, old.parts) != (new.task, new.modality, new.parts):
+        yield "moved"
+    pictures = [_pixels(before, old), _pixels(after, new)]
+    if None in pictures:
+        known = [_file(before, old), _file(after, new)]
+        if None in known:
+            yield "picture-unknown"
+        elif known[0] != known[1]:
+            yield "picture-changed"
+    elif pictures[0] != pictures[1]:
+        yield "picture-changed"
+
+
+def _pixels(benchmark: Benchmark, item: Item) -> str | None:
+    return None if item.image is None else benchmark.pixels.get(item.image)
+
+
+def _file(benchmark: Benchmark, item: Item) -> str | None:
+    return None if item.image is None else benchmark.image_digests[item.image]
+
+
+def _name(root: Path) -> str:
+    """Version of a release as its audit tells it; empty where it has none."""
+    path = root / AUDIT
+    if state_of(root, path) is None:
+        return ""
+    with opened(root, path, largest=_LARGEST_AUDIT) as file:
+        try:
+            told: Any = json.loads(file.read())
+        except (ValueError, RecursionError) as error:
+            raise ReleaseError(f"{path}: cannot be read as JSON: {error}") from None
+    name = told.get("release") if isinstance(told, dict) else None
+    return name if isinstance(name, str) and name.isprintable() else ""
+
+
+def _page(changes: Changes) -> str:
+    name, digest = changes.old
+    title = f"release {name}" if name else "the release before"
+    summary = (
+        f"{counted(changes.items[1], 'item')}; {changes.items[0]:,} before (benchmark "
+        f"`{digest[:16]}`). {counted(changes.same, 'item')} the same in both, with the same words, "
+        "key and pixels. Scores on the two releases are not of the same questions; `medrcube "
+        "compare --common` compares two runs on what is the same in both."
+    )
+    lines = [f"# Changes since {title}", "", summary, ""]
+    if changes.still_there:
+        shouted = f"{counted(len(changes.still_there), 'item')} withdrawn from {title}"
+        told = _names(changes.still_there)
+        still = "is" if len(changes.still_there) == 1 else "are"
+        lines += [f"**{shouted} {still} in this release unchanged:** {told}.", ""]
+    if not changes.changes:
+        return "\n".join([*lines, "No item changed.", ""])
+    lines += ["| Change | Items | Means |", "|---|---:|---|"]
+    lines += [f"| {kind} | {count:,} | {KINDS[kind]} |" for kind, count in changes.counts.items()]
+    lines += ["", "## By source and task", "", *_table(changes), ""]
+    for kind in changes.counts:
+        names = [_told(change) for change in changes.changes if kind in change.kinds]
+        lines += [f"## {kind.capitalize()}", "", f"{_names(names)}.", ""]
+    return "\n".join([*lines, f"All of them: `{DATA}`.", ""])
+
+
+def _table(changes: Changes) -> Iterator[str]:
+    kinds = list(changes.counts)
+    yield f"| Source | Task | {' | '.join(kinds)} |"
+    yield f"|---|---|{'---:|' * len(kinds)}"
+    cells: dict[tuple[str, str], Counter[str]] = {}
+    for change in changes.changes:
+        cells.setdefault((change.source, change.task), Counter()).update(change.kinds)
+    for (source, task), found in sorted(cells.items()):
+        yield f"| {source} | {task} | {' | '.join(f'{found[kind]:,}' for kind in kinds)} |"
+
+
+def _told(change: Change) -> str:
+    return f"{change.item} (was {change.before})" if change.before else change.item
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"`{name}`" for name in names[:_SHOWN]) + more

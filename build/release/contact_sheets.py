@@ -1,0 +1,203 @@
+"""Small pictures for a page: contact sheets of every cell of the cube, and pairs that look alike.
+
+A picture that may not be passed on never becomes a small one, in a private release either: the
+page lies in both editions of a release, and a page is what people send on.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from medrcube.build.questions.item_table import Item
+from medrcube.build.similarity.near_duplicates import Near
+from medrcube.build.similarity.thresholds import in_processes
+from medrcube.build.stages.samples import Sample
+from medrcube.errors import ReleaseError
+
+LARGEST = 4_000_000
+"""Bytes that all small pictures of a page may take together, as text."""
+IN_ALL, IN_CELL, PAIRS = 720, 8, 6
+"""Pictures wanted on all sheets, most pictures of one cell, and most pairs of look-alikes."""
+_SIDE = 128
+_QUALITY = 72
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A small picture with what stands under it.
+
+    Attributes:
+        uri: the picture as a ``data:`` address.
+        title: answer of the item, or name of the case.
+        note: source of the picture.
+    """
+
+    uri: str
+    title: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """Contact sheet of one cell.
+
+    Attributes:
+        cell: anatomy, modality and task.
+        items: how many items the cell has.
+        pictures: how many pictures these show.
+        restricted: how many of them may not be passed on.
+        shown: some of the others.
+    """
+
+    cell: tuple[str, str, str]
+    items: int
+    pictures: int
+    restricted: int
+    shown: tuple[Shown, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gallery:
+    """All small pictures of a page: a sheet for each cell, and pairs of look-alikes."""
+
+    sheets: tuple[Sheet, ...]
+    pairs: tuple[tuple[Near, Shown, Shown], ...]
+
+
+def make_gallery(
+    items: Iterable[Item],
+    pictures: Mapping[str, Sample],
+    near: Iterable[Near],
+    root: Path,
+    workers: int = 1,
+) -> Gallery:
+    """Choose and shrink pictures, the same ones for the same input.
+
+    Args:
+        items: of the release.
+        pictures: id -> picture of each item.
+        near: look-alikes, what weighs most first.
+        root: folder that ``Sample.image`` is relative to.
+        workers: processes that read pictures.
+
+    Raises:
+        ReleaseError: a picture is missing or damaged.
+    """
+    cells: dict[tuple[str, str, str], list[Item]] = {}
+    for item in sorted(items, key=lambda item: item.id):
+        cells.setdefault((item.anatomy, item.modality, item.task), []).append(item)
+    pairs = _examples(near)
+    each = IN_CELL if len(cells) * IN_CELL <= IN_ALL else IN_CELL // 2
+    chosen = {cell: _choose(members, pictures, each) for cell, members in cells.items()}
+    wanted = [it for pair in pairs for it in pair.pictures]
+    wanted += [pictures[item.sample] for members in chosen.values() for item in members]
+    files = sorted({root / sample.image for sample in wanted})
+    small = dict(zip(files, in_processes(thumbnail, files, workers), strict=True))
+    uris = {sample.id: small[root / sample.image] for sample in wanted}
+    fits = _that_fit(chosen.values(), uris, sum(len(uris[p.id]) for q in pairs for p in q.pictures))
+    return Gallery(
+        sheets=tuple(
+            _sheet(cell, members, chosen[cell][:fits], pictures, uris)
+            for cell, members in cells.items()
+        ),
+        pairs=tuple(
+            (pair, _of_case(pair.pictures[0], uris), _of_case(pair.pictures[1], uris))
+            for pair in pairs
+        ),
+    )
+
+
+def thumbnail(path: Path) -> str:
+    """A picture of at most 128 pixels as a ``data:`` address.
+
+    Raises:
+        ReleaseError: the file is missing or no picture.
+    """
+    data = io.BytesIO()
+    try:
+        with Image.open(path) as picture:
+            small = picture.convert("L" if picture.mode in ("1", "L") else "RGB")
+        small.thumbnail((_SIDE, _SIDE), Image.Resampling.BOX)
+        # Without subsampling, which would blur the red of marks.
+        small.save(data, "JPEG", quality=_QUALITY, subsampling=0, optimize=True)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise ReleaseError(
+            f"{path}: cannot be read as a picture ({error}); build the workspace again"
+        ) from None
+    return "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode("ascii")
+
+
+def _choose(items: Sequence[Item], pictures: Mapping[str, Sample], number: int) -> list[Item]:
+    """Items of a cell to show: sources take turns, within each its answers do; no picture twice."""
+    queues: dict[str, dict[str, list[Item]]] = {}
+    seen: set[str] = set()
+    for item in items:
+        sample = pictures[item.sample]
+        if sample.redistribute and sample.pixel_sha256 not in seen:
+            seen.add(sample.pixel_sha256)
+            queues.setdefault(item.source, {}).setdefault(answer_of(item), []).append(item)
+    turns = {source: _in_turn(list(answers.values())) for source, answers in queues.items()}
+    return _in_turn([turns[source] for source in sorted(turns)])[:number]
+
+
+def _examples(near: Iterable[Near]) -> list[Near]:
+    """The first pairs that may be shown, no picture twice."""
+    seen: set[str] = set()
+    chosen: list[Near] = []
+    for pair in near:
+        names = {sample.pixel_sha256 for sample in pair.pictures}
+        if not names & seen and all(sample.redistribute for sample in pair.pictures):
+            seen |= names
+            chosen.append(pair)
+            if len(chosen) == PAIRS:
+                break
+    return chosen
+
+
+def _in_turn(queues: Sequence[Sequence[Item]]) -> list[Item]:
+    longest = max(map(len, queues), default=0)
+    return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
+
+
+def _that_fit(chosen: Iterable[list[Item]], uris: Mapping[str, str], taken: int) -> int:
+    """How many pictures each cell may show so that the page stays small enough."""
+    rows = list(chosen)
+    for rank in range(IN_CELL):
+        taken += sum(len(uris[row[rank].sample]) for row in rows if rank < len(row))
+        if taken > LARGEST:
+            return rank
+    return IN_CELL
+
+
+def _sheet(
+    cell: tuple[str, str, str],
+    items: Sequence[Item],
+    chosen: Sequence[Item],
+    pictures: Mapping[str, Sample],
+    uris: Mapping[str, str],
+) -> Sheet:
+    used = {item.sample: pictures[item.sample] for item in items}
+    return Sheet(
+        cell=cell,
+        items=len(items),
+        pictures=len(used),
+        restricted=sum(not sample.redistribute for sample in used.values()),
+        shown=tuple(
+            Shown(uri=uris[item.sample], title=answer_of(item), note=item.source) for item in chosen
+        ),
+    )
+
+
+def answer_of(item: Item) -> str:
+    """Text of the right option."""
+    return item.options[item.key].text
+
+
+def _of_case(sample: Sample, uris: Mapping[str, str]) -> Shown:
+    return Shown(uri=uris[sample.id], title=sample.case, note=sample.source)

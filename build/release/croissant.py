@@ -1,0 +1,260 @@
+"""``croissant.json``: the release in the Croissant 1.1 format (http://mlcommons.org/croissant/1.1).
+
+It describes what both editions hold: each file by its digest, pictures as sets. Its record sets
+are the items (with their pictures, from the Parquet edition), the pictures that may be passed on,
+and the sources.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.release.citations import MEDRCUBE
+from medrcube.build.release.croissant_rai import rai_properties
+from medrcube.build.release.hugging_face import DATA, SCHEMA
+from medrcube.build.release.metadata import Facts, SourceFacts, semantic_version
+from medrcube.files.atomic import sha256_of, write_text
+
+CROISSANT = "croissant.json"
+
+CONTEXT: Mapping[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    **{
+        term: f"cr:{term}"
+        for term in (
+            "annotation", "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty",
+            "excludes", "extract", "field", "fileObject", "fileProperty", "fileSet", "format",
+            "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5", "parentField",
+            "path", "readLines", "recordSet", "references", "regex", "repeated", "replace",
+            "samplingRate", "sdVersion", "separator", "source", "subField", "transform",
+            "unArchive", "value",
+        )
+    },
+}  # fmt: skip
+"""Context of appendix 1 of the specification, with the words of its earlier editions, and PROV."""
+
+_MEDIA = {
+    ".bib": "application/x-bibtex",
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".jsonl": "application/jsonlines",
+    ".md": "text/markdown",
+    ".parquet": "application/x-parquet",
+}
+_TYPES = {"int64": "sc:Integer", "bool": "sc:Boolean", "string": "sc:Text"}
+_TOLD = {
+    "id": "unique within its dataset",
+    "dataset": "folder of the source in the release",
+    "image": "the picture; nothing where it may not be passed on",
+    "image_path": "path of the picture, from the folder of its source",
+    "correct_index": "place of the key among the options, from 0",
+    "gt_answer": "text of the key",
+    "restricted": "whether the picture may not be passed on",
+    "licence": "licence of the picture",
+    "visible": "whether a reader of the picture could know the answer: yes, partly or no",
+    "block": "block of items that share their options; empty for none",
+    "unit": "patient, or case where none is named, under a keyed id: the unit of resampling",
+    "fact": "id of what is asked of which picture, equal in every edition of a workspace",
+    "pixel_sha256": "identity of the picture: hash of its shape, type and pixels",
+}
+
+
+def write_croissant(tree: Path, facts: Facts) -> None:
+    """Describe a tree that has all its other files but the lists of digests."""
+    document = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": [
+            "http://mlcommons.org/croissant/1.1",
+            "http://mlcommons.org/croissant/RAI/1.0",
+        ],
+        **_about(facts),
+        **rai_properties(facts),
+        "distribution": [*_files(tree), *_sets(facts)],
+        "recordSet": _record_sets(facts),
+    }
+    write_text(tree / CROISSANT, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def _about(facts: Facts) -> dict[str, Any]:
+    count = f"{facts.items} multiple-choice questions about {len(facts.places)} medical images"
+    return {
+        "name": f"medrcube release {facts.name}",
+        "description": (
+            f"{count} of {len(facts.sources)} datasets, in the form of the MedRCube benchmark. "
+            f"{facts.withheld} of the images may not be passed on; the public edition holds the "
+            f"recipe of each. {facts.unreviewed} of the questions have not been accepted by a "
+            "clinician."
+        ),
+        # A release does not know where it will lie; its page is the card beside this file.
+        "url": "README.md",
+        "version": semantic_version(facts.name),
+        "datePublished": facts.day.isoformat(),
+        "inLanguage": "en",
+        "keywords": ["medical imaging", "visual question answering", "benchmark", *facts.tasks],
+        "license": [_licence(name) for name in facts.licences],
+        "creator": {
+            "@type": "sc:Organization",
+            "name": f"The maker of this release, with medrcube {facts.software}",
+        },
+        "citeAs": " ".join(MEDRCUBE.split()),
+        "prov:wasDerivedFrom": [
+            {
+                "@id": f"urn:medrcube:source:{source.card.id}",
+                "@type": "prov:Entity",
+                "prov:label": f"{source.card.title} ({source.card.release})",
+                "prov:atLocation": source.card.homepage,
+            }
+            for source in facts.sources
+        ],
+        "prov:wasGeneratedBy": {
+            "@id": f"urn:medrcube:software:medrcube-{facts.software}",
+            "@type": "prov:Activity",
+            "prov:label": f"medrcube build and medrcube release, version {facts.software}",
+        },
+    }
+
+
+def _licence(name: str) -> str | dict[str, str]:
+    if not name.startswith("LicenseRef-"):
+        return f"https://spdx.org/licenses/{name}"
+    return {
+        "@type": "sc:CreativeWork",
+        "name": name,
+        "description": "No SPDX licence: LICENSE.md says what is known of the rights.",
+        "url": "LICENSE.md",
+    }
+
+
+def _files(tree: Path) -> list[dict[str, Any]]:
+    """Files of the tree but the pictures, which a public tree may lack."""
+    paths = (path for path in tree.rglob("*") if path.is_file() and path.suffix in _MEDIA)
+    return [
+        {
+            "@type": "cr:FileObject",
+            "@id": name,
+            "name": name,
+            "contentUrl": name,
+            "encodingFormat": _MEDIA[Path(name).suffix],
+            "sha256": sha256_of(tree / name),
+        }
+        for name in sorted(path.relative_to(tree).as_posix() for path in paths)
+    ]
+
+
+def _sets(facts: Facts) -> list[dict[str, Any]]:
+    sets = [_set("items-parquet", f"{DATA}/*/*.parquet", "application/x-parquet", "All items.")]
+    if facts.withheld < len(facts.places):
+        told = f"Pictures of all sources; {facts.withheld} of {len(facts.places)} are withheld."
+        sets.append(_set("pictures-png", "*/pictures/*.png", "image/png", told))
+    for source in facts.sources:
+        told = (
+            f"Pictures of {source.card.title}: {source.pictures}, of which {source.withheld} are "
+            f"not in the public edition; licence {', '.join(source.licences)}."
+        )
+        name = source.card.id
+        sets.append(_set(f"{name}-png", f"{name.upper()}/pictures/*.png", "image/png", told))
+    return sets
+
+
+def _set(name: str, includes: str, media: str, told: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileSet",
+        "@id": name,
+        "name": name,
+        "description": told,
+        "encodingFormat": media,
+        "includes": includes,
+    }
+
+
+def _record_sets(facts: Facts) -> list[dict[str, Any]]:
+    sets = [_items(), _sources(facts.sources)]
+    if facts.withheld < len(facts.places):
+        sets.insert(1, _pictures())
+    return sets
+
+
+def _items() -> dict[str, Any]:
+    fields = []
+    for column in SCHEMA:
+        extract: dict[str, Any] = {"extract": {"column": column.name}}
+        if column.name == "image":
+            extract["transform"] = {"jsonPath": "bytes"}
+        kind = _TYPES.get(str(column.type), "sc:ImageObject")
+        source = {"fileSet": {"@id": "items-parquet"}, **extract}
+        fields.append(_field("items", column.name, kind, source))
+    key = [{"@id": "items/dataset"}, {"@id": "items/id"}]
+    return _record_set("items", "The questions, with their pictures.", key, fields)
+
+
+def _pictures() -> dict[str, Any]:
+    def source(what: str) -> dict[str, Any]:
+        return {"fileSet": {"@id": "pictures-png"}, "extract": {"fileProperty": what}}
+
+    fields = [
+        _field("pictures", "path", "sc:Text", source("fullpath")),
+        _field("pictures", "content", "sc:ImageObject", source("content")),
+    ]
+    key = {"@id": "pictures/path"}
+    return _record_set("pictures", "The pictures that lie in the tree.", key, fields)
+
+
+def _sources(sources: Iterable[SourceFacts]) -> dict[str, Any]:
+    names = ("dataset", "title", "homepage", "edition", "access", "licence", "passed_on")
+    counts = ("items", "pictures", "withheld")
+    fields = [_field("sources", name, "sc:Text") for name in names]
+    fields += [_field("sources", name, "sc:Integer") for name in counts]
+    records = []
+    for source in sources:
+        card = source.card
+        texts = (card.id.upper(), card.title, card.homepage, card.release, card.access.mode)
+        values = (*texts, ", ".join(source.licences), source.passed_on)
+        numbers = (source.items, source.pictures, source.withheld)
+        columns = zip((*names, *counts), (*values, *numbers), strict=True)
+        records.append({f"sources/{name}": value for name, value in columns})
+    told = "The datasets that the pictures come from."
+    return {**_record_set("sources", told, {"@id": "sources/dataset"}, fields), "data": records}
+
+
+def _record_set(
+    name: str, told: str, key: Mapping[str, str] | list[dict[str, str]], fields: list[Any]
+) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": told,
+        "key": key,
+        "field": fields,
+    }
+
+
+def _field(
+    records: str, name: str, kind: str, source: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    told = _TOLD.get(name)
+    return {
+        "@type": "cr:Field",
+        "@id": f"{records}/{name}",
+        "name": name,
+        **({"description": told} if told else {}),
+        "dataType": kind,
+        **({"source": source} if source else {}),
+    }

@@ -1,0 +1,156 @@
+"""The edition for the Hugging Face hub: Parquet with the pictures in it, and what heads the card.
+
+``data/<source>/test-00000.parquet`` holds the rows of ``test.json`` as they are, the licence, what
+``items.csv`` tells of the item, and the picture's bytes, or nothing where it may not be passed on:
+also in a private tree, so that both editions have the same file. ``hub_private`` makes the edition
+whose files hold all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medrcube.build.release.metadata import Facts
+from medrcube.build.stages.samples import Sample
+from medrcube.release_format.item_facts import ItemFacts, read_item_facts
+
+DATA = "data"
+
+SHARD = 500_000_000
+"""Bytes of pictures after which a further file begins, as the hub advises."""
+
+ROWS = 100
+"""Rows of a row group: what a reader takes into memory at once."""
+
+TOLD = ("visible", "block", "unit", "fact")
+"""Columns that ``items.csv`` tells beside the published fields."""
+
+LICENCES = (
+    "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
+    "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0",
+    "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "odbl", "odc-by",
+    "pddl", "mit", "apache-2.0",
+)  # fmt: skip
+"""Licences of data that the hub knows by name (https://huggingface.co/docs/hub/repositories-licenses)."""
+
+_TEXT = {"dtype": "string", "_type": "Value"}
+_FEATURES: Mapping[str, Mapping[str, str]] = {
+    "id": _TEXT,
+    "dataset": _TEXT,
+    "image": {"_type": "Image"},
+    "image_path": _TEXT,
+    "question": _TEXT,
+    **{f"option_{letter}": _TEXT for letter in "ABCD"},
+    "gt_answer": _TEXT,
+    "correct_index": {"dtype": "int64", "_type": "Value"},
+    **dict.fromkeys(("task", "modality", "parts", "original_task"), _TEXT),
+    "restricted": {"dtype": "bool", "_type": "Value"},
+    "licence": _TEXT,
+    "pixel_sha256": _TEXT,
+    "visible": _TEXT,
+    "block": _TEXT,
+    "unit": _TEXT,
+    "fact": _TEXT,
+}
+_ARROW = {"string": pa.string(), "int64": pa.int64(), "bool": pa.bool_()}
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+SCHEMA = pa.schema(
+    [(name, _ARROW[it["dtype"]] if "dtype" in it else _IMAGE) for name, it in _FEATURES.items()],
+    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
+)
+"""Columns of the Parquet files, with what ``datasets`` must know of them."""
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
+    """Write the Parquet files of all ``test.json`` of a new tree.
+
+    Args:
+        tree: the release; the pictures that may be passed on lie in it.
+        places: path in the release -> picture.
+    """
+    told = read_item_facts(tree)
+    for table in sorted(tree.glob("*/test.json")):
+        folder = tree / DATA / table.parent.name.lower()
+        folder.mkdir(parents=True)
+        records = json.loads(table.read_text(encoding="utf-8"))
+        rows = _rows(tree, table.parent.name, records, places, told)
+        for number, shard in groupby(rows, key=itemgetter(0)):
+            _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard))
+
+
+def front_matter(facts: Facts) -> str:
+    """The YAML block at the head of the dataset card, as the hub reads it.
+
+    Values are JSON strings, which every reader of YAML takes.
+    """
+    known = [name.lower() for name in facts.licences]
+    one = known[0] if len(known) == 1 and known[0] in LICENCES else None
+    size = next((name for bound, name in _SIZES if facts.items < bound), "1M<n<10M")
+    lines = [
+        f"pretty_name: {_quoted(f'Medical-imaging benchmark made with medrcube, {facts.name}')}",
+        "language:\n- en",
+        *([f"license: {one}"] if one else _OTHER),
+        "task_categories:\n- visual-question-answering\n- multiple-choice",
+        f"size_categories:\n- {size}",
+        "tags:\n- medical\n- radiology\n- benchmark\n- croissant",
+        "configs:",
+        "- config_name: default\n  default: true",
+        _files(f"{DATA}/*/*.parquet"),
+    ]
+    for source in facts.sources:
+        name = source.card.id
+        lines += [f"- config_name: {_quoted(name)}", _files(f"{DATA}/{name}/*.parquet")]
+    return "\n".join(("---", *lines, "---")) + "\n"
+
+
+_OTHER = ("license: other", "license_name: per-source", "license_link: LICENSE.md")
+
+
+def _files(path: str) -> str:
+    return f"  data_files:\n  - split: test\n    path: {_quoted(path)}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _rows(
+    tree: Path,
+    folder: str,
+    records: Iterable[Mapping[str, Any]],
+    places: Mapping[str, Sample],
+    told: Mapping[tuple[str, str], ItemFacts],
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number of the file and row of each item."""
+    size = 0
+    for record in records:
+        place = f"{folder}/{record['image_path']}"
+        sample = places[place]
+        image = None
+        if sample.redistribute and not record["restricted"]:
+            image = {"bytes": (tree / place).read_bytes(), "path": Path(place).name}
+        row = {**dict.fromkeys(SCHEMA.names), **record, "image": image}
+        row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}
+        if (facts := told.get((folder, record["id"]))) is not None:
+            row |= {name: getattr(facts, name) for name in TOLD}
+        yield size // SHARD, row
+        size += len(image["bytes"]) if image else 0
+
+
+def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+    # Pictures do not repeat often enough for a dictionary, which would be built in memory.
+    words = [name for name in SCHEMA.names if name != "image"]
+    with pq.ParquetWriter(path, SCHEMA, use_dictionary=words) as writer:
+        while group := list(islice(rows, ROWS)):
+            writer.write_table(pa.Table.from_pylist(group, SCHEMA))

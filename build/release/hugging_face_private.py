@@ -1,0 +1,158 @@
+"""The private edition for the hub: a release whose Parquet files hold restricted pictures, too.
+
+For those who have the licences, in a repository of theirs that nobody else can read. It is made of
+a tree that has the pictures, from ``medrcube release --private`` or reconstructed, and is a tree
+of its own: the Parquet files of a release never hold such a picture, so that no upload of one can
+leak it by mistake.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medrcube.build.reconstruction.safe_writes import stored_hash
+from medrcube.build.release.hugging_face import DATA, ROWS, SCHEMA
+from medrcube.build.release.private_edition import (
+    PRIVATE,
+    RESTRICTED_SUMS,
+    SUMS,
+    mark_private,
+    write_sums,
+)
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.release_format.errata import FILE as ERRATA
+
+README = "README.md"
+NOTE = f"""\
+> **PRIVATE. This edition holds pictures whose licences do not allow passing them on.** Keep the
+> repository private, and give access only to people who have the licence of every source in it.
+> `{PRIVATE}` marks it; the public edition is another tree.
+
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubEdition:
+    """What a private edition holds.
+
+    Attributes:
+        out: its folder.
+        restricted: items with a restricted picture.
+        absent: items whose restricted picture the tree did not have.
+        withdrawn: items that the errata withdraw, and that its Parquet files leave out.
+    """
+
+    out: Path
+    restricted: int
+    absent: int
+    withdrawn: int
+
+
+def write_private_hub(release: Path, out: Path) -> HubEdition:
+    """Write the private edition of a release; it appears whole or not at all.
+
+    Args:
+        release: a release of medrcube with its restricted pictures.
+        out: folder to make; must not exist.
+
+    Raises:
+        ReleaseError: the release breaks its rules, has no restricted picture or no Parquet files,
+            or a picture has other pixels than it is told to have.
+        WorkspaceError: ``out`` exists, or cannot be written.
+    """
+    if out.exists():
+        raise WorkspaceError(f"{out}: exists already; choose another folder")
+    benchmark = load_benchmark(release)
+    restricted = {
+        item.image: release / item.image
+        for item in benchmark.items
+        if item.image and item.restricted and (release / item.image).is_file()
+    }
+    tables = sorted((release / DATA).rglob("*.parquet"))
+    if not tables:
+        raise ReleaseError(f"{release / DATA}: has no Parquet file; expected a release of ours")
+    if not restricted:
+        raise ReleaseError(
+            f"{release}: has no restricted picture, so it is its own edition for the hub; upload "
+            "it as it stands, or put pictures in with  medrcube reconstruct"
+        )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            tree = Path(folder) / "tree"
+            shutil.copytree(release, tree)
+            mark_private(tree)
+            counts = [
+                _fill(release, tree / table.relative_to(release), benchmark.errata)
+                for table in tables
+            ]
+            _head(tree / README)
+            _seal(tree, restricted)
+            tree.rename(out)
+    except OSError as error:
+        raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
+    filled, absent, withdrawn = (sum(one) for one in zip(*counts, strict=True))
+    return HubEdition(out=out, restricted=filled, absent=absent, withdrawn=withdrawn)
+
+
+def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, int, int]:
+    """Put the pictures of restricted items into a file, and leave withdrawn items out.
+
+    Returns:
+        Numbers of pictures that were put in, that are absent, and of items that were left out.
+    """
+    filled = absent = left_out = 0
+    made = table.with_suffix(".made")
+    words = [name for name in SCHEMA.names if name != "image"]
+    with pq.ParquetFile(table) as file, pq.ParquetWriter(made, SCHEMA, use_dictionary=words) as to:
+        if not file.schema_arrow.equals(SCHEMA):
+            raise ReleaseError(f"{table.name}: has other columns than an edition of medrcube")
+        for batch in file.iter_batches(batch_size=ROWS):
+            rows = []
+            for row in batch.to_pylist():
+                if f"{row['dataset']}/{row['id']}" in withdrawn:
+                    left_out += 1
+                    continue
+                if row["restricted"]:
+                    row["image"] = _picture(release, row)
+                    filled += row["image"] is not None
+                    absent += row["image"] is None
+                rows.append(row)
+            to.write_table(pa.Table.from_pylist(rows, SCHEMA))
+    made.replace(table)
+    return filled, absent, left_out
+
+
+def _picture(release: Path, row: dict[str, Any]) -> dict[str, Any] | None:
+    path = release / row["dataset"] / row["image_path"]
+    if not path.is_file():
+        return None
+    if stored_hash(path) != row["pixel_sha256"]:
+        raise ReleaseError(f"{path}: has other pixels than the release tells; reconstruct it again")
+    return {"bytes": path.read_bytes(), "path": path.name}
+
+
+def _head(readme: Path) -> None:
+    """Say in the card, below what the hub reads, that the edition is private."""
+    _, front, text = readme.read_text(encoding="utf-8").split("---\n", 2)
+    readme.write_text(f"---\n{front}---\n\n{NOTE}{text.lstrip()}", encoding="utf-8")
+
+
+def _seal(tree: Path, restricted: dict[str, Path]) -> None:
+    for name in (SUMS, RESTRICTED_SUMS):
+        (tree / name).unlink(missing_ok=True)
+    errata = tree / ERRATA
+    kept = errata.read_bytes() if errata.is_file() else None
+    errata.unlink(missing_ok=True)
+    write_sums(tree, restricted)
+    if kept is not None:  # they are written after a release was sealed
+        errata.write_bytes(kept)

@@ -1,0 +1,93 @@
+"""The licence of every item of a release, as a table for people and their lawyers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+from medrcube.errors import ReleaseError
+from medrcube.release_format.tree import opened, shown
+from medrcube.sources._framework.contract import Source
+
+LICENCES = "licences.csv"
+
+_COLUMNS = ("id", "source", "picture", "licence", "redistribute", "attribution", "citation")
+_LARGEST = 2**28
+_WORDS = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Licence:
+    """What may be done with the picture of one item.
+
+    Attributes:
+        id: id of the item.
+        source: id of the source.
+        picture: id of the picture.
+        licence: SPDX id, or a reference to the source's own licence.
+        redistribute: whether the picture may be passed on.
+        attribution: title of the source.
+        citation: key of its BibTeX entry.
+    """
+
+    id: str
+    source: str
+    picture: str
+    licence: str
+    redistribute: bool
+    attribution: str
+    citation: str
+
+
+def write_licences(
+    tree: Path,
+    items: Iterable[Item],
+    pictures: Mapping[str, Sample],
+    sources: Mapping[str, Source],
+) -> None:
+    """Write the table of a new release, in the order of its items."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for item in items:
+        sample, card = pictures[item.sample], sources[item.source].card
+        passed_on = "yes" if sample.redistribute else "no"
+        key = citation_key(card.citation)
+        row = (item.id, item.source, sample.id, sample.licence, passed_on, card.title, key)
+        writer.writerow(row)
+    (tree / LICENCES).write_text(text.getvalue(), encoding="utf-8")
+
+
+def citation_key(citation: str) -> str:
+    """Key of the first BibTeX entry; empty where there is none."""
+    match = re.search(r"@\w+\s*\{\s*([^,\s]+)\s*,", citation)
+    return match[1] if match else ""
+
+
+def read_licences(tree: Path) -> Iterator[Licence]:
+    """Read the table of a release.
+
+    Raises:
+        ReleaseError: it is no such table; names the line.
+    """
+    with opened(tree, tree / LICENCES, largest=_LARGEST) as file:
+        try:
+            reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
+            for number, row in enumerate(reader, 1):
+                if number == 1:
+                    if tuple(row) != _COLUMNS:
+                        raise ReleaseError(f"{LICENCES}: has columns {shown(row)}")
+                    continue
+                if len(row) != len(_COLUMNS) or row[4] not in _WORDS:
+                    raise ReleaseError(f"{LICENCES} line {number}: {shown(row)}")
+                text = dict(zip(_COLUMNS, row, strict=True))
+                passed_on = _WORDS[text.pop("redistribute")]
+                yield Licence(**text, redistribute=passed_on)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ReleaseError(f"{LICENCES}: cannot be read: {error}") from None

@@ -1,0 +1,62 @@
+"""What a release is not good for: said once, for the dataset card and for Croissant."""
+
+from __future__ import annotations
+
+from medrcube.build.release.metadata import Facts
+from medrcube.sources._framework.card import Card
+
+_GRADES = {
+    "A": "read as absent",
+    "B": "implied absent",
+    "C": "merely not mentioned",
+}
+
+
+def limits_of(facts: Facts) -> list[str]:
+    """Limits of the release as a whole, one sentence or two each."""
+    evidence = ", ".join(
+        f"{count} on a concept that is {_GRADES[grade]} ({grade})"
+        for grade, count in facts.grades.items()
+        if grade in _GRADES
+    )
+    limits = [
+        "For measuring models only: nothing here is fit to support a decision about a patient.",
+        (
+            "A reader of the whole study sees more: each picture is one still view, windowed to 8 "
+            "bits, of what may have been a volume, a film of 12 bits or a video."
+        ),
+        (
+            "The keys are as good as the labels of the sources, which people or programs took from "
+            "pictures, masks or reports; a source's own faults are listed below as far as known."
+        ),
+        (
+            "Age, sex, ethnicity, place and make of scanner are not balanced, and most sources do "
+            "not state them: no claim about groups of patients can rest on these items."
+        ),
+        "Public pictures and their labels may have been part of a model's training.",
+        "All texts are English.",
+    ]
+    if evidence:
+        limits.insert(3, f"The weakest evidence that a wrong option is wrong: {evidence}.")
+    if facts.unreviewed:
+        limits.insert(
+            1, f"{facts.unreviewed} of {facts.items} items have not been accepted by a clinician."
+        )
+    return limits
+
+
+def faults_of(card: Card) -> list[str]:
+    """Known faults of one source and what was done about them, and where it overlaps."""
+    done = {
+        "drop": "left out",
+        "marked": "kept without questions about findings, diseases and places",
+        "undiagnosed": "kept without questions about diagnoses and lesions",
+        "unseen": "kept without questions about what the pictures do not show",
+        "regions": "kept; not asked where they lie by a copy with fewer marks",
+        "note": "known",
+    }
+    faults = [f"{done[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]
+    shared = [
+        f"shares pictures with {it.source}: {' '.join(it.note.split())}" for it in card.overlaps
+    ]
+    return faults + shared

@@ -1,0 +1,188 @@
+"""What the standard descriptions of a release tell, gathered once; equal for both editions."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from medrcube import __version__
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+from medrcube.errors import ReleaseError
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.contract import Source
+
+EPOCH = "SOURCE_DATE_EPOCH"
+"""Environment variable with the seconds since 1970 that a reproducible product is dated by
+(https://reproducible-builds.org/specs/source-date-epoch/)."""
+
+_DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+_NUMBER = r"(0|[1-9]\d*)"
+_VERSION = re.compile(rf"v?{_NUMBER}(?:\.{_NUMBER}(?:\.{_NUMBER}(-[0-9A-Za-z.-]+)?)?)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """One source and its share of a release.
+
+    Attributes:
+        card: its card.
+        items: number of its items.
+        pictures: number of its pictures.
+        withheld: number of its pictures that may not be passed on.
+        licences: licences of its pictures, sorted.
+    """
+
+    card: Card
+    items: int
+    pictures: int
+    withheld: int
+    licences: tuple[str, ...]
+
+    @property
+    def passed_on(self) -> str:
+        """Whether its pictures may be passed on: ``yes``, ``no`` or ``some``."""
+        if not self.withheld:
+            return "yes"
+        return "no" if self.withheld == self.pictures else "some"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """A release, whether its restricted pictures are in the tree or not.
+
+    Attributes:
+        name: its name.
+        day: when it was made.
+        sources: by id, sorted.
+        places: path in the release -> picture.
+        tasks: number of items of each task, by its name in the release.
+        grades: number of items of each grade of evidence.
+        editions: ontologies that the items rest on, as in ``audit.json``.
+        review: what clinicians have said, as in ``audit.json``.
+        software: version of medrcube.
+    """
+
+    name: str
+    day: date
+    sources: tuple[SourceFacts, ...]
+    places: Mapping[str, Sample]
+    tasks: Mapping[str, int]
+    grades: Mapping[str, int]
+    editions: tuple[Mapping[str, Any], ...]
+    review: Mapping[str, Any]
+    software: str = __version__
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+        return sum(source.items for source in self.sources)
+
+    @property
+    def withheld(self) -> int:
+        """Number of pictures that may not be passed on."""
+        return sum(source.withheld for source in self.sources)
+
+    @property
+    def unreviewed(self) -> int:
+        """Number of items that no clinician has accepted."""
+        return int(self.review["unreviewed"])
+
+    @property
+    def licences(self) -> tuple[str, ...]:
+        """Licences of all pictures, sorted."""
+        return tuple(sorted({name for source in self.sources for name in source.licences}))
+
+
+def gather_facts(
+    sources: Mapping[str, Source],
+    items: Iterable[Item],
+    places: Mapping[str, Sample],
+    audit: Mapping[str, Any],
+    *,
+    name: str,
+    day: date,
+) -> Facts:
+    """Gather what is told of a release.
+
+    Args:
+        sources: registry.
+        items: all items of the release.
+        places: path in the release -> picture, also of pictures that are left out.
+        audit: what ``audit.json`` says.
+        name: version of the release.
+        day: when it was made.
+    """
+    items = list(items)
+    count = Counter(item.source for item in items)
+    return Facts(
+        name=name,
+        day=day,
+        sources=tuple(
+            _source(sources[source].card, count[source], places.values())
+            for source in sorted(count)
+        ),
+        places=places,
+        tasks=dict(sorted(Counter(item.task for item in items).items())),
+        grades=dict(sorted(Counter(item.grade for item in items).items())),
+        editions=tuple(audit["ontologies"]["editions"]),
+        review=audit["review"],
+    )
+
+
+def day_of(name: str, made: Path) -> date:
+    """The day that a release is dated by, the same one whenever it is made again.
+
+    It is that of ``SOURCE_DATE_EPOCH``; else the one in the release's name, such as
+    ``2026-11-30``; else the day on which the items were made.
+
+    Args:
+        name: version of the release.
+        made: table of the items in the workspace.
+
+    Raises:
+        ReleaseError: ``SOURCE_DATE_EPOCH`` is no number of seconds.
+    """
+    told = os.environ.get(EPOCH)
+    if told:
+        try:
+            return datetime.fromtimestamp(int(told), UTC).date()
+        except (ValueError, OverflowError, OSError):
+            raise ReleaseError(f"{EPOCH} is {told!r}; expected seconds since 1970") from None
+    for match in _DAY.finditer(name):
+        try:
+            return date.fromisoformat(match[1])
+        except ValueError:
+            continue
+    return datetime.fromtimestamp(made.stat().st_mtime, UTC).date()
+
+
+def semantic_version(name: str) -> str:
+    """The release's name as MAJOR.MINOR.PATCH: ``v1`` is 1.0.0; what is no version is 0.0.0+NAME.
+
+    Croissant asks for it (https://semver.org/spec/v2.0.0.html).
+    """
+    match = _VERSION.fullmatch(name)
+    if match is None:
+        return f"0.0.0+{re.sub('[^0-9A-Za-z]+', '-', name).strip('-') or 'unnamed'}"
+    numbers = ".".join(part or "0" for part in match.groups()[:3])
+    later = [part for part in (match[4] or "").removeprefix("-").split(".") if part]
+    kept = [part.lstrip("0") or "0" if part.isdigit() else part for part in later]
+    return f"{numbers}-{'.'.join(kept)}" if kept else numbers
+
+
+def _source(card: Card, items: int, samples: Iterable[Sample]) -> SourceFacts:
+    own = [sample for sample in samples if sample.source == card.id]
+    return SourceFacts(
+        card=card,
+        items=items,
+        pictures=len(own),
+        withheld=sum(not sample.redistribute for sample in own),
+        licences=tuple(sorted({sample.licence for sample in own})),
+    )

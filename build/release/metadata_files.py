@@ -1,0 +1,56 @@
+"""The files by which strangers' tools understand a release, all but the dataset card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medrcube.build.release.citations import CITATIONS, bibliography
+from medrcube.build.release.croissant import write_croissant
+from medrcube.build.release.hugging_face import front_matter, write_parquet_edition
+from medrcube.build.release.limitations import faults_of, limits_of
+from medrcube.build.release.metadata import Facts
+from medrcube.build.release.provenance import write_provenance
+from medrcube.templates import render_card
+
+CARD = "README.md"
+LICENCE = "LICENSE.md"
+"""Spelt as the Hugging Face hub looks for it."""
+
+
+def write_standards(tree: Path, facts: Facts, report: object) -> None:
+    """Write card, licences, citations, provenance, the Parquet edition and Croissant.
+
+    To be called when all other files but the lists of digests are there, since Croissant names
+    each by its digest. What it writes is the same for both editions, and the same at any time.
+
+    Args:
+        tree: a new release.
+        facts: what is told of it.
+        report: the other counts that the card shows (``build.release.ReleaseReport``).
+
+    Raises:
+        ReleaseError: a citation is no BibTeX.
+    """
+    citations = bibliography(facts)
+    (tree / CITATIONS).write_text(citations, encoding="utf-8")
+    licence = render_card("release_licence.md", facts=facts)
+    (tree / LICENCE).write_text(licence, encoding="utf-8")
+    card = render_card(
+        "dataset.md",
+        front=front_matter(facts),
+        name=facts.name,
+        version=facts.software,
+        report=report,
+        sources=facts.sources,
+        pictures=len(facts.places),
+        restricted=facts.withheld,
+        editions=facts.editions,
+        review=facts.review,
+        citations=citations,
+        limits=limits_of(facts),
+        faults={source.card.id: faults_of(source.card) for source in facts.sources},
+    )
+    (tree / CARD).write_text(card, encoding="utf-8")
+    write_provenance(tree, facts)
+    write_parquet_edition(tree, facts.places)
+    write_croissant(tree, facts)

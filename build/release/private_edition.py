@@ -1,0 +1,66 @@
+"""What tells a public tree from a private one, and nothing else does.
+
+Both editions of a release hold the same files, but for the pictures that may not be passed on and
+the file that says so. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS``
+passes on either; ``SHA256SUMS.restricted`` lists the rest, and passes where the rest is there.
+A public tree whose pictures were reconstructed is therefore the private one, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from medrcube.files.atomic import sha256_of, write_text
+
+SUMS = "SHA256SUMS"
+"""Digests of the files of both editions."""
+
+RESTRICTED_SUMS = "SHA256SUMS.restricted"
+"""Digests of what only a private tree holds; lies in both, where there is any such file."""
+
+PRIVATE = "PRIVATE.md"
+"""The mark of a private tree."""
+
+PRIVATE_TEXT = """\
+# Private: do not share
+
+This tree holds pictures whose licences do not allow passing them on. `SHA256SUMS.restricted` lists
+them. Without them and without this file it is the public edition, which may be shared.
+"""
+
+
+def mark_private(tree: Path) -> None:
+    """Say in a tree that it must not be shared; does nothing where that stands already.
+
+    Raises:
+        WorkspaceError: the tree cannot be written.
+    """
+    mark = tree / PRIVATE
+    if mark.is_symlink() or not mark.is_file():
+        write_text(mark, PRIVATE_TEXT)
+
+
+def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
+    """Write the lists of digests of a new tree, the same ones for both editions.
+
+    Args:
+        tree: a release with all its other files.
+        restricted: path in the tree -> file of each picture that may not be passed on, whether
+            the tree holds it or not.
+    """
+    if restricted:
+        sums = {name: sha256_of(path) for name, path in restricted.items()}
+        sums[PRIVATE] = hashlib.sha256(PRIVATE_TEXT.encode()).hexdigest()
+        _write(tree / RESTRICTED_SUMS, sums)
+    names = (path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file())
+    _write(
+        tree / SUMS,
+        {name: sha256_of(tree / name) for name in names if name not in {*restricted, PRIVATE}},
+    )
+
+
+def _write(path: Path, sums: Mapping[str, str]) -> None:
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
+    path.write_text("".join(lines), encoding="utf-8")

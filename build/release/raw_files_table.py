@@ -1,0 +1,151 @@
+"""``raw_files.jsonl`` of a release: the raw files that its own pictures need, and no other.
+
+Folders of a raw copy may bear the names of persons. What no picture of the release uses is not
+named, and a folder above a table only where the card or the file of a picture names it too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.reconstruction.recipes import is_below
+from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, USES, ListedFile, RawFile
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.release_format.strict_json import BadJsonError, read_lines
+from medrcube.release_format.tree import opened, shown, state_of
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+__all__ = ["RAW_FILES", "Used", "read_raw_files", "write_raw_files"]
+
+RAW_FILES = "raw_files.jsonl"
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What the pictures of a release take from one source.
+
+    Attributes:
+        files: raw files that their recipes name.
+        cases: keys of their cases.
+    """
+
+    files: frozenset[str]
+    cases: frozenset[str]
+
+
+def write_raw_files(tree: Path, made: Path, used: Mapping[str, Used]) -> None:
+    """Write the table of a new release.
+
+    Args:
+        tree: the release.
+        made: the table of the workspace.
+        used: what the release takes, by id of the source.
+
+    Raises:
+        WorkspaceError: the workspace has no such table, or one of an older version.
+    """
+    by_source: dict[str, list[ListedFile]] = {}
+    for listed in _read_listed(made):
+        by_source.setdefault(listed.file.source, []).append(listed)
+    with (tree / RAW_FILES).open("w", encoding="utf-8") as file:
+        for source, taken in sorted(used.items()):
+            for row in _chosen(by_source.get(source, ()), taken):
+                file.write(row.line())
+
+
+def read_raw_files(tree: Path) -> Iterator[RawFile]:
+    """The table of a release, which a stranger may have written; older releases have none.
+
+    Raises:
+        ReleaseError: a row is no raw file.
+    """
+    path = tree / RAW_FILES
+    if state_of(tree, path) is None:
+        return
+    with opened(tree, path) as file:
+        try:
+            for number, row in enumerate(read_lines(file), 1):
+                if not _is_raw_file(row):
+                    raise ReleaseError(f"{path}: row {number} is {shown(row)}; expected a raw file")
+                yield RawFile(**row)
+        except BadJsonError as error:
+            raise ReleaseError(f"{path}: {error}") from None
+
+
+def _chosen(listed: Sequence[ListedFile], used: Used) -> Iterator[RawFile]:
+    folders = {folder for path in used.files for folder in path.split("/")[:-1]}
+    kept: list[RawFile] = []
+    for row in listed:
+        if row.file.use == PICTURE and row.file.path in used.files:
+            kept.append(row.file)
+        elif row.file.use == FACTS and row.cases is None:
+            kept.extend(_public(row, folders))
+        elif row.file.use == FACTS and not used.cases.isdisjoint(row.cases or ()):
+            kept.append(row.file)
+    yield from kept
+    tables = {file.path for file in kept if file.use == FACTS}
+    least: dict[str, RawFile] = {}
+    for row in listed:
+        if row.file.use == LAYOUT:
+            for file in _fitting(kept, row.glob) or _public(row, folders):
+                least.setdefault(file.path, replace(file, use=LAYOUT))
+    yield from (least[path] for path in sorted(least.keys() - tables))
+
+
+def _fitting(files: Iterable[RawFile], glob: str) -> tuple[RawFile, ...]:
+    """The smallest of some files that fit a glob; none where none does."""
+    by_path = {file.path: file for file in files}
+    fitting = [by_path[name] for name in RawTree(Path(), by_path).match(glob)]
+    return tuple(sorted(fitting, key=lambda file: (file.bytes, file.path))[:1])
+
+
+def _public(row: ListedFile, folders: Collection[str]) -> tuple[RawFile, ...]:
+    """A file without the folders that nothing public names; none where its glob asks for them."""
+    *above, name = row.file.path.split("/")
+    hidden = [n for n, it in enumerate(above) if it in row.unnamed and it not in folders]
+    path = "/".join((*above[hidden[-1] + 1 :], name)) if hidden else row.file.path
+    fits = not hidden or RawTree(Path(), [path]).holds(row.glob)
+    return (replace(row.file, path=path),) if fits else ()
+
+
+def _read_listed(made: Path) -> Iterator[ListedFile]:
+    again = f"build again:  medrcube build {made.parent}"
+    try:
+        for line in made.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            cases = row["cases"]
+            yield ListedFile(
+                file=RawFile(**row["file"]),
+                glob=row["glob"],
+                cases=None if cases is None else tuple(cases),
+                unnamed=tuple(row["unnamed"]),
+            )
+    except FileNotFoundError:
+        raise WorkspaceError(
+            f"{made}: is missing, as an older version built the workspace; {again}"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise WorkspaceError(
+            f"{made}: does not say which files belong to which case, as an older version wrote it; "
+            f"{again}"
+        ) from None
+
+
+def _is_raw_file(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and set(row) == {"source", "path", "bytes", "sha256", "use"}
+        and all(isinstance(row[name], str) for name in ("source", "path", "sha256", "use"))
+        and is_below(row["path"])
+        and type(row["bytes"]) is int
+        and row["bytes"] >= 0
+        and _SHA256.fullmatch(row["sha256"]) is not None
+        and row["use"] in USES
+    )

@@ -1,0 +1,254 @@
+"""What clinicians have said of the items of a workspace, as a release reads it.
+
+The review queue writes two files beside ``items.parquet``: ``accepted.jsonl``, one line for every
+item with its state and its wording as it was judged, and ``review.json``, which names the first by
+its digest and the head of the trail of events. A release needs nothing else of the queue, and no
+package of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.questions.item_table import UNREVIEWED, Item, Option
+from medrcube.build.stages.samples import Sample
+from medrcube.errors import WorkspaceError
+
+SUMMARY, VERDICTS = "review.json", "accepted.jsonl"
+SCHEMA = 1
+
+LET_THROUGH = frozenset({"accepted", "released"})
+"""States of items that clinicians have let through."""
+HELD_BACK = frozenset({"rejected", "quarantined", "needs_revision", "withdrawn"})
+"""States of items that somebody has spoken against; no option of a release takes these."""
+
+_DETAILS = frozenset(column.name for column in fields(Option))
+_LISTS = ("ids", "versions", "passed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the queue says of one item.
+
+    Attributes:
+        id: of the item.
+        state: where it stands in the queue.
+        version: number of its current wording.
+        question: the stem of that wording.
+        options: in display order.
+        key: index of the right option.
+        readers: how many people have judged that wording.
+        fingerprint: of the item as it was imported.
+        content_sha256: digest of that wording and its picture, as the queue names it.
+    """
+
+    id: str
+    state: str
+    version: int
+    question: str
+    options: tuple[Option, ...]
+    key: int
+    readers: int
+    fingerprint: str
+    content_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """All that the queue says.
+
+    Attributes:
+        verdicts: by the id of the item.
+        held_samples: pictures that may show who the patient is.
+        summary: content of ``review.json``: head of the trail, coverage, agreement.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    held_samples: frozenset[str]
+    summary: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Items that a release takes.
+
+    Attributes:
+        items: in the wording that was judged, with the state they have in the queue.
+        versions: id -> number of the wording; 0 where the queue does not know the item.
+        readers: id -> how many people have judged it.
+        held: number of items left out because somebody has spoken against them or their picture.
+        changed: number of items that were built anew after they were judged.
+    """
+
+    items: tuple[Item, ...]
+    versions: Mapping[str, int] = field(default_factory=dict)
+    readers: Mapping[str, int] = field(default_factory=dict)
+    held: int = 0
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotAgreed:
+    """A stratum whose readers do not agree well enough, or of whom that cannot be told.
+
+    Attributes:
+        stratum: modality, task and strategy.
+        items: how many items of it are wanted in the release.
+        reasons: the conditions that it does not meet, in words.
+    """
+
+    stratum: str
+    items: int
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.stratum}: {' '.join(self.reasons)}"
+
+
+def not_agreed(items: Iterable[Item], reviewed: Reviewed | None) -> tuple[NotAgreed, ...]:
+    """Strata of these items that do not pass the agreement gate of the review project."""
+    told = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
+    verdicts = {str(row["stratum"]): row for row in told}
+    strata = Counter(f"{item.modality} | {item.task} | {item.strategy}" for item in items)
+    return tuple(
+        NotAgreed(stratum=name, items=strata[name], reasons=_not_met(verdicts.get(name)))
+        for name in sorted(strata)
+        if name not in verdicts or verdicts[name]["may_be_released"] is not True
+    )
+
+
+def fingerprint(item: Item, sample: Sample) -> str:
+    """Identity of what an item asks, its picture included; a judgement holds for nothing else."""
+    texts = [option.text for option in item.options]
+    content = [item.id, item.question, texts, item.key, sample.pixel_sha256]
+    return sha256(json.dumps(content).encode()).hexdigest()
+
+
+def load_reviewed(root: Path) -> Reviewed | None:
+    """What the queue has written into a workspace; ``None`` where it has written nothing.
+
+    Raises:
+        WorkspaceError: a file is missing or malformed, or the two do not belong together.
+    """
+    summary_path, verdicts_path = root / SUMMARY, root / VERDICTS
+    if not summary_path.exists() and not verdicts_path.exists():
+        return None
+    again = f"write both again:  medrcube review export {root}"
+    try:
+        summary = json.loads(summary_path.read_text(encoding="utf-8"))
+        data = verdicts_path.read_bytes()
+        if summary["schema"] != SCHEMA:
+            raise WorkspaceError(
+                f"{summary_path}: schema {summary['schema']!r}, expected {SCHEMA}; {again}"
+            )
+        if sha256(data).hexdigest() != summary["accepted"]["sha256"]:
+            raise WorkspaceError(
+                f"{verdicts_path}: is not the file that {SUMMARY} speaks of, or was changed; "
+                f"{again}"
+            )
+        # Not splitlines(): a question may hold U+2028, which JSON does not escape.
+        rows = [json.loads(line) for line in data.decode().split("\n") if line]
+        verdicts = {verdict.id: verdict for verdict in map(_verdict, rows)}
+        held = frozenset(map(str, summary["held_samples"]))
+        _ = summary["head"]["number"], summary["head"]["sha256"], summary["coverage"]["states"]
+    except FileNotFoundError as error:
+        raise WorkspaceError(f"{error.filename}: is missing; {again}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(
+            f"{root}: the review files cannot be read: {error!r}; {again}"
+        ) from None
+    if len(verdicts) != len(rows):
+        raise WorkspaceError(f"{verdicts_path}: an item stands there twice; {again}")
+    return Reviewed(verdicts=verdicts, held_samples=held, summary=summary)
+
+
+def choose(
+    items: Iterable[Item],
+    samples: Sequence[Sample],
+    reviewed: Reviewed | None,
+    *,
+    allow_unreviewed: bool,
+) -> Chosen:
+    """The items that may go into a release, each in the wording that was judged.
+
+    An item that was built anew since it was judged counts as not reviewed. One that somebody has
+    spoken against is left out in any case, and so is every item on a case whose picture may show
+    who the patient is.
+    """
+    if reviewed is None:
+        plain = (replace(item, state=UNREVIEWED) for item in items)
+        return Chosen(items=tuple(plain) if allow_unreviewed else ())
+    by_id = {sample.id: sample for sample in samples}
+    held_cases = {
+        (sample.source, sample.case) for sample in samples if sample.id in reviewed.held_samples
+    }
+    taken: list[Item] = []
+    versions: dict[str, int] = {}
+    readers: dict[str, int] = {}
+    held = changed = 0
+    for item in items:
+        sample = by_id[item.sample]
+        verdict = reviewed.verdicts.get(item.id)
+        if (sample.source, sample.case) in held_cases or (verdict and verdict.state in HELD_BACK):
+            held += 1
+            continue
+        holds = verdict is not None and verdict.fingerprint == fingerprint(item, sample)
+        changed += verdict is not None and not holds
+        if verdict is None or not holds:
+            if allow_unreviewed:
+                taken.append(replace(item, state=UNREVIEWED))
+            continue
+        if verdict.state in LET_THROUGH or allow_unreviewed:
+            taken.append(_worded(item, verdict))
+            versions[item.id], readers[item.id] = verdict.version, verdict.readers
+    return Chosen(
+        items=tuple(taken), versions=versions, readers=readers, held=held, changed=changed
+    )
+
+
+def _not_met(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
+    if verdict is None:
+        return ("No review of it counts yet.",)
+    conditions = verdict["conditions"]
+    return tuple(str(row["words"]) for row in conditions if row["passed"] is not True)
+
+
+def _worded(item: Item, verdict: Verdict) -> Item:
+    return replace(
+        item,
+        question=verdict.question,
+        options=verdict.options,
+        key=verdict.key,
+        state=verdict.state,
+    )
+
+
+def _verdict(row: Mapping[str, Any]) -> Verdict:
+    options = tuple(_option(option) for option in row["options"])
+    key = int(row["key"])
+    if not (2 <= len(options) <= 4 and 0 <= key < len(options)):
+        raise ValueError(f"item {row['id']}: key {key} of {len(options)} options")
+    return Verdict(
+        id=str(row["id"]),
+        state=str(row["state"]),
+        version=int(row["version"]),
+        question=str(row["question"]),
+        options=options,
+        key=key,
+        readers=int(row["readers"]),
+        fingerprint=str(row["fingerprint"]),
+        content_sha256=str(row["content_sha256"]),
+    )
+
+
+def _option(row: Mapping[str, Any]) -> Option:
+    known = {name: value for name, value in row.items() if name in _DETAILS}
+    for name in _LISTS:
+        known[name] = tuple(known.get(name) or ())
+    return Option(**{"concept": "", "strategy": "", "grade": "", **known})

@@ -1,0 +1,360 @@
+"""A release: upstream's tree, so that upstream's evaluator runs on it unchanged, and the proofs.
+
+``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), an option key only
+for options that exist, because the published prompt prints every key that is there. Beside it
+lies what makes each picture again: ``recipes.jsonl``, with every input's digest and the pixel
+hash. Pictures that may not be passed on are left out unless the release stays private; the two
+editions differ in these pictures and in the mark of the private one (``private_edition``).
+
+What clinicians have said comes from the two files that the review queue writes
+(``review_verdicts``); the queue itself is not needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from medrcube.build.audit.release_audit import write_audit
+from medrcube.build.pipeline import write_parquet
+from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
+from medrcube.build.release.changes import Changes, find_changes, write_changes
+from medrcube.build.release.licences import write_licences
+from medrcube.build.release.metadata import day_of, gather_facts
+from medrcube.build.release.metadata_files import write_standards
+from medrcube.build.release.private_edition import mark_private, write_sums
+from medrcube.build.release.raw_files_table import Used, write_raw_files
+from medrcube.build.release.review_verdicts import (
+    LET_THROUGH,
+    Chosen,
+    NotAgreed,
+    Reviewed,
+    choose,
+    load_reviewed,
+    not_agreed,
+)
+from medrcube.build.release.validation_record import write_contracts
+from medrcube.build.stages.samples import Sample, samples_from_frame
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.release_format.item_facts import ItemFacts, write_item_facts
+from medrcube.sources._framework.contract import Source
+from medrcube.taxonomy import Task
+from medrcube.workspace import Workspace, patient_key
+
+LETTERS = "ABCD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseReport:
+    """What a release holds.
+
+    Attributes:
+        out: its folder.
+        items: number of items.
+        pictures: number of pictures in it.
+        withheld: number of pictures left out because they may not be passed on.
+        unreviewed: number of items that no clinician has accepted.
+        held: number of items left out because a clinician has spoken against them.
+        changed: number of items that were built anew after they were judged, so that the
+            judgement does not hold.
+        not_agreed: strata in it that do not pass the agreement gate; empty without reviews.
+        since: what changed since an earlier release, where one was named.
+    """
+
+    out: Path
+    items: int
+    pictures: int
+    withheld: int
+    unreviewed: int
+    held: int
+    changed: int
+    not_agreed: tuple[NotAgreed, ...] = ()
+    since: Changes | None = None
+
+
+def release(
+    workspace: Workspace,
+    sources: Mapping[str, Source],
+    out: Path,
+    *,
+    name: str,
+    allow_unreviewed: bool = False,
+    private: bool = False,
+    require_agreement: bool = False,
+    since: Path | None = None,
+) -> ReleaseReport:
+    """Write a release folder; it appears whole or not at all.
+
+    Args:
+        workspace: a built workspace.
+        sources: registry, for titles, licences and citations.
+        out: folder to make; must not exist.
+        name: version of the release.
+        allow_unreviewed: take items that no clinician has accepted, and say so in the card;
+            those that one has spoken against are left out all the same.
+        private: keep pictures that may not be passed on, and mark the tree.
+        require_agreement: refuse a release in which a stratum does not pass the agreement gate of
+            the review project, or cannot be judged by it.
+        since: an earlier release; ``CHANGES.md`` and ``changes.json`` say what changed.
+
+    Raises:
+        ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
+            no items, none may be released, a picture is missing, or readers do not agree where
+            that is required.
+        WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
+            ``out`` cannot be written.
+    """
+    if out.exists():
+        raise ReleaseError(f"{out}: exists already; a release is never overwritten")
+    samples, items, audit = _load(workspace)
+    if audit["failures"]:
+        raise ReleaseError(
+            f"{workspace.audit}: the audit failed, so nothing is released: {audit['failures'][0]}"
+        )
+    if not items:
+        raise ReleaseError(
+            f"{workspace.items}: holds no items, so there is nothing to release; {workspace.audit} "
+            "says under 'dropped' why questions were not asked"
+        )
+    reviewed = load_reviewed(workspace.root)
+    taken = choose(items, samples, reviewed, allow_unreviewed=allow_unreviewed)
+    chosen = taken.items
+    if not chosen:
+        raise ReleaseError(_why_none(taken, len(items), allow_unreviewed=allow_unreviewed))
+    failing = not_agreed(chosen, reviewed)
+    if require_agreement and failing:
+        raise ReleaseError(_why_not_agreed(failing, len(chosen)))
+    used = {item.sample for item in chosen}
+    pictures = {sample.id: sample for sample in samples if sample.id in used}
+    kept = {sample.id for sample in pictures.values() if sample.redistribute or private}
+    report = ReleaseReport(
+        out=out,
+        items=len(chosen),
+        pictures=len(kept),
+        withheld=len(pictures) - len(kept),
+        unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
+        held=taken.held,
+        changed=taken.changed,
+        not_agreed=failing if reviewed else (),
+    )
+    audit = {**audit, "release": name, "review": _review(reviewed, report)}
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            tree = Path(folder) / "tree"
+            _write_sources(workspace, tree, chosen, pictures, kept)
+            _write_proofs(workspace, tree, taken, pictures)
+            write_audit(tree, audit, chosen, samples, workspace.root)
+            write_licences(tree, chosen, pictures, sources)
+            secret = patient_key(workspace)
+            write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in chosen))
+            write_contracts(tree, chosen, pictures.values())
+            places = {_place(sample): sample for sample in pictures.values()}
+            day = day_of(name, workspace.items)
+            facts = gather_facts(sources, chosen, places, audit, name=name, day=day)
+            write_standards(tree, facts, report)
+            if since is not None:
+                changes = find_changes(since, tree)
+                write_changes(tree, changes)
+                report = replace(report, since=changes)
+            restricted = _restricted(workspace, pictures)
+            if private and restricted:
+                mark_private(tree)
+            write_sums(tree, restricted)
+            tree.rename(out)
+    except OSError as error:
+        raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
+    return report
+
+
+def dataset_name(source: str) -> str:
+    """Name of a source's folder in a release, such as ``BUSI``."""
+    return source.upper()
+
+
+def unit_of(sample: Sample, secret: bytes) -> str:
+    """The patient of a picture, or its case where the source names none, under a keyed id.
+
+    Equal units stay equal in every edition of a workspace. Without the key, which never leaves
+    the workspace, no id can be computed from a name, so none can be turned back by trying names.
+    """
+    kind, name = ("patient", sample.patient) if sample.patient else ("case", sample.case)
+    told = f"unit\0{kind}\0{sample.source}\0{name}"
+    return f"{kind}-{hmac.new(secret, told.encode(), hashlib.sha256).hexdigest()[:16]}"
+
+
+def fact_of(item: Item) -> str:
+    """What an item asks of which picture, whatever its wording and its options."""
+    told = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def _why_none(taken: Chosen, items: int, *, allow_unreviewed: bool) -> str:
+    if allow_unreviewed:
+        return f"clinicians have spoken against all of {items} items; nothing is left to release"
+    hint = ""
+    if taken.changed:
+        hint = f" ({taken.changed} were built anew after they were judged: import them again)"
+    return (
+        f"none of {items} items has been accepted by clinicians{hint}; review them "
+        "(medrcube review), or pass --allow-unreviewed, which the card of the release will say"
+    )
+
+
+def _why_not_agreed(failing: Sequence[NotAgreed], items: int) -> str:
+    told = "\n".join(f"  {stratum}" for stratum in failing)
+    held = sum(stratum.items for stratum in failing)
+    return (
+        f"readers do not agree well enough in {len(failing)} strata, which hold {held} of {items} "
+        f"items:\n{told}\nreview more of them, change the rules (medrcube review policy), or leave "
+        "--require-agreement away"
+    )
+
+
+def _review(reviewed: Reviewed | None, report: ReleaseReport) -> dict[str, Any]:
+    """What ``audit.json`` and the card say of the review; ``head`` is ``None`` without one."""
+    summary = reviewed.summary if reviewed else {}
+    return {
+        "items": report.items,
+        "unreviewed": report.unreviewed,
+        "held_back": report.held,
+        "changed_since_review": report.changed,
+        "head": summary.get("head"),
+        "accepted_sha256": summary["accepted"]["sha256"] if reviewed else None,
+        "questionnaire": summary.get("questionnaire"),
+        "policy": summary.get("policy"),
+        "coverage": summary.get("coverage"),
+        "agreement": summary.get("agreement"),
+    }
+
+
+def _load(workspace: Workspace) -> tuple[list[Sample], list[Item], dict[str, Any]]:
+    try:
+        samples = samples_from_frame(pd.read_parquet(workspace.samples))
+        items = items_from_frame(pd.read_parquet(workspace.items))
+        audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise WorkspaceError(
+            f"{error.filename}: is missing; build first:  medrcube build {workspace.root}"
+        ) from None
+    if "ontologies" not in audit:
+        raise WorkspaceError(
+            f"{workspace.audit}: does not say which ontologies the items use, as an older version "
+            f"wrote it; build again:  medrcube build {workspace.root}"
+        )
+    return samples, items, audit
+
+
+def _write_sources(
+    workspace: Workspace,
+    tree: Path,
+    items: Sequence[Item],
+    pictures: Mapping[str, Sample],
+    kept: set[str],
+) -> None:
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        sample = pictures[item.sample]
+        record = _record(item, sample, restricted=not sample.redistribute)
+        by_source.setdefault(item.source, []).append(record)
+    for source, records in sorted(by_source.items()):
+        folder = tree / dataset_name(source)
+        (folder / "pictures").mkdir(parents=True)
+        text = json.dumps(records, indent=2, ensure_ascii=False)
+        (folder / "test.json").write_text(text + "\n", encoding="utf-8")
+    for sample in pictures.values():
+        made = workspace.root / sample.image
+        if not made.is_file():
+            raise ReleaseError(
+                f"{made}: the picture is gone; build again:  medrcube build {workspace.root}"
+            )
+        if sample.id in kept:
+            shutil.copyfile(made, tree / _place(sample))
+
+
+def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:
+    """Pictures that may not be passed on: path in a private release -> file."""
+    return {
+        _place(sample): workspace.root / sample.image
+        for sample in pictures.values()
+        if not sample.redistribute
+    }
+
+
+def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
+    options = {
+        f"option_{letter}": option.text
+        for letter, option in zip(LETTERS, item.options, strict=False)
+    }
+    return {
+        "id": item.id,
+        "dataset": dataset_name(item.source),
+        "image_path": _picture_path(sample),
+        "question": item.question,
+        **options,
+        "gt_answer": item.options[item.key].text,
+        "correct_index": item.key,
+        "task": Task(item.task).release_name,
+        "modality": item.modality,
+        "parts": item.anatomy,
+        "original_task": sample.field or "classification",
+        "restricted": restricted,
+    }
+
+
+def _facts(item: Item, sample: Sample, secret: bytes) -> ItemFacts:
+    return ItemFacts(
+        dataset=dataset_name(item.source),
+        id=item.id,
+        visible=item.visible,
+        block=item.block,
+        unit=unit_of(sample, secret),
+        fact=fact_of(item),
+    )
+
+
+def _picture_path(sample: Sample) -> str:
+    return f"pictures/{Path(sample.image).name}"
+
+
+def _place(sample: Sample) -> str:
+    """Path of a picture in a release."""
+    return f"{dataset_name(sample.source)}/{_picture_path(sample)}"
+
+
+def _write_proofs(
+    workspace: Workspace,
+    tree: Path,
+    taken: Chosen,
+    pictures: Mapping[str, Sample],
+) -> None:
+    files: dict[str, set[str]] = {}
+    cases: dict[str, set[str]] = {}
+    with (tree / "recipes.jsonl").open("w", encoding="utf-8") as file:
+        for line in workspace.recipes.read_text(encoding="utf-8").splitlines():
+            recipe = json.loads(line)
+            sample = pictures.get(recipe["sample"])
+            if sample is not None:
+                restricted = not sample.redistribute
+                row = {**recipe, "image": _place(sample), "restricted": restricted}
+                files.setdefault(sample.source, set()).update(recipe["files"])
+                cases.setdefault(sample.source, set()).add(sample.case)
+                file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")
+    used = {
+        source: Used(files=frozenset(files[source]), cases=frozenset(cases[source]))
+        for source in files
+    }
+    write_raw_files(tree, workspace.raw_files, used)
+    frame = items_to_frame(taken.items)
+    frame["version"] = [taken.versions.get(name, 0) for name in frame["id"]]
+    frame["readers"] = [taken.readers.get(name, 0) for name in frame["id"]]
+    write_parquet(tree / "items.parquet", frame)

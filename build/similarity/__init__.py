@@ -1,0 +1,1 @@
+"""Near-duplicate pictures: pairs by Hamming distance, and the thresholds."""

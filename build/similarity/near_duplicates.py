@@ -1,0 +1,214 @@
+"""Pictures that are there twice: pixel for pixel, and nearly, across patients and sources.
+
+Both are told by what the build has stored of each picture; only those are read whose hashes lie
+near each other.
+Only clean pictures are compared: an outline or boxes make no other picture of one. Pictures of one
+case are not compared with each other, since neighbouring slices are alike by nature.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.audit.batch_audit import duplicate_pictures
+from medrcube.build.similarity.hamming_pairs import Pairs, pairs_within
+from medrcube.build.similarity.thresholds import (
+    LIKENESS,
+    in_processes,
+    likeness,
+    shrink,
+)
+from medrcube.build.stages.samples import Sample
+from medrcube.perceptual_hash import DISTANCE, SIDE, Small
+
+Relation = Literal["other source", "other patient", "patient not known", "same patient"]
+
+MOST_COMPARED = 200_000
+"""Most pairs that are laid over each other; beyond it the audit says that there are more."""
+LISTED = 200
+"""Most pairs that the audit names."""
+
+_WORST: tuple[Relation, ...] = (
+    "other source",
+    "other patient",
+    "patient not known",
+    "same patient",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """Two pictures of different cases that look the same and are not equal.
+
+    Attributes:
+        distance: bits in which their hashes differ.
+        likeness: correlation when the one is laid over the other.
+        relation: what the two have to do with each other.
+        pictures: the two.
+    """
+
+    distance: int
+    likeness: float
+    relation: Relation
+    pictures: tuple[Sample, Sample]
+
+    def stated(self) -> dict[str, Any]:
+        """The pair for ``audit.json``."""
+        return {
+            "distance": self.distance,
+            "likeness": round(self.likeness, 4),
+            "relation": self.relation,
+            "cases": [f"{it.source}/{it.case}" for it in self.pictures],
+            "pixel_sha256": [it.pixel_sha256 for it in self.pictures],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicates:
+    """All that was found.
+
+    Attributes:
+        exact: groups of equal pictures, as ``audit.duplicate_pictures`` gives them.
+        near: pairs of nearly equal ones, what weighs most first.
+        compared: different pictures that were compared.
+        candidates: pairs whose hashes lie near, before they were laid over each other.
+        all_compared: false where there were more candidates than ``MOST_COMPARED``.
+    """
+
+    exact: list[dict[str, Any]]
+    near: tuple[Near, ...]
+    compared: int
+    candidates: int
+    all_compared: bool
+
+    def stated(self) -> dict[str, Any]:
+        """Counts, and the first pairs, for ``audit.json``."""
+        relations = Counter(pair.relation for pair in self.near)
+        return {
+            "compared": self.compared,
+            "exact": {
+                "groups": len(self.exact),
+                "cases": sum(len(row["cases"]) for row in self.exact),
+                "across_sources": sum(row["sources"] > 1 for row in self.exact),
+                "across_patients": sum(row["patients"] > 1 for row in self.exact),
+            },
+            "near": {
+                "distance": DISTANCE,
+                "likeness": LIKENESS,
+                "candidates": self.candidates,
+                "all_compared": self.all_compared,
+                "pairs": len(self.near),
+                "pictures": len({it.pixel_sha256 for pair in self.near for it in pair.pictures}),
+                "by_relation": {name: relations[name] for name in _WORST},
+                "listed": [pair.stated() for pair in self.near[:LISTED]],
+            },
+        }
+
+
+def clean_pictures(samples: Iterable[Sample], used: Iterable[Sample]) -> list[Sample]:
+    """The clean picture behind every picture of ``used``, each once, in a fixed order."""
+    wanted = {_view(sample) for sample in used}
+    found = [it for it in samples if it.artefact == "clean" and _view(it) in wanted]
+    return sorted(found, key=lambda it: (it.source, it.case, it.id))
+
+
+def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Duplicates:
+    """Compare clean pictures.
+
+    Args:
+        clean: the pictures, in a fixed order.
+        root: folder that ``Sample.image`` is relative to.
+        workers: processes that read pictures.
+
+    Raises:
+        ReleaseError: a picture that has to be read is missing or damaged.
+    """
+    first: dict[str, Sample] = {}
+    for sample in clean:
+        first.setdefault(sample.pixel_sha256, sample)
+    different = list(first.values())
+    candidates, whole = _candidates(different)
+    asked, pairs = np.unique(candidates[:, :2], return_inverse=True)
+    small = _read([root / different[place].image for place in asked], workers)
+    alike = likeness(small, pairs.reshape(-1, 2))
+    near = [
+        Near(
+            distance=int(distance),
+            likeness=float(value),
+            relation=relation(different[one], different[other]),
+            pictures=(different[one], different[other]),
+        )
+        for (one, other, distance), value in zip(candidates, alike, strict=True)
+        if value >= LIKENESS
+    ]
+    return Duplicates(
+        exact=duplicate_pictures(clean),
+        near=tuple(sorted(near, key=_rank)),
+        compared=len(different),
+        candidates=len(candidates),
+        all_compared=whole,
+    )
+
+
+def relation(one: Sample, other: Sample) -> Relation:
+    """What two pictures of different cases have to do with each other."""
+    if one.source != other.source:
+        return "other source"
+    if not (one.patient and other.patient):
+        return "patient not known"
+    return "same patient" if one.patient == other.patient else "other patient"
+
+
+def _read(paths: Iterable[Path], workers: int) -> Small:
+    """Pictures as (n, 32, 32), read in several processes where there are many."""
+    return np.array(in_processes(shrink, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
+
+
+def _candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
+    """Pairs of pictures of different cases with near hashes, and whether these are all.
+
+    Equal hashes are put together first, so that many alike cost the index nothing.
+    """
+    looks = np.array([int(it.look, 16) for it in pictures], np.uint64)
+    hashes, place = np.unique(looks, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(place, minlength=len(hashes)))[:-1])
+    case = np.unique([f"{it.source}/{it.case}" for it in pictures], return_inverse=True)[1]
+    found: list[NDArray[np.int64]] = []
+    room = MOST_COMPARED
+    for one, other, distance in _near_hashes(hashes, groups):
+        members = (
+            combinations(groups[one], 2) if one == other else product(groups[one], groups[other])
+        )
+        pairs = [(*sorted(pair), distance) for pair in members if case[pair[0]] != case[pair[1]]]
+        found.append(np.array(pairs[:room], np.int64).reshape(-1, 3))
+        room -= len(pairs)
+        if room < 0:
+            return np.concatenate(found), False
+    return np.concatenate(found) if found else np.zeros((0, 3), np.int64), True
+
+
+def _near_hashes(
+    hashes: NDArray[np.uint64], groups: Sequence[NDArray[np.int64]]
+) -> Iterable[tuple[int, int, int]]:
+    """Pairs of places in ``hashes``, also a place with itself where several pictures have it."""
+    yield from ((at, at, 0) for at, members in enumerate(groups) if len(members) > 1)
+    for piece in pairs_within(hashes, DISTANCE):
+        yield from ((one, other, bits) for one, other, bits in piece.tolist())
+
+
+def _view(sample: Sample) -> tuple[str, str, str]:
+    return (sample.source, sample.case, sample.frames)
+
+
+def _rank(pair: Near) -> tuple[int, int, float, list[tuple[str, str, str]]]:
+    names = [(it.source, it.case, it.id) for it in pair.pictures]
+    return (_WORST.index(pair.relation), pair.distance, -pair.likeness, names)

@@ -1,0 +1,149 @@
+"""Near-duplicates: how far two perceptual hashes may differ, and a correlation of grey values.
+
+``perceptual_hash.DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve published
+data sets (CT, MRI, ultrasound, X-ray) that are not part of this project:
+
+- JPEG at quality 20, half the size, noise, brightness or gamma changed: at most 6 bits. All edges
+  cropped by 1 %: at most 10 bits and 99.6 % within 8; by 2 %: 92 % within 8; by 3 %: 53 %.
+- Pictures of different patients: none of 23,000 pairs within 8 bits. The nearest, at 12, are a
+  second picture of one fetus under another number, and two films of one publication.
+- Slices of one volume lie within 8 bits in 244 of 3,361 pairs: pictures of one case are not
+  compared. Generated phantoms, which are all one shape, lie within 8 in every third pair.
+
+``likeness`` separates where the hash does not: it is at least 0.98 for all these copies within
+8 bits up to a crop of 2 %, and below that for 6 of 10 pairs of phantoms of one source that the
+hash takes for the same, and for 7 of 8 pairs of different sources.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from medrcube.errors import ReleaseError
+from medrcube.perceptual_hash import SIDE, Small, shrunk
+
+LIKENESS = 0.98
+"""Least likeness of one picture encoded twice."""
+
+_FEW = 64
+"""Up to so many files a second process is not worth its start."""
+_AT_ONCE = 1000
+"""Pairs of pictures that are in memory as numbers."""
+_TINY = 1e-9
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def shrink(path: Path) -> Small:
+    """A picture of a file as (32, 32) grey values.
+
+    Raises:
+        ReleaseError: the file is missing or no picture.
+    """
+    try:
+        with Image.open(path) as picture:
+            return shrunk(picture)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise ReleaseError(
+            f"{path}: cannot be read as a picture ({error}); build the workspace again"
+        ) from None
+
+
+def likeness(small: Small, pairs: NDArray[np.int64]) -> Floats:
+    """Correlation of pairs of pictures once the one is laid over the other, 0 to 1.
+
+    Cropping shifts and stretches a picture by a part of a pixel. To first order this adds
+    multiples of its gradients, so the one is fitted by the other, its gradients and its gradients
+    times their place; brightness and contrast go by themselves. The better of both ways counts,
+    and a negative counts as 0.
+
+    Args:
+        small: (n, 32, 32).
+        pairs: (k, 2) or more columns, the first two of which are places in ``small``.
+
+    Returns:
+        (k,).
+    """
+    found = np.zeros(len(pairs))
+    for start in range(0, len(pairs), _AT_ONCE):
+        part = pairs[start : start + _AT_ONCE, :2]
+        places, where = np.unique(part, return_inverse=True)
+        one, other = where.reshape(part.shape).T
+        flat, spans = _spans(small[places])
+        there = np.einsum("kpi,kp->ki", spans[one], flat[other])
+        back = np.einsum("kpi,kp->ki", spans[other], flat[one])
+        fit = np.sqrt(np.maximum((there**2).sum(axis=1), (back**2).sum(axis=1)))
+        alike = np.einsum("kp,kp->k", flat[one], flat[other]) > 0
+        found[start : start + len(part)] = np.where(alike, np.minimum(fit, 1.0), 0.0)
+    return found
+
+
+def in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) -> list[R]:
+    """Results in the order of the jobs.
+
+    Raises:
+        ReleaseError: a process was killed.
+    """
+    waiting = list(jobs)
+    if workers == 1 or len(waiting) <= _FEW:
+        return [work(job) for job in waiting]
+    # Forking a process that has threads can hang; a fresh start never does.
+    fresh = multiprocessing.get_context("spawn")
+    try:
+        with ProcessPoolExecutor(workers, mp_context=fresh) as pool:
+            return list(pool.map(work, waiting, chunksize=16))
+    except BrokenProcessPool:
+        raise ReleaseError(
+            "a process that read pictures for the audit was killed, perhaps for lack of memory; "
+            "try again with more"
+        ) from None
+
+
+_PLACE = np.linspace(-1, 1, SIDE)
+
+
+def _smoothed(small: Small) -> Floats:
+    """Blurred by (1, 2, 1) / 4 both ways, so that gradients say what a small shift does."""
+    padded = np.pad(small.astype(np.float64), ((0, 0), (1, 1), (1, 1)), mode="edge")
+    rows = (padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]) / 4
+    smooth: Floats = (rows[:, :, :-2] + 2 * rows[:, :, 1:-1] + rows[:, :, 2:]) / 4
+    return smooth
+
+
+def _spans(small: Small) -> tuple[Floats, Floats]:
+    """Pictures as vectors of mean 0 and length 1, and bases of what a small crop makes of them.
+
+    Returns:
+        (n, p) and (n, p, 5): an orthonormal basis of the picture, its gradients and those times
+        their place. The edge, where gradients are not whole, is left out.
+    """
+    smooth = _smoothed(small)
+    down, across = (np.gradient(smooth, axis=axis) for axis in (1, 2))
+    parts: tuple[Floats, ...] = (
+        smooth,
+        down,
+        across,
+        down * _PLACE[:, None],
+        across * _PLACE[None, :],
+    )
+    terms = np.stack([_centred(part) for part in parts], axis=2)
+    flat = terms[:, :, 0]
+    return flat / (np.linalg.norm(flat, axis=1, keepdims=True) + _TINY), np.linalg.qr(terms).Q
+
+
+def _centred(pictures: Floats) -> Floats:
+    """The inner part, as vectors with mean 0."""
+    inner = pictures[:, 2:-2, 2:-2].reshape(len(pictures), -1)
+    centred: Floats = inner - inner.mean(axis=1, keepdims=True)
+    return centred

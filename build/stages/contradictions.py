@@ -1,0 +1,233 @@
+"""A source's own words are held against its labels: a label that they contradict is unknown.
+
+Words prove nothing by their silence, and a word of doubt leaves a label open. This is where free
+text ends: a case comes out without it, and what is said about it names only where the words
+stand and the phrase of the card that they use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from medrcube.facts import Case, FactKind, Label, Problem, Region, State, Words
+from medrcube.ontologies.terms import NORMALITY, Terms
+from medrcube.sources._formats.report_text.negation import Stance, mentions, words_of_name
+from medrcube.sources._formats.report_text.phrases import FILE_NAME, FreeText
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.contract import concept_of
+
+CONTRADICTED = "contradicted-by-words"
+CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE = "confirmed", "contradicted", "silent", "mentioned"
+OUTCOMES = (CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE)
+"""What words do to a label: bear it out, contradict it or leave it open, not speak of it. Or they
+speak of what no label states, and so end the evidence that silence would be."""
+_ABNORMAL = (FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A case whose labels have been held against its words.
+
+    Attributes:
+        case: the case without its words; what they contradict is unknown.
+        problems: one for each label or region that they contradict and each silence they break.
+        outcomes: field and outcome of each of these, and of each label that they confirm or are
+            silent of.
+    """
+
+    case: Case
+    problems: tuple[Problem, ...] = ()
+    outcomes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What some words say of a concept, whether without doubt, and where."""
+
+    state: State
+    sure: bool
+    evidence: str
+
+
+_About = tuple[str, str]
+"""Field and concept."""
+
+
+def hear(card: Card, case: Case, terms: Terms) -> Heard:
+    """Hold the labels of one case against its words.
+
+    What a label calls present becomes unknown when words deny it or only doubt it; what it calls
+    absent, when words affirm or doubt it. What words affirm or doubt while nothing states it is
+    unknown too, whatever the card makes of silence.
+
+    Raises:
+        SourceError: a label or region names a field or value that the card lacks.
+        TermError: a concept of the card is in no table.
+    """
+    mute = replace(case, words=()) if case.words else case
+    if not card.texts:
+        return Heard(case=mute)
+    said = _said(card, case, terms)
+    stated: set[_About] = set()
+    labels: list[Label] = []
+    opened: list[Label] = []
+    outcomes: list[tuple[str, str]] = []
+    statements: Iterable[Label | Region] = (*case.labels, *case.regions)
+    for statement in statements:
+        concept = concept_of(card, statement)
+        about = (statement.field, concept or "")
+        stated.add(about)
+        state = statement.state if isinstance(statement, Label) else State.PRESENT
+        outcome, against = _judge(state, said.get(about, ()))
+        if concept is not None and _is_checked(card, statement.field) and outcome:
+            outcomes.append((statement.field, outcome))
+        if against is not None:
+            opened.append(_open(statement.field, statement.value, statement.evidence, against))
+            labels.append(opened[-1])
+        elif isinstance(statement, Label):
+            labels.append(statement)
+    for about, sayings in said.items():
+        value = _raw_value(card.fields[about[0]], about[1])
+        broken = next((it for it in sayings if it.state is State.PRESENT), None)
+        if about not in stated and value is not None and broken is not None:
+            opened.append(_open(about[0], value, "no label", broken))
+            labels.append(opened[-1])
+            outcomes.append((about[0], BREAKS_SILENCE))
+    return Heard(
+        case=replace(mute, labels=tuple(labels)),
+        problems=tuple(_problem(card, case, label) for label in opened),
+        outcomes=tuple(outcomes),
+    )
+
+
+def stated(outcomes: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """Field -> outcome -> number of labels, ready for JSON."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for field, outcome in outcomes:
+        counts[field][outcome] += 1
+    return {
+        field: {outcome: counts[field][outcome] for outcome in OUTCOMES} for field in sorted(counts)
+    }
+
+
+def describe_words(audit: Mapping[str, Any]) -> list[str]:
+    """Lines for people: what the words of each source did to its labels."""
+    lines = []
+    for source, fields in audit.get("words", {}).items():
+        total = {outcome: sum(it[outcome] for it in fields.values()) for outcome in OUTCOMES}
+        if total[CONFIRMS] or total[CONTRADICTS] or total[BREAKS_SILENCE]:
+            lines.append(
+                f"words of {source}: {total[CONFIRMS]:,} labels confirmed, "
+                f"{total[CONTRADICTS]:,} contradicted and so unknown, {total[SILENT]:,} not "
+                f"spoken of; {total[BREAKS_SILENCE]:,} facts spoken of without a label"
+            )
+    return lines
+
+
+def _said(card: Card, case: Case, terms: Terms) -> dict[_About, list[_Said]]:
+    """What the words of a case say, by field and concept."""
+    said: dict[_About, list[_Said]] = defaultdict(list)
+    for text in card.texts:
+        for words in _words(case, text.sources):
+            for about, saying in _read(card, text, words, terms):
+                said[about].append(saying)
+    return said
+
+
+def _words(case: Case, sources: Sequence[str]) -> Iterator[Words]:
+    if FILE_NAME in sources:
+        name = case.images[0].paths[0]
+        yield Words(name=FILE_NAME, text=words_of_name(name.stem), evidence=f"file {name.name}")
+    yield from (words for words in case.words if words.name in sources)
+
+
+def _read(card: Card, text: FreeText, words: Words, terms: Terms) -> Iterator[tuple[_About, _Said]]:
+    for concept, phrases in text.terms.items():
+        for saying in _mentioned(words, phrases):
+            yield (text.field, concept), saying
+            if saying.sure and saying.state is State.PRESENT:
+                yield from _of_rivals(card.fields[text.field], concept, saying)
+    for concept, phrases in text.against.items():
+        for saying in _mentioned(words, phrases):
+            if saying.state is State.PRESENT:
+                yield (text.field, concept), replace(saying, state=State.ABSENT)
+    for saying in _mentioned(words, text.normal):
+        yield from _of_normal(card, text, terms, saying)
+
+
+def _of_rivals(field: Field, concept: str, saying: _Said) -> Iterator[tuple[_About, _Said]]:
+    """What is said of the other members of an exclusive group when one is there."""
+    for rival in field.concepts() if field.group is not None else ():
+        if rival != concept:
+            yield (field.name, rival), replace(saying, state=State.ABSENT)
+
+
+def _of_normal(
+    card: Card, text: FreeText, terms: Terms, saying: _Said
+) -> Iterator[tuple[_About, _Said]]:
+    """What follows when a picture is called normal; "not normal" says nothing of any finding."""
+    for field in card.fields.values():
+        for concept in field.concepts() if field.kind in _ABNORMAL else ():
+            if terms[concept].kind == NORMALITY:
+                yield (field.name, concept), saying
+            elif concept not in text.spares and saying.state is State.PRESENT:
+                yield (field.name, concept), replace(saying, state=State.ABSENT)
+
+
+def _mentioned(words: Words, phrases: Iterable[re.Pattern[str]]) -> Iterator[_Said]:
+    for phrase in phrases:
+        for mention in mentions(words.text, phrase):
+            how = "" if mention.stance is Stance.AFFIRMED else f" ({mention.stance})"
+            yield _Said(
+                State.ABSENT if mention.stance is Stance.DENIED else State.PRESENT,
+                mention.stance is not Stance.OPEN,
+                f"{words.evidence}: {mention.words!r}{how}",
+            )
+
+
+def _judge(state: State, sayings: Sequence[_Said]) -> tuple[str, _Said | None]:
+    """Outcome for a statement, empty for one that is unknown, and the words against it."""
+    if state is State.UNKNOWN:
+        return "", None
+    against = [it for it in sayings if it.state is not state]
+    doubts = [it for it in sayings if it.state is state and not it.sure]
+    confirmed = any(it.state is state and it.sure for it in sayings)
+    if against or (doubts and not confirmed):
+        return CONTRADICTS, [*against, *doubts][0]
+    return (CONFIRMS if confirmed else SILENT), None
+
+
+def _is_checked(card: Card, field: str) -> bool:
+    """Whether any words speak of a field."""
+    return any(
+        text.field == field or (text.normal and card.fields[field].kind in _ABNORMAL)
+        for text in card.texts
+    )
+
+
+def _raw_value(field: Field, concept: str) -> str | None:
+    """A raw value that stands for a concept; ``None`` for the constant of a field."""
+    for raw, name in field.values.items():
+        if name == concept:
+            return raw
+    return next((str(band.low) for band in field.bands if band.concept == concept), None)
+
+
+def _open(field: str, value: str, place: str, against: _Said) -> Label:
+    evidence = f"{place}; against {against.evidence}"
+    return Label(field=field, value=value, state=State.UNKNOWN, evidence=evidence)
+
+
+def _problem(card: Card, case: Case, label: Label) -> Problem:
+    return Problem(
+        source=card.id,
+        case=case.key,
+        stage="scan",
+        code=CONTRADICTED,
+        message=f"{label.field}: {label.evidence}; taken as unknown",
+    )

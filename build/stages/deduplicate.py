@@ -1,0 +1,101 @@
+"""Pictures that are there twice: asked once, and not at all where their labels disagree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, Query
+from medrcube.build.stages.samples import Sample
+from medrcube.taxonomy import Level, Task
+
+REPEAT, CONTRADICTION = "repeated-picture", "contradicting-pictures"
+
+_Case = tuple[str, str]
+"""Source and case."""
+_Question = tuple[str, str, str]
+"""Picture, task and field."""
+
+
+def bar_repeats(queries: Sequence[Query]) -> list[Query]:
+    """Bar what is asked of a picture that another case or source shows pixel for pixel.
+
+    A marked picture counts as the clean one that it was drawn on. Of equal pictures with equal
+    answers the first in order of source and case is asked. Where the answers differ nobody knows
+    which is right, so none is asked; where they differ about a lesion, neither is any other
+    question that rests on it, such as where it lies.
+    """
+    known = _known(queries)
+    return [_judged(query, known) for query in queries]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What is answered of which picture.
+
+    Attributes:
+        pictures: place of a picture -> identity of the clean picture that is shown there.
+        answers: question -> case -> its answers.
+        disputed: pictures of which cases tell different lesions.
+    """
+
+    pictures: Mapping[tuple[str, str, str], str]
+    answers: Mapping[_Question, Mapping[_Case, set[str]]]
+    disputed: frozenset[str]
+
+
+def _known(queries: Iterable[Query]) -> _Known:
+    queries = list(queries)
+    pictures = {
+        _place(query.sample): query.sample.pixel_sha256
+        for query in queries
+        if query.sample.artefact == "clean"
+    }
+    asked: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
+    told: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
+    for query in queries:
+        question, case = _question(query, pictures), _case(query)
+        if not query.barred:
+            asked[question].setdefault(case, set()).add(query.key)
+        # What is not asked of a picture still shows that labels disagree, if it is said of it.
+        if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
+            told[question].setdefault(case, set()).add(query.key)
+    disputed = frozenset(question[0] for question, cases in told.items() if _differ(cases))
+    return _Known(pictures=pictures, answers=asked, disputed=disputed)
+
+
+def _judged(query: Query, known: _Known) -> Query:
+    if query.barred:
+        return query
+    question = _question(query, known.pictures)
+    cases = known.answers[question]
+    in_doubt = question[0] in known.disputed and _rests_on_lesion(query)
+    if in_doubt or _differ(cases):
+        return replace(query, barred=CONTRADICTION)
+    return query if min(cases) == _case(query) else replace(query, barred=REPEAT)
+
+
+def _differ(cases: Mapping[_Case, set[str]]) -> bool:
+    first, *others = cases.values()
+    return any(keys != first for keys in others)
+
+
+def _rests_on_lesion(query: Query) -> bool:
+    """Whether the answer depends on what is wrong in the picture, or on where it was marked."""
+    marked = query.sample.artefact != "clean"
+    return marked or query.task.level is Level.HIGH or query.task is Task.ROI_GROUNDING
+
+
+def _question(query: Query, pictures: Mapping[tuple[str, str, str], str]) -> _Question:
+    sample = query.sample
+    picture = pictures.get(_place(sample), sample.pixel_sha256)
+    return (picture, query.task, query.field)
+
+
+def _place(sample: Sample) -> tuple[str, str, str]:
+    return (sample.source, sample.case, sample.frames)
+
+
+def _case(query: Query) -> _Case:
+    return (query.sample.source, query.sample.case)

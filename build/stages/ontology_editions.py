@@ -1,0 +1,65 @@
+"""Which editions of which ontologies a build rests on, and what their licences ask to carry.
+
+Ids of HPO, RadLex and ICD-11 stand in every table of items, so that their statements are carried
+also where no index was used: the ids were then checked against the editions of ``CHECKED``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.knowledge_protocol import CHECKED
+from medrcube.ontologies.licences import LICENCES
+
+INDEX = "index"
+"""Used by the build: names, synonyms and the tree of this edition."""
+
+IDS = "ids"
+"""Only ids are used; they were checked against this edition."""
+
+
+def editions_used(index: Path | None) -> dict[str, Any]:
+    """What ``audit.json`` and the card of a release state about ontologies.
+
+    Args:
+        index: the index of the workspace, or ``None``.
+
+    Returns:
+        ``digest`` of the index, or ``None``; and ``editions``, each with ``use``, ``ontology``,
+        ``version``, ``licence`` and ``statement``, those of the index with ``file`` and
+        ``sha256``.
+
+    Raises:
+        IndexFileError: the index is missing, of another schema, or damaged.
+    """
+    digest, editions = None, []
+    if index is not None:
+        with Index(index) as opened:
+            digest = opened.digest
+            editions = [
+                {
+                    "use": INDEX,
+                    "ontology": it.ontology,
+                    "version": it.version,
+                    "licence": it.licence,
+                    "statement": it.statement,
+                    "file": it.file,
+                    "sha256": it.sha256,
+                }
+                for it in opened.editions
+            ]
+    held = {edition["ontology"] for edition in editions}
+    editions += [
+        {
+            "use": IDS,
+            "ontology": ontology,
+            "version": version,
+            "licence": LICENCES[ontology].name,
+            "statement": LICENCES[ontology].statement(version),
+        }
+        for ontology, version in CHECKED.items()
+        if ontology not in held
+    ]
+    return {"digest": digest, "editions": editions}

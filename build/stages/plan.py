@@ -1,0 +1,168 @@
+"""From checked cases to jobs: what to render for each, and under which name."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.facts import Case, FactKind
+from medrcube.sources._framework.card import Card, PixelPolicy
+from medrcube.sources._framework.card_parts.fields import Larger
+from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
+from medrcube.sources._framework.contract import Source, concept_of, field_of
+from medrcube.taxonomy import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artefact:
+    """One picture to make of a case: the clean one, or one with a region marked.
+
+    Attributes:
+        kind: ``clean``, ``outline``, ``boxes`` or ``numbered``.
+        field: field of what is marked, or empty.
+        concept: concept of what is marked, or empty.
+    """
+
+    kind: str
+    field: str = ""
+    concept: str = ""
+
+    @property
+    def suffix(self) -> str:
+        """What distinguishes the file name of the picture from that of the clean one."""
+        return "" if self.kind == "clean" else f".{self.kind}-{_slug(self.concept).lower()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Everything that a worker needs to render one case.
+
+    Attributes:
+        source: id of the source.
+        folder: folder of the source, for adapters with hooks of their own.
+        root: raw root.
+        case: the case.
+        concepts: concept of each of the case's regions, in order.
+        panels: concept of what each image alone shows, in order; empty where nothing is said.
+        larger: what the masks must show before the panels are asked, or ``None``.
+        structures: numbers of the regions that are structures of the body.
+        policy: how stored values become a picture.
+        plane: plane to cut.
+        artefacts: pictures to make.
+        name: unique name of the case's pictures within the source.
+        hooks: digest of the adapter where it reads pixels itself, else empty.
+        enclosed: what the masks of every image must show, or ``None``.
+        side: which fact says on what side the marks lie, or ``None``.
+        frames: slices to show, where they were chosen before; empty leaves the choice to the card.
+    """
+
+    source: str
+    folder: Path
+    root: Path
+    case: Case
+    concepts: tuple[str | None, ...]
+    policy: PixelPolicy
+    plane: str
+    artefacts: tuple[Artefact, ...]
+    name: str
+    structures: frozenset[int] = frozenset()
+    hooks: str = ""
+    panels: tuple[str | None, ...] = ()
+    larger: Larger | None = None
+    enclosed: Enclosed | None = None
+    side: Side | None = None
+    frames: tuple[int, ...] = ()
+
+
+def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
+    """Turn the cases of one source into jobs, in the order of the cases."""
+    names = picture_names(case.key for case in cases)
+    hooks = _hooks(source)
+    return [
+        Job(
+            source=source.id,
+            folder=source.folder,
+            root=root,
+            case=case,
+            concepts=tuple(concept_of(source.card, region) for region in case.regions),
+            panels=tuple(concept_of(source.card, label) for label in case.panels),
+            larger=field_of(source.card, case.panels[0]).larger if case.panels else None,
+            policy=source.card.pixels,
+            plane=case.plane or source.card.pixels.plane,
+            artefacts=artefacts_of(source.card, case),
+            name=names[case.key],
+            structures=frozenset(
+                number
+                for number, region in enumerate(case.regions)
+                if field_of(source.card, region).kind is FactKind.STRUCTURE
+            ),
+            hooks=hooks,
+            enclosed=source.card.enclosed,
+            side=source.card.side,
+        )
+        for case in cases
+    ]
+
+
+def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
+    """The clean picture, and a marked one for every concept that a task may ask about."""
+    wanted = [Artefact(kind="clean"), *_panels(card, case)]
+    for region in case.regions:
+        field, concept = field_of(card, region), concept_of(card, region)
+        if concept is None or len(case.images) > 1:
+            continue
+        if Task.ORGAN_RECOGNITION in card.tasks and field.kind is FactKind.STRUCTURE:
+            wanted.append(Artefact(kind="outline", field=field.name, concept=concept))
+        if Task.ROI_GROUNDING in card.tasks:
+            wanted.append(Artefact(kind="boxes", field=field.name, concept=concept))
+    return tuple(dict.fromkeys(wanted))
+
+
+def _panels(card: Card, case: Case) -> Iterator[Artefact]:
+    """Numbered images, of which one, drawn by lot, is asked for."""
+    named = [concept_of(card, label) for label in case.panels]
+    single = [name for name in dict.fromkeys(named) if name and named.count(name) == 1]
+    if None in named or not single:
+        return
+    field = field_of(card, case.panels[0])
+    if field.kind is FactKind.PROTOCOL and Task.IMAGING_PROTOCOLS_RECOGNITION in card.tasks:
+        lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
+        yield Artefact(kind="numbered", field=field.name, concept=min(single, key=lots.__getitem__))
+
+
+def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
+    """A file name without suffix for every key; ``benign (277)`` becomes ``benign_277``.
+
+    Keys that would share a name (``image (42)`` and ``image(42)`` are different pictures), also
+    on file systems that ignore case, get a short hash of the key.
+    """
+    slugs = {key: _slug(key) for key in keys}
+    shared = Counter(slug.lower() for slug in slugs.values())
+    return {
+        key: slug if shared[slug.lower()] == 1 else f"{slug}-{_short_hash(key)}"
+        for key, slug in slugs.items()
+    }
+
+
+def _hooks(source: Source) -> str:
+    """Hash of what the hooks of an adapter depend on: its code, and what it asks its card for."""
+    if source.find_hook("read") or source.find_hook("frames"):
+        card = source.card
+        asked = repr([sorted(it.items()) for it in (card.numbers, card.names, card.patterns)])
+        code = (source.folder / "adapter.py").read_bytes()
+        return hashlib.sha256(asked.encode() + b"\0" + code).hexdigest()
+    return ""
+
+
+def _slug(text: str) -> str:
+    # A key can be as long as a path; file systems end at 255 bytes, markers and suffix included.
+    slug = re.sub(r"[^A-Za-z0-9.-]+", "_", text).strip("_.") or "case"
+    return slug if len(slug) <= 120 else f"{slug[:110]}-{_short_hash(text)}"
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,187 @@
+"""Whether an identifier of a patient stands in what a build has written.
+
+What the publisher's own file names hold is public: recipes name files, so that others find them in
+their copies. Every other identifier that an adapter gives as ``Case.patient`` must reach no byte
+of the output, in any spelling: upper or lower case, with or without separators, backwards, as
+hexadecimal or base64 text, or as a digest without a key.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet
+
+from medrcube.facts import Case
+from medrcube.sources._synthetic.images import CANARY
+
+LEAST_LENGTH = 6
+LEAST_KINDS = 4
+"""Shorter identifiers, and those of fewer different characters, stand in any file by chance."""
+
+_WORDS = re.compile(r"[^\W_](?:[\w^.-]*[^\W_])?")
+_DIGEST = 12
+"""Hexadecimal digits of a digest that are enough to know it by."""
+_DIGESTS = ("md5", "sha1", "sha256")
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """One copy of a source and the cases that the adapter finds in it."""
+
+    root: Path
+    cases: tuple[Case, ...]
+
+
+def secret_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
+    """Identifiers of patients that stand in no name of a raw file of theirs, in any copy."""
+    secret: set[str] = set()
+    public: set[str] = set()
+    for copied in copies:
+        for case in copied.cases:
+            if case.patient:
+                names = _plain("/".join(_relative(it, copied.root) for it in case.files()))
+                (public if _plain(case.patient) in names else secret).add(case.patient)
+    return frozenset(secret - public)
+
+
+def unnamed_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
+    """Words of copies that look like identifiers of patients, which some of their cases keep back.
+
+    Where an adapter gives no ``Case.patient``, what it could have given stands in tables and
+    headers beside what it gives elsewhere, and is written alike: letters as long, and digits.
+    """
+    copies = tuple(copies)
+    given = {case.patient for copied in copies for case in copied.cases if case.patient}
+    shapes = {_shape(it) for it in given}
+    found: set[str] = set()
+    for copied in copies:
+        if all(case.patient for case in copied.cases):
+            continue
+        files = [path for path in sorted(copied.root.rglob("*")) if path.is_file()]
+        names = _plain("/".join(_relative(path, copied.root) for path in files))
+        words = {word for path in files for text in _texts(path) for word in _WORDS.findall(text)}
+        alike = {word for word in words - given if _shape(word) in shapes}
+        found |= {word for word in alike if _plain(word) not in names}
+    return frozenset(found - set(unsearchable(found)))
+
+
+def unsearchable(identifiers: Iterable[str]) -> Iterator[str]:
+    """Identifiers that other text may hold by chance, so that no search proves anything."""
+    for identifier in sorted(identifiers):
+        plain = _plain(identifier)
+        if len(plain) < LEAST_LENGTH or len(set(plain)) < LEAST_KINDS:
+            yield identifier
+
+
+def holds_canary(copied: Copied) -> bool:
+    """Whether a synthetic copy holds ``CANARY`` where real data hold an identifier."""
+    word = _plain(CANARY)
+    if any(word in _plain(case.patient or "") for case in copied.cases):
+        return True
+    files = (path for path in sorted(copied.root.rglob("*")) if path.is_file())
+    return any(word in _plain(text) for path in files for text in _texts(path))
+
+
+def told(text: str, identifiers: Iterable[str]) -> list[str]:
+    """Identifiers, besides ``CANARY``, that a text holds in any spelling."""
+    plain = _plain(text)
+    return sorted({it for spelling, it in _wanted(identifiers).items() if spelling in plain})
+
+
+def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Every file below a folder that holds an identifier, by name or content, with the identifier.
+
+    Args:
+        folder: what a build has written.
+        identifiers: what to search for, besides ``CANARY``; see ``unsearchable``.
+    """
+    wanted = _wanted(identifiers)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        texts = [name, *(_texts(path) if path.is_file() else ())]
+        plain = [_plain(text) for text in texts]
+        found = {it for spelling, it in wanted.items() if any(spelling in text for text in plain)}
+        yield from ((name, it) for it in sorted(found))
+
+
+_WORD = CANARY.partition("^")[0]
+
+
+def named_in(key: str, identifier: str) -> bool:
+    """Whether the key of a case holds an identifier."""
+    return _plain(identifier) in _plain(key)
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _plain(text: str) -> str:
+    return _SEPARATORS.sub("", text.casefold())
+
+
+def _wanted(identifiers: Iterable[str]) -> dict[str, str]:
+    return {spelling: it for it in sorted({*identifiers, _WORD}) for spelling in _spellings(it)}
+
+
+def _spellings(identifier: str) -> set[str]:
+    """As it stands in text, with the escapes of JSON, backwards, and coded without a key."""
+    cases = (identifier, identifier.upper(), identifier.lower())
+    data = [it.encode() for it in cases]
+    plain = _plain(identifier)
+    return {
+        *(plain, plain[::-1]),
+        *(_plain(json.dumps(it)) for it in cases),
+        *(it.hex() for it in data),
+        *(_plain(base64.b64encode(it).decode()) for it in data),
+        *(hashlib.new(name, it).hexdigest()[:_DIGEST] for name in _DIGESTS for it in data),
+    }
+
+
+def _shape(identifier: str) -> str:
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", identifier))
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The bytes of a file as text, and those that stand in it in packed form."""
+    data = path.read_bytes()
+    yield data.decode("utf-8", "replace")
+    if data.startswith(b"PAR1"):
+        table = pyarrow.parquet.read_table(path)
+        yield f"{table.schema} {table.schema.metadata} {table.to_pydict()}"
+    elif data.startswith(b"SQLite format 3"):
+        yield from _cells(path)
+    elif data.startswith(b"\x1f\x8b"):
+        yield gzip.decompress(data).decode("utf-8", "replace")
+    elif data.startswith(b"PK\x03\x04"):
+        with zipfile.ZipFile(path) as archive:
+            yield from (archive.read(it).decode("utf-8", "replace") for it in archive.namelist())
+
+
+def _cells(path: Path) -> Iterator[str]:
+    """Every cell of a database; records of a build are packed."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        for (table,) in tables.fetchall():
+            for row in database.execute(f'SELECT * FROM "{table}"'):  # noqa: S608 -- its own names
+                for cell in row:
+                    yield _unpacked(cell) if isinstance(cell, bytes) else str(cell)
+
+
+def _unpacked(cell: bytes) -> str:
+    with suppress(zlib.error):
+        cell = zlib.decompress(cell)
+    return cell.decode("utf-8", "replace")

@@ -1,0 +1,156 @@
+"""Which raw files a source's pictures were made of, and which its facts and its layout rest on.
+
+Recipes name the files of one picture each. What all pictures of a source need alike, and how
+large each file is, stands in a table of its own: ``raw_files.jsonl`` of a workspace. A release
+takes from it what its own pictures need; see ``release.raw_files_table``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from medrcube.build.incremental.file_states import Tree
+from medrcube.build.stages.render import Picture
+from medrcube.build.stages.scan import Scan, holds_pixels
+from medrcube.files.atomic import sha256_of
+from medrcube.names import name_of, text_of
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.raw_tree.raw_tree import alternatives, compile_glob
+
+__all__ = ["FACTS", "LAYOUT", "PICTURE", "USES", "ListedFile", "RawFile", "raw_files"]
+
+PICTURE, FACTS, LAYOUT = "picture", "facts", "layout"
+USES = (PICTURE, FACTS, LAYOUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawFile:
+    """One file of a raw tree.
+
+    Attributes:
+        source: id of the source.
+        path: relative to the raw root, with forward slashes, as ``names.text_of`` writes it.
+        bytes: its size.
+        sha256: its digest.
+        use: ``picture`` (named by a recipe: pixels, masks, contours), ``facts`` (tables and
+            sidecars that labels come from) or ``layout`` (the smallest file of a glob without
+            which the copy is not recognised).
+    """
+
+    source: str
+    path: str
+    bytes: int
+    sha256: str
+    use: str
+
+    def line(self) -> str:
+        """Its row of ``raw_files.jsonl`` of a release."""
+        return json.dumps(asdict(self), sort_keys=True) + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFile:
+    """A raw file in the table of a workspace, with what decides whether a release may name it.
+
+    Attributes:
+        file: the file.
+        glob: the glob of the layout that it fits; empty for a file of a picture.
+        cases: keys of the cases that alone it speaks of, which may be none; ``None`` for a table
+            or a file that it takes to recognise the copy.
+        unnamed: folders of its path that the card does not name; the owner of the copy may have
+            named them.
+    """
+
+    file: RawFile
+    glob: str
+    cases: tuple[str, ...] | None
+    unnamed: tuple[str, ...]
+
+    def line(self) -> str:
+        """Its row of ``raw_files.jsonl`` of a workspace."""
+        return json.dumps(asdict(self), sort_keys=True) + "\n"
+
+
+def raw_files(found: Scan, tree: Tree, pictures: Iterable[Picture]) -> Iterator[ListedFile]:
+    """Raw files of a source, in order of use and path; one that is gone by now is left out.
+
+    A file of ``layout`` may be one of ``picture`` too: a release that lacks that picture still
+    needs the layout. Where a glob fits sidecars, files of it that belong to no case are left out.
+
+    Args:
+        found: the scan.
+        tree: the raw tree that was scanned.
+        pictures: what was made of it.
+    """
+    digests: dict[str, str] = {}
+    for picture in pictures:
+        files = picture.recipe["files"]
+        digests.update({name_of(text): digest for text, digest in files.items()})
+    sizes = {name: state.size for name, state in tree.states.items()}
+    layout = found.source.card.layout(found.layout.layout)
+    matched = {
+        glob: [name for name in tree.seen.match(glob) if name in sizes]
+        for glob in (*layout.expect, *layout.optional)
+    }
+    owners = _owners(found)
+    facts = {
+        name: (glob, None if owners.keys().isdisjoint(names) else owners.get(name, ()))
+        for glob, names in reversed(matched.items())
+        for name in names
+        if not holds_pixels(name) and name not in digests
+    }
+    least = {
+        min(names, key=lambda name: (sizes[name], name)): glob
+        for glob, names in matched.items()
+        if glob in layout.expect and names
+    }
+    named = _folders_named(found.source.card)
+
+    def listed(
+        name: str, use: str, glob: str = "", cases: tuple[str, ...] | None = None
+    ) -> Iterator[ListedFile]:
+        digest = digests.get(name) or _digest(tree.root / name)
+        if digest is None or name not in sizes:
+            return
+        path = text_of(name)
+        file = RawFile(source=found.source.id, path=path, bytes=sizes[name], sha256=digest, use=use)
+        folders = () if use == PICTURE else tuple(dict.fromkeys(path.split("/")[:-1]))
+        unnamed = tuple(it for it in folders if not any(part.fullmatch(it) for part in named))
+        yield ListedFile(file=file, glob=glob, cases=cases, unnamed=unnamed)
+
+    for name in sorted(digests):
+        yield from listed(name, PICTURE)
+    for name, (glob, cases) in sorted(facts.items()):
+        if cases != ():
+            yield from listed(name, FACTS, glob, cases)
+    for name, glob in sorted(least.items()):
+        if name not in facts or facts[name][1] is not None:
+            yield from listed(name, LAYOUT, glob)
+
+
+def _owners(found: Scan) -> Mapping[str, tuple[str, ...]]:
+    """Name of a sidecar -> keys of its cases."""
+    owners: dict[str, tuple[str, ...]] = {}
+    for case in found.cases:
+        for path in case.sidecars:
+            name = path.relative_to(found.root).as_posix()
+            owners[name] = (*owners.get(name, ()), case.key)
+    return owners
+
+
+def _folders_named(card: Card) -> Sequence[re.Pattern[str]]:
+    """Names of folders in the globs of a card; those that are wild alone name nothing."""
+    globs = (glob for it in card.layouts for glob in (*it.expect, *it.optional, *it.ignore))
+    parts = {part for glob in globs for it in alternatives(glob) for part in it.split("/")[:-1]}
+    return [compile_glob(part) for part in sorted(parts) if part.strip("*?")]
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return sha256_of(path)
+    except OSError:
+        return None

@@ -1,0 +1,351 @@
+"""Render one case: read its images, choose slices, make grey values, draw marks, write PNGs.
+
+``render_job`` runs in a worker. It writes each picture atomically and returns what was made as
+plain data; a case that cannot be rendered becomes a ``Problem``, never an exception.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.burnt_in.detection import MADE_FOR, graphics_of
+from medrcube.build.incremental.file_states import State, state_of
+from medrcube.build.pixels.case_image import Tile, choose, open_tiles, side_by_side
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.build.pixels.png_encoder import ENCODER, encode_png
+from medrcube.build.pixels.slice_selection import Choice
+from medrcube.build.regions.box_labels import Box
+from medrcube.build.regions.draw_marks import Drawn, draw, draw_numbers
+from medrcube.build.regions.draw_shapes import bounding_box
+from medrcube.build.regions.sizes import doubt_of
+from medrcube.build.stages.plan import Artefact, Job
+from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
+from medrcube.facts import ImageRef, Problem
+from medrcube.files.atomic import sha256_of, write_again
+from medrcube.names import shown, text_of
+from medrcube.perceptual_hash import look_of
+
+EPOCH = 4
+"""Grows whenever the same inputs give other pixels; every cached picture is then made again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """One picture that was made.
+
+    Attributes:
+        artefact: what it is a picture of.
+        path: relative to the folder of pictures.
+        bytes: size of the file.
+        pixel_sha256: identity of the picture.
+        look: perceptual hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
+        graphics: marks burnt into it (``pixels.burnt_in``); empty where none was looked for.
+        grey: mean grey of the clean picture, 0 to 255, to a tenth.
+        colour: whether any pixel of the clean picture has a colour.
+        width: in pixels.
+        height: in pixels.
+        frames: slice of each image, joined by ``+``.
+        reason: why that slice.
+        area: share of the picture that the marked region covers; 0 for a clean picture.
+        regions: how many separate regions of the concept were marked.
+        boxes: boxes drawn, in the order of their numbers, in pixels of this picture.
+        truth: number of the right box or panel; 0 where there is none.
+        choices: how many boxes or panels have a number.
+        recipe: how the picture was made, ready for JSON.
+    """
+
+    artefact: Artefact
+    path: str
+    bytes: int
+    pixel_sha256: str
+    look: str
+    graphics: str
+    grey: float
+    colour: bool
+    width: int
+    height: int
+    frames: str
+    reason: str
+    area: float
+    regions: int
+    boxes: tuple[Box, ...]
+    truth: int
+    choices: int
+    recipe: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """What became of a job: its pictures, the digests of its raw files, and problems."""
+
+    case: str
+    pictures: tuple[Picture, ...] = ()
+    digests: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def render_job(job: Job, images: Path) -> Rendered:
+    """Render every artefact of a case into ``images / job.source``.
+
+    Raises:
+        WorkspaceError: the pictures cannot be written; all else becomes a problem.
+    """
+    digests: tuple[tuple[str, str], ...] = ()
+    try:
+        before = _states(job)
+        digests = tuple((str(path), sha256_of(path)) for path in job.case.files())
+        pictures, problems = _render(job, images, dict(digests))
+        _check_unchanged(before, _states(job))
+    except WorkspaceError:
+        raise
+    except RefusedError as error:
+        problem = _problem(job, error.code, str(error), stage="select")
+        return Rendered(case=job.case.key, digests=digests, problems=(problem,))
+    except ReadError as error:
+        return Rendered(case=job.case.key, problems=(_problem(job, error.code, str(error)),))
+    except MedrcubeError as error:
+        return Rendered(case=job.case.key, problems=(_problem(job, "unreadable", str(error)),))
+    except OSError as error:
+        return Rendered(case=job.case.key, problems=(_out_of_reach(job, error),))
+    except MemoryError:
+        message = "takes more memory than there is; are its files damaged, or is the machine small?"
+        return Rendered(case=job.case.key, problems=(_problem(job, "too-large", message),))
+    except Exception as error:  # noqa: BLE001  # a broken file must not end a build of thousands
+        message = f"unexpected {type(error).__name__} at {_where(error)}; please report it"
+        return Rendered(case=job.case.key, problems=(_problem(job, "crashed", message),))
+    return Rendered(case=job.case.key, pictures=pictures, digests=digests, problems=problems)
+
+
+def _states(job: Job) -> dict[Path, State | None]:
+    return {path: state_of(path) for path in job.case.files()}
+
+
+def _check_unchanged(before: Mapping[Path, State | None], now: Mapping[Path, State | None]) -> None:
+    """Refuse pictures of files that are not those whose digests were taken."""
+    changed = sorted(path.name for path, state in before.items() if now[path] != state)
+    if changed:
+        raise ReadError(
+            f"{changed[0]}: has changed while its case was rendered, so that nobody knows what the "
+            "pictures show; build again once nothing writes into the raw tree",
+            code="changed",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scene:
+    """One slice of a case, with all that went into it.
+
+    ``origin`` is what the recipes of all pictures of the case say alike: a series of hundreds of
+    files names them in each recipe.
+    """
+
+    job: Job
+    tiles: Sequence[Tile]
+    panels: Sequence[NDArray[np.uint8]]
+    choice: Choice
+    origin: Mapping[str, Any]
+    marker: str
+    graphics: str
+    grey: float
+    colour: bool
+
+
+def _render(
+    job: Job, images: Path, digests: Mapping[str, str]
+) -> tuple[tuple[Picture, ...], tuple[Problem, ...]]:
+    tiles = open_tiles(job)
+    pictures: list[Picture] = []
+    problems: list[Problem] = []
+    for code, reason in filter(None, (tile.unplaced for tile in tiles)):
+        message = f"{reason}; the picture is kept, and no place is asked of it"
+        problems.append(_problem(job, code, message, stage="compose"))
+    choices = choose(job, tiles)
+    for code, reason in {it.instead for it in choices if it.instead}:
+        message = f"{reason}; another slice is shown, of which the case states no less"
+        problems.append(_problem(job, code, message, stage="compose"))
+    origin = _origin(job, digests)
+    for choice in choices:
+        marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
+        panels = [tile.picture(choice.index) for tile in tiles]
+        clean = side_by_side(panels)
+        masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
+        graphics = _graphics(job, tiles, choice, clean, masks)
+        if choice is choices[-1]:
+            tiles = [tile.without_pixels() for tile in tiles]
+        if clean.min() == clean.max():
+            raise ReadError(
+                f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
+            )
+        scene = _Scene(
+            job=job,
+            tiles=tiles,
+            panels=panels,
+            choice=choice,
+            origin=origin,
+            marker=marker,
+            graphics=graphics,
+            grey=round(float(clean.mean()), 1),
+            colour=clean.ndim == 3 and bool((clean != clean[..., :1]).any()),
+        )
+        for artefact in job.artefacts:
+            made = _make(scene, artefact, clean, masks, images)
+            if isinstance(made, Problem):
+                problems.append(made)
+            elif made is not None:
+                pictures.append(made)
+    return tuple(pictures), tuple(problems)
+
+
+def _graphics(
+    job: Job,
+    tiles: Sequence[Tile],
+    choice: Choice,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+) -> str:
+    """Marks burnt into a picture, looked for before a coloured one becomes grey."""
+    detector = job.policy.burnt_in
+    if detector == "none" or job.case.modality not in (None, MADE_FOR[detector]):
+        return ""
+    stored = tiles[0].volume.slices[choice.index] if len(tiles) == 1 else clean
+    seen = stored if tiles[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
+    regions = [bounding_box(mask) for mask in masks.values() if mask.any()]
+    return graphics_of(seen, detector, regions)
+
+
+def _make(
+    scene: _Scene,
+    artefact: Artefact,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+    images: Path,
+) -> Picture | Problem | None:
+    """Draw and write one artefact; ``None`` when this slice does not show its region."""
+    if artefact.kind == "numbered":
+        doubt = doubt_of(scene.job, scene.tiles, scene.choice.index)
+        if doubt:
+            message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"
+            return _problem(scene.job, "panels-unsure", message, stage="compose")
+        return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
+    drawn = draw(scene.job, artefact, clean, masks, scene.tiles[0].untrue_on(scene.choice.index))
+    if isinstance(drawn, str):
+        message = f"{drawn}, so no ROI Grounding item is made of it"
+        return _problem(scene.job, "no-grounding", message, stage="compose")
+    return None if drawn is None else _write(scene, drawn, images)
+
+
+def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
+    job, choice = scene.job, scene.choice
+    path = f"{job.source}/{job.name}{scene.marker}{drawn.artefact.suffix}.png"
+    height, width = drawn.pixels.shape[:2]
+    digest = pixel_hash(drawn.pixels)
+    clean = drawn.artefact.kind == "clean"
+    look = look_of(drawn.pixels) if clean else ""
+    # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
+    data = encode_png(drawn.pixels, spend=not clean)
+    write_again(images / path, data)
+    return Picture(
+        artefact=drawn.artefact,
+        path=path,
+        bytes=len(data),
+        pixel_sha256=digest,
+        look=look,
+        graphics=scene.graphics,
+        grey=scene.grey,
+        colour=scene.colour,
+        width=width,
+        height=height,
+        frames="+".join(str(_frame(image, choice)) for image in job.case.images),
+        reason=choice.reason,
+        area=drawn.area,
+        regions=drawn.regions,
+        boxes=drawn.boxes,
+        truth=drawn.truth,
+        choices=len(drawn.boxes) or len(drawn.order),
+        recipe=_recipe(scene, drawn) | {"pixel_sha256": digest},
+    )
+
+
+def _frame(image: ImageRef, choice: Choice) -> int:
+    return choice.index if image.frame is None else image.frame
+
+
+def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
+    """Where the pictures of a case come from: inputs by name and digest."""
+    names = {path: text_of(path.relative_to(job.root).as_posix()) for path in job.case.files()}
+    return {
+        "source": job.source,
+        "case": job.case.key,
+        "epoch": EPOCH,
+        "files": {name: digests[str(path)] for path, name in names.items()},
+        "images": [
+            {"files": [names[path] for path in image.paths], "member": image.member}
+            for image in job.case.images
+        ],
+        "plane": job.plane,
+        "orient": job.policy.orient,
+        "colour": job.policy.colour,
+        "encoder": ENCODER,
+    }
+
+
+def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
+    """How to make the picture again: inputs by digest, every choice resolved to numbers."""
+    tiles = scene.tiles
+    return {
+        **scene.origin,
+        "images": [
+            {**stored, "frame": _frame(image, scene.choice)}
+            for image, stored in zip(scene.job.case.images, scene.origin["images"], strict=True)
+        ],
+        "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
+        "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
+        **({"boxes_drawn_in": [t.frame for t in tiles]} if any(t.frame for t in tiles) else {}),
+        "mark": {**asdict(drawn.artefact), **_marks(drawn)},
+    }
+
+
+def _marks(drawn: Drawn) -> dict[str, Any]:
+    """Boxes in pixels of the marked picture, the part of the clean one it shows, and numbers."""
+    optional = {"window": list(drawn.window), "order": list(drawn.order)}
+    return {
+        "boxes": [list(box) for box in drawn.boxes],
+        **{name: numbers for name, numbers in optional.items() if numbers},
+    }
+
+
+def _problem(job: Job, code: str, message: str, *, stage: str = "render") -> Problem:
+    return Problem(
+        source=job.source, case=job.case.key, stage=stage, code=code, message=shown(message)
+    )
+
+
+def _out_of_reach(job: Job, error: OSError) -> Problem:
+    """A raw file that was there when the tree was scanned, and cannot be read now."""
+    name = Path(os.fsdecode(error.filename)).name if isinstance(error.filename, str) else "a file"
+    if isinstance(error, FileNotFoundError):
+        return _problem(job, "missing-file", f"{name}: the file is missing; get it again")
+    message = f"{name}: cannot be read ({error.strerror}); expected a file that you may read"
+    return _problem(job, "unreadable", message)
+
+
+def _where(error: Exception) -> str:
+    """The line of code that failed, without the text of the error, which may quote a header."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def recipe_id(recipe: Mapping[str, Any]) -> str:
+    """Short identity of a recipe."""
+    text = json.dumps(recipe, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,125 @@
+"""The record of a rendered picture, and its table ``samples.parquet``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import pandas as pd
+
+from medrcube.errors import WorkspaceError
+
+Artefact = Literal["clean", "outline", "boxes", "numbered"]
+NUMBERED = ("boxes", "numbered")
+"""Pictures whose questions have numbers as options."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One picture in the workspace, with what is drawn on it and where it comes from.
+
+    Attributes:
+        id: hash of source, case and artefact.
+        source: id of the source.
+        case: key of the case.
+        artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
+            boxes, one of which holds the region) or ``numbered`` (the images of the case side by
+            side in an order drawn by lot, one of which shows the fact).
+        field: card field of what is marked; empty for a clean picture.
+        marked: concept of what is marked; empty for a clean picture.
+        truth: where there are numbers, the right one, from 1; else empty.
+        choices: how many boxes or images have a number.
+        area: share of the picture that the region covers, 0 to 1.
+        regions: how many separate regions of that concept were marked.
+        image: path relative to the workspace.
+        pixel_sha256: identity of the picture.
+        look: perceptual hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
+        graphics: marks burnt into the picture and where they lie (``pixels.burnt_in``), such as
+            ``caliper:on text:apart``; empty where none was found or the card asks for no search.
+        width: in pixels.
+        height: in pixels.
+        anatomy: region of the body, a value of ``Anatomy``.
+        modality: imaging modality, a value of ``Modality``.
+        patient: keyed hash of the patient identifier; empty when the source gives none.
+        split: the source's own split, or empty.
+        scope: widest scope that the picture shows, the name of a ``Scope`` in lower case.
+        licence: licence of the picture.
+        redistribute: whether the picture may be passed on.
+        frames: slice of each image shown, joined by ``+``.
+        reason: why that slice.
+        recipe: hash of the recipe that makes the picture again.
+        file_bytes: size of the file.
+        grey: mean grey of the clean picture, 0 to 255.
+        colour: whether any pixel of the clean picture has a colour.
+        boxes: corners ``x0 y0 x1 y1`` of each box in pixels of this picture, in the order of the
+            numbers, joined by ``, ``; empty where none is drawn.
+    """
+
+    id: str
+    source: str
+    case: str
+    artefact: str
+    field: str
+    marked: str
+    truth: str
+    choices: int
+    area: float
+    regions: int
+    image: str
+    pixel_sha256: str
+    look: str
+    graphics: str = ""
+    width: int
+    height: int
+    anatomy: str
+    modality: str
+    patient: str
+    split: str
+    scope: str
+    licence: str
+    redistribute: bool
+    frames: str
+    reason: str
+    recipe: str
+    file_bytes: int = 0
+    grey: float = 0.0
+    colour: bool = False
+    boxes: str = ""
+
+
+_TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+COLUMNS: dict[str, str] = {column.name: _TYPES[str(column.type)] for column in fields(Sample)}
+"""Column -> pandas type, in the order of ``samples.parquet``."""
+
+
+def samples_to_frame(samples: Iterable[Sample]) -> pd.DataFrame:
+    """One row per sample, columns in fixed order and type, also when there are none."""
+    samples = list(samples)
+    columns = {name: [getattr(sample, name) for sample in samples] for name in COLUMNS}
+    return pd.DataFrame(columns).astype(COLUMNS)
+
+
+def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
+    """Read back what ``samples_to_frame`` wrote.
+
+    Raises:
+        WorkspaceError: a column is missing.
+    """
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        raise WorkspaceError(
+            f"samples table: column {missing[0]!r} is missing; build the workspace again"
+        )
+    typed = frame[list(COLUMNS)].astype(COLUMNS)
+    # Most columns have few values: equal texts share one object in memory.
+    same: dict[object, object] = {}
+    columns = [
+        [
+            same.setdefault(value, value) if isinstance(value, str) else value
+            for value in typed[name].tolist()
+        ]
+        for name in COLUMNS
+    ]
+    rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True)
+    return [Sample(**dict(zip(COLUMNS, row, strict=True))) for row in rows]

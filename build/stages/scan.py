@@ -1,0 +1,356 @@
+"""The first two stages: what a raw tree holds, and what of it cannot become a picture."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from medrcube.build.execution.progress import Stages
+from medrcube.build.incremental.file_states import Tell, Tree, look, look_around, tell_nobody
+from medrcube.build.incremental.result_cache import Memory, dump, recall, scan_key
+from medrcube.build.stages.contradictions import hear
+from medrcube.facts import Case, Problem, Skip
+from medrcube.names import all_shown, is_odd, shown
+from medrcube.ontologies.terms import load_terms
+from medrcube.regions import files_of
+from medrcube.sources._formats.tables.redaction import told_name, words_of
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.contract import Source, missing_regions, quirk_of
+from medrcube.sources._framework.layout import LayoutReport, check_root, compare, require_fit
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+from medrcube.sources._framework.raw_tree.roots import find_root
+from medrcube.sources._framework.settled_cases import unmarked
+from medrcube.sources.registry import get_source
+
+PICTURE_SUFFIXES = frozenset(
+    {
+        *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),
+        *(".dcm", ".dicom", ".ima", ".nii", ".nii.gz", ".mhd", ".mha", ".raw", ".img", ".mat"),
+        *(".avi", ".mp4", ".mov", ".mpeg", ".mpg"),
+    }
+)
+"""Files that hold pixels; one that no case uses is reported, never passed over in silence."""
+_SLICES = frozenset({".dcm", ".dicom", ".ima"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What a raw tree holds.
+
+    Attributes:
+        source: the source.
+        root: the raw tree.
+        layout: how the tree compares with the card.
+        cases: cases whose files are all there, in the adapter's order.
+        absent: keys of cases whose image is not in this copy.
+        absent_files: the first file that each of them lacks, below the root.
+        problems: everything else that does not become a picture.
+        remarks: what is wrong with cases that become pictures all the same: labels that the
+            source's own words contradict, regions that are not marked in this copy.
+        outcomes: field of a label and what the words did to it; see ``contradictions.Heard``.
+    """
+
+    source: Source
+    root: Path
+    layout: LayoutReport
+    cases: tuple[Case, ...]
+    absent: tuple[str, ...]
+    absent_files: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    remarks: tuple[Problem, ...]
+    outcomes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A scan as it is remembered: without what leads to it."""
+
+    layout: LayoutReport
+    cases: tuple[Case, ...]
+    absent: tuple[str, ...]
+    absent_files: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    remarks: tuple[Problem, ...]
+    outcomes: tuple[tuple[str, str], ...]
+
+
+def scan(
+    source: Source,
+    root: Path,
+    key: bytes,
+    memory: Memory | None = None,
+    tree: Tree | None = None,
+) -> Scan:
+    """Verify a raw tree and list its cases; opens no pixel file.
+
+    Patient identifiers and free text go no further than here: the cases carry keyed hashes, and
+    labels that were held against the text.
+
+    Args:
+        source: what to look for.
+        root: the raw tree.
+        key: secret of the workspace, for ``hash_patient``.
+        memory: with one, a tree in which no file has changed is not looked through again.
+        tree: what ``visit`` gives, where it is known already.
+
+    Raises:
+        SourceError: the tree fits no layout, or the adapter breaks its contract.
+    """
+    tree = tree or visit(source, root)
+    if memory is None or not tree.settled:
+        return _scan(source, tree, _look_through(source, tree, key))
+    name, state = f"scan/{source.id}", scan_key(source, tree, key)
+    found = recall(memory, name, state, _Found)
+    if found is None:
+        found = _look_through(source, tree, key)
+        memory.remember(name, state, dump(found))
+    return _scan(source, tree, found)
+
+
+def visit(source: Source, root: Path, tell: Tell = tell_nobody) -> Tree:
+    """Look at the raw tree of a source; each directory is read once, however many roots are tried.
+
+    Args:
+        source: what to look for.
+        root: its raw root, or a folder near it; see ``roots.find_root``.
+        tell: told the number of files of each folder that is read.
+
+    Raises:
+        SourceError: there is no folder, or several copies lie in it.
+    """
+    root = root.resolve()
+    check_root(source.card, root)
+    trees = [look(root, tell)]
+
+    def see(folder: Path, _inner: RawTree, most: int) -> RawTree | None:
+        wider = look_around(trees[-1], folder, most, tell)
+        if wider is None:
+            return None
+        trees.append(wider)
+        return wider.seen
+
+    found = find_root(source.card, trees[0].seen, see)
+    known = next((tree for tree in trees if tree.root == found.path), None)
+    return known or trees[0].inside(found.path.relative_to(trees[0].root).as_posix())
+
+
+def visit_all(
+    sources: Mapping[str, Source], roots: Mapping[str, Path], stages: Stages
+) -> dict[str, Tree]:
+    """Look at the raw trees of several sources, by id.
+
+    Raises:
+        SourceError: as ``visit``.
+        MedrcubeError: a source does not exist.
+    """
+    with stages.stage("files", None) as advance:
+        return {
+            name: visit(get_source(sources, name), root, advance) for name, root in roots.items()
+        }
+
+
+def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
+    """Keyed hash of a patient identifier: equal patients stay equal, none can be looked up."""
+    if patient is None:
+        return None
+    return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
+
+
+def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
+    return Scan(
+        source=source,
+        root=tree.root,
+        layout=found.layout,
+        cases=found.cases,
+        absent=found.absent,
+        absent_files=found.absent_files,
+        problems=found.problems,
+        remarks=found.remarks,
+        outcomes=found.outcomes,
+    )
+
+
+def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
+    root, barred, seen = tree.root, tree.barred, tree.seen
+    report = compare(source.card, seen)
+    require_fit(report)
+    there = tree.states.keys() & set(seen.names)
+    familiar = _familiar(source, report.layout, seen)
+    cases: list[Case] = []
+    absent: list[tuple[str, str]] = []
+    problems: list[Problem] = []
+    remarks: list[Problem] = []
+    outcomes: list[tuple[str, str]] = []
+    claimed: set[str] = set()
+    terms = load_terms()
+    odd = any(map(is_odd, seen.names))
+    for given in source.scan(seen, report.layout):
+        found = all_shown(given) if odd else given
+        if isinstance(found, Skip):
+            files = _relative(found.paths, root)
+            claimed.update(files)
+            unseen = there.isdisjoint(files)
+            name = told_name(found.key, familiar) if unseen else found.key
+            if files and unseen:
+                absent.append((name, told_name(files[0], familiar)))
+            else:
+                reason = found.reason.replace(found.key, name)
+                problems.append(_problem(source, name, found.code, reason))
+            continue
+        files = _relative(found.files(), root)
+        claimed.update(files)
+        if found.unguided and (lost := sorted(_guides(found, root) - there)):
+            message = (
+                f"{lost[0]} is not in this copy, so another slice is shown than the mask chose"
+            )
+            remarks.append(_problem(source, found.key, "guide-missing", message))
+            found = replace(found, guide=())
+            files = _relative(found.files(), root)
+        problem = _bar(source, found.key, files, barred) or _reject(
+            source, found, set(files) - there, root
+        )
+        if problem is None:
+            heard = hear(source.card, found, terms)
+            remarks += heard.problems
+            if missing := missing_regions(source.card, found):
+                remarks.append(_problem(source, found.key, "regions-missing", missing))
+                heard = replace(heard, case=unmarked(heard.case))
+            outcomes += heard.outcomes
+            patient = hash_patient(source.id, found.patient, key)
+            cases.append(replace(heard.case, patient=patient))
+        elif problem.code == "absent":
+            lacking = next(name for name in files if name not in there)
+            absent.append((told_name(found.key, familiar), told_name(lacking, familiar)))
+        else:
+            problems.append(problem)
+    problems += [
+        _problem(source, name, "outside-root", barred[name])
+        for name in sorted(filter(holds_pixels, barred.keys() & set(seen.names) - claimed))
+    ]
+    problems += _unclaimed(source.card, report.layout, seen, there - claimed)
+    return _Found(
+        layout=report,
+        cases=tuple(cases),
+        absent=tuple(key for key, _ in absent),
+        absent_files=tuple(file for _, file in absent),
+        problems=tuple(problems),
+        remarks=tuple(remarks),
+        outcomes=tuple(outcomes),
+    )
+
+
+def _familiar(source: Source, layout: str, seen: RawTree) -> frozenset[str]:
+    """Words that names of a source are made of: those of its files, its globs and its adapter."""
+    code = (source.folder / "adapter.py").read_text(encoding="utf-8")
+    return words_of((*seen.names, *source.card.layout(layout).globs, code))
+
+
+def _bar(
+    source: Source, key: str, files: Sequence[str], barred: Mapping[str, str]
+) -> Problem | None:
+    """Why the files of a case must not be read, or ``None``."""
+    for name in files:
+        if ".." in name.split("/"):
+            reason = f"names a file by way of '..': {name}; expected a file below the raw root"
+            return _problem(source, key, "outside-root", reason)
+        if name in barred:
+            return _problem(source, key, "outside-root", barred[name])
+    return None
+
+
+def _guides(case: Case, root: Path) -> set[str]:
+    """Files that choose the slice of a case."""
+    return set(_relative((path for it in case.guide for path in files_of(it)), root))
+
+
+def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:
+    """Why a case cannot be rendered, or ``None``."""
+    images = [path for image in case.images for path in (*image.paths, *image.parts)]
+    if missing & set(_relative(images, root)):
+        return _problem(source, case.key, "absent", "image is not in this copy")
+    if missing:
+        return _problem(
+            source,
+            case.key,
+            "mask-missing",
+            f"the image is there but not its mask {min(missing)}; get the file, or expect no "
+            "picture of this case",
+        )
+    quirk = quirk_of(source.card, case.key, "drop")
+    if quirk is not None:
+        return _problem(source, case.key, "dropped-by-card", f"{quirk.reason} ({quirk.evidence})")
+    return None
+
+
+def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> list[Problem]:
+    """Files that no case uses, with the card's reason where it gives one."""
+    ignored: dict[str, str] = {}
+    for glob, reason in card.layout(layout).ignore.items():
+        for name in tree.match(glob):
+            ignored.setdefault(name, reason)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(filter(holds_pixels, names)):
+        reason = ignored.get(name, "")
+        place = name.rpartition("/")[0] if is_slice(name) else name
+        groups.setdefault((place, reason), []).append(name)
+    problems = [_unused(card.id, layout, reason, own) for (_, reason), own in groups.items()]
+    problems += _strangers(card, layout, tree, names)
+    return problems
+
+
+def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Problem:
+    """One row for a file, or for the slices of a folder."""
+    case, what = names[0], "this file"
+    if len(names) > 1:
+        case, what = names[0].rpartition("/")[0] or ".", f"its {len(names):,} DICOM files"
+    code = "ignored-by-card" if reason else "unclaimed"
+    message = reason or (
+        f"no case of layout {layout!r} uses {what}; the tables and masks of this copy do not name "
+        "it, or it is not part of the dataset as the card knows it"
+    )
+    return Problem(source=source, case=shown(case), stage="scan", code=code, message=message)
+
+
+def _strangers(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> Iterator[Problem]:
+    """Files without pixels that neither a case nor the card names: one row a folder and kind."""
+    own = card.layout(layout)
+    globs = (*own.expect, *own.optional, *own.ignore, *(it for it in card.unfit))
+    known = {name for glob in globs for name in tree.match(glob)}
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(set(names) - known):
+        kind = PurePosixPath(name).suffix.lower()  # a name without one tells of no kind
+        if kind and not holds_pixels(name):
+            kinds.setdefault((name.rpartition("/")[0], kind), []).append(name)
+    for found in kinds.values():
+        several = f", and {len(found) - 1:,} more of its kind beside it" if len(found) > 1 else ""
+        message = (
+            f"is of no kind that is known to hold pixels, and neither a case nor the card names it"
+            f"{several}"
+        )
+        yield Problem(
+            source=card.id, case=shown(found[0]), stage="scan", code="other-file", message=message
+        )
+
+
+def is_slice(name: str) -> bool:
+    """Whether a file may be one of many of a series."""
+    return PurePosixPath(name).suffix.lower() in _SLICES
+
+
+def holds_pixels(name: str) -> bool:
+    """Whether a file is of a kind that holds pixels."""
+    file = name.rsplit("/", 1)[-1].lower()
+    return any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
+
+
+def _relative(paths: Iterable[Path], root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in paths]
+
+
+def _problem(source: Source, case: str, code: str, message: str) -> Problem:
+    return Problem(
+        source=source.id, case=shown(case), stage="scan", code=code, message=shown(message)
+    )

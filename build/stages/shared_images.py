@@ -1,0 +1,58 @@
+"""Sources of one build that share images: what the cards declare, and what the pixels show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from medrcube.build.stages.samples import Sample
+from medrcube.sources._framework.card import Card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedImages:
+    """Two sources that are not independent.
+
+    Attributes:
+        sources: their ids, in order.
+        note: what the cards say, empty when no card declares it.
+        equal_pictures: clean pictures of the one that are pixel for pixel in the other.
+    """
+
+    sources: tuple[str, str]
+    note: str
+    equal_pictures: int
+
+    def describe(self) -> str:
+        """One sentence for people."""
+        a, b = self.sources
+        found = f"{self.equal_pictures} equal pictures in this build"
+        if self.note:
+            return f"{a} and {b} share images ({self.note}); {found}"
+        return f"{a} and {b} share images, which no card declares; {found}"
+
+
+def shared_images(cards: Sequence[Card], samples: Sequence[Sample]) -> tuple[SharedImages, ...]:
+    """Every pair of the sources that shares images by declaration or by pixels."""
+    notes = _declared(cards)
+    hashes: dict[str, set[str]] = {card.id: set() for card in cards}
+    for sample in samples:
+        if sample.artefact == "clean":
+            hashes[sample.source].add(sample.pixel_sha256)
+    found: list[SharedImages] = []
+    names = sorted(hashes)
+    for index, a in enumerate(names):
+        for b in names[index + 1 :]:
+            note, equal = notes.get((a, b), ""), len(hashes[a] & hashes[b])
+            if note or equal:
+                found.append(SharedImages(sources=(a, b), note=note, equal_pictures=equal))
+    return tuple(found)
+
+
+def _declared(cards: Sequence[Card]) -> dict[tuple[str, str], str]:
+    notes: dict[tuple[str, str], str] = {}
+    for card in cards:
+        for overlap in card.overlaps:
+            first, second = sorted((card.id, overlap.source))
+            notes.setdefault((first, second), overlap.note)
+    return notes

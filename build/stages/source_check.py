@@ -1,0 +1,240 @@
+"""The contract of a source as a command: what ``medrcube sources check`` runs.
+
+Each check builds the source's own synthetic fixture in a temporary folder and says in one
+sentence what does not hold. The test suite holds the sources of the package to the same
+promises and to more.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.stages.damaged_copies import told_of_damage
+from medrcube.build.stages.privacy_check import (
+    Copied,
+    holds_canary,
+    leaks,
+    named_in,
+    secret_identifiers,
+    told,
+    unnamed_identifiers,
+    unsearchable,
+)
+from medrcube.build.stages.vocabulary_check import missing_words
+from medrcube.console.progress import Reporter
+from medrcube.errors import MedrcubeError
+from medrcube.facts import BAD_ROW, Case, Grade
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.claims import admitted, too_wide
+from medrcube.sources._framework.card_parts.values import uncommented
+from medrcube.sources._framework.contract import Source, opened_beside, unasked
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._synthetic.images import CANARY
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.workspace import BuildSettings, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One promise of the contract.
+
+    Attributes:
+        name: the promise.
+        failures: what breaks it, one sentence each; empty when it holds.
+    """
+
+    name: str
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """A source with the fixture and the build of each of its layouts.
+
+    Attributes:
+        source: the source.
+        copies: fixture of each layout.
+        workspaces: what a build of each wrote.
+        told: what a build of each printed, and what is told of damaged copies, by what it is.
+    """
+
+    source: Source
+    copies: dict[str, Copied]
+    workspaces: dict[str, Workspace]
+    told: dict[str, Mapping[str, str]]
+
+
+def check_source(source: Source) -> tuple[Check, ...]:
+    """Hold one source to its contract; a broken adapter or card is a failed check too."""
+    missing = tuple(missing_words(source))
+    if missing:
+        return (Check(name=_WORDS, failures=missing),)
+    with tempfile.TemporaryDirectory(prefix="medrcube-check-") as folder:
+        try:
+            trial = _try_out(source, Path(folder))
+        except MedrcubeError as error:
+            return (Check(name="its fixture builds", failures=(str(error),)),)
+        return tuple(
+            Check(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
+        )
+
+
+def _try_out(source: Source, folder: Path) -> _Trial:
+    copies: dict[str, Copied] = {}
+    workspaces: dict[str, Workspace] = {}
+    told: dict[str, Mapping[str, str]] = {}
+    for layout in source.card.layouts:
+        raw = folder / "raw" / layout.name
+        source.build_fixture(raw, layout.name)
+        cases = tuple(it for it in source.scan(raw, layout.name) if isinstance(it, Case))
+        copies[layout.name] = Copied(root=raw, cases=cases)
+        workspaces[layout.name] = Workspace(
+            root=folder / "build" / layout.name,
+            settings=BuildSettings(
+                evidence=Grade.C, items_per_cell=0, quarantine_gate=1.0, even_keys=False
+            ),
+            sources={source.id: raw},
+        )
+        report = build(
+            workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True)
+        )
+        printed = {"the report of the build": repr(report)}
+        told[layout.name] = printed | dict(told_of_damage(source, raw, folder))
+    return _Trial(source=source, copies=copies, workspaces=workspaces, told=told)
+
+
+def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
+    for name, copied in trial.copies.items():
+        report = verify(trial.source.card, copied.root)
+        if report.layout != name:
+            yield f"the fixture of layout {name!r} is taken for {report.layout!r}"
+
+
+def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
+    card = trial.source.card
+    text = (trial.source.folder / "card.toml").read_text(encoding="utf-8")
+    yield from admitted(card, text)
+    yield from too_wide(card)
+
+
+def _card_is_asked(trial: _Trial) -> Iterator[str]:
+    card = trial.source.folder / "card.toml"
+    for key in unasked(trial.source):
+        yield f"{card}: adapter.py never asks for {key}; ask for it (own_card), or take it out"
+    keys = {"numbers": tuple(trial.source.card.numbers), "names": tuple(trial.source.card.names)}
+    for key in uncommented(card.read_text(encoding="utf-8"), keys):
+        yield f"{card}: no comment says where {key} comes from; write it behind it or above it"
+
+
+def _values_are_used(trial: _Trial) -> Iterator[str]:
+    used: set[tuple[str, str]] = set()
+    for copied in trial.copies.values():
+        for case in copied.cases:
+            used |= {(it.field, it.value) for it in (*case.labels, *case.panels)}
+            used |= {(region.field, region.value) for region in case.regions}
+    for field in trial.source.card.fields.values():
+        for value in dict(field.values):
+            if (field.name, value) not in used:
+                yield f"field {field.name!r}: no fixture uses the value {value!r}"
+
+
+def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
+    card: Card = trial.source.card
+    found: set[Voxel] = set()
+    for workspace in trial.workspaces.values():
+        items = pd.read_parquet(workspace.items)
+        cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
+        found |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
+    for voxel in sorted(card.voxels - found):
+        yield f"declared, but no fixture gives an item for {voxel}"
+    for voxel in sorted(found - card.voxels):
+        yield f"not declared, but a fixture gives an item for {voxel}"
+
+
+def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
+    for name, workspace in trial.workspaces.items():
+        table = pd.read_parquet(workspace.quarantine)
+        for row in table[
+            table["code"].isin(["unclaimed", BAD_ROW, "crashed", "worker-died"])
+        ].itertuples():
+            yield f"layout {name!r}: {row.case}: {row.message}"
+
+
+def _opens_what_the_card_names(trial: _Trial) -> Iterator[str]:
+    card = trial.source.card
+    for name, copied in trial.copies.items():
+        for file in opened_beside(trial.source, copied.root, name):
+            yield (
+                f"layout {name!r}: the adapter opens {file}, which no glob of the layout fits; add "
+                f"its glob to the layout under  expect  or  optional  of the card of {card.id}"
+            )
+
+
+def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
+    copies = trial.copies.values()
+    identifiers = secret_identifiers(copies) | unnamed_identifiers(copies)
+    for name, workspace in trial.workspaces.items():
+        for file, identifier in leaks(workspace.root, identifiers):
+            yield (
+                f"layout {name!r}: the identifier {identifier!r} of the fixture stands in {file}; "
+                "name cases by what the names of their files hold, or by a number"
+            )
+    for name, texts in trial.told.items():
+        for what, text in texts.items():
+            for identifier in told(text, identifiers):
+                yield (
+                    f"layout {name!r}: {what}: the identifier {identifier!r} of the fixture is "
+                    "told; in reasons quote cells by  row.quote(column)"
+                )
+
+
+def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
+    """Without identifiers that no other text holds, a search for them would prove nothing."""
+    if trial.source.card.patient != "known":
+        return
+    cases = [case for copied in trial.copies.values() for case in copied.cases]
+    if not any(case.patient for case in cases):
+        yield (
+            f'patient = "known", yet none of the {len(cases)} cases of its fixture has a patient, '
+            "so no identifier can be searched for; give Case.patient in the adapter, or say "
+            'patient = "unknown" in the card'
+        )
+    for name, copied in trial.copies.items():
+        if not holds_canary(copied):
+            yield (
+                f"layout {name!r}: its fixture holds no CANARY "
+                "(medrcube.sources._synthetic.images); write it wherever real data hold an "
+                "identifier of a patient: in tables and in headers"
+            )
+    secret = secret_identifiers(trial.copies.values())
+    for identifier in unsearchable(secret):
+        keys = {it.key for copied in trial.copies.values() for it in copied.cases}
+        held = sorted(key for key in keys if named_in(key, identifier))
+        yield (
+            f"the fixture calls a patient {identifier!r}, which other text may hold by chance; "
+            f"write {CANARY + identifier!r}"
+            + (f" (the case {held[0]!r} seems to be named by it)" if held else "")
+        )
+
+
+_WORDS = "concepts and groups are in the tables"
+
+_CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
+    "layouts are told apart": _layouts_are_told_apart,
+    _WORDS: lambda trial: missing_words(trial.source),
+    "what a picture does not show is not asked": _unseen_is_not_asked,
+    "the adapter asks for all that the card names for it": _card_is_asked,
+    "every mapped value is used by a fixture": _values_are_used,
+    "every declared cell is reached, and no other": _voxels_are_reached,
+    "no file is opened that the card does not name": _opens_what_the_card_names,
+    "every file is a picture or has a reason": _files_are_accounted_for,
+    "its fixture holds identifiers that can be searched for": _identifiers_are_told,
+    "no identifier reaches an output": _identifiers_stay_out,
+}

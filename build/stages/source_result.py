@@ -1,0 +1,194 @@
+"""What one source gives to a build: its pictures and what may be asked of them.
+
+It depends on the source alone, so it is remembered whole: a build in which one card has changed
+goes through that source and takes the others as they were.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.execution.local import Engine
+from medrcube.build.incremental.file_states import Tree
+from medrcube.build.questions.fact_rules import Grounds, Query, derive
+from medrcube.build.stages.contradictions import stated
+from medrcube.build.stages.plan import Job
+from medrcube.build.stages.raw_files import raw_files
+from medrcube.build.stages.render import Picture, Rendered, recipe_id
+from medrcube.build.stages.samples import Sample
+from medrcube.build.stages.scan import Scan
+from medrcube.facts import Case, Problem
+from medrcube.names import harmless, shown
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.contract import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A case whose files could not be read; tried again by every build."""
+
+    job: Job
+    rendered: Rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceBuild:
+    """What one source gives.
+
+    Attributes:
+        source: its id.
+        layout: layout of the copy, in words.
+        cases: number of cases whose files are there.
+        absent: number of cases whose image is not in this copy.
+        absent_images: each of them as ``source,case,file``, one a line.
+        set_aside: problems of the scan.
+        problems: problems of rendering, and remarks of the scan.
+        words: field -> outcome -> number of labels, of what the words did to them.
+        samples: its pictures.
+        recipes: how they are made, one JSON object a line.
+        raw_files: the raw files that they and the copy's layout rest on, likewise.
+        queries: everything that may be asked of them.
+        unread: cases that are to be tried again.
+    """
+
+    source: str
+    layout: str
+    cases: int
+    absent: int
+    absent_images: str
+    set_aside: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    words: Mapping[str, Mapping[str, int]]
+    samples: tuple[Sample, ...]
+    recipes: str
+    raw_files: str
+    queries: tuple[Query, ...]
+    unread: tuple[Unread, ...]
+
+
+def build_source(
+    found: Scan, tree: Tree, results: Mapping[str, Rendered], unread: Sequence[Unread]
+) -> SourceBuild:
+    """Put together what the cases of a source gave.
+
+    Args:
+        found: the scan.
+        tree: the raw tree that was scanned.
+        results: what became of each case, by its key.
+        unread: cases that are to be tried again.
+
+    Raises:
+        SourceError: a label or region names a field or value that the card lacks.
+        TermError: the card names a concept or group that is in no table.
+    """
+    card = found.source.card
+    samples: list[Sample] = []
+    recipes: list[str] = []
+    queries: list[Query] = []
+    grounds = Grounds(card=card)
+    origin = origin_of(found.source, found.layout.layout)
+    problems: list[Problem] = [*found.remarks]
+    pictures: list[Picture] = []
+    for case in found.cases:
+        pictures.extend(results[case.key].pictures)
+        made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
+        samples.extend(sample for sample, _ in made)
+        recipes.extend(_line(sample, recipe, origin) for sample, recipe in made)
+        problems.extend(results[case.key].problems)
+        mine = [sample for sample, _ in made]
+        queries.extend(derive(card, case, mine, grounds=grounds))
+    return SourceBuild(
+        source=card.id,
+        layout=shown(found.layout.describe()),
+        cases=len(found.cases),
+        absent=len(found.absent),
+        absent_images=_absent_images(found),
+        set_aside=found.problems,
+        problems=tuple(problems),
+        words=stated(found.outcomes),
+        samples=tuple(samples),
+        recipes="".join(recipes),
+        raw_files="".join(file.line() for file in raw_files(found, tree, pictures)),
+        queries=tuple(queries),
+        unread=tuple(unread),
+    )
+
+
+def _absent_images(found: Scan) -> str:
+    text = io.StringIO()
+    rows = zip(found.absent, found.absent_files, strict=True)
+    csv.writer(text, lineterminator="\n").writerows(
+        (found.source.id, harmless(key), harmless(file)) for key, file in rows
+    )
+    return text.getvalue()
+
+
+def origin_of(source: Source, layout: str) -> dict[str, Any]:
+    """What of a source decides its pictures, beside its raw files; stands in every recipe."""
+    adapter = (source.folder / "adapter.py").read_bytes()
+    return {
+        "layout": layout,
+        "card": source.card.fingerprint[:16],
+        "adapter": hashlib.sha256(adapter).hexdigest()[:16],
+        "policy": asdict(source.card.pixels),
+    }
+
+
+def still_unread(unread: Sequence[Unread], engine: Engine, images: Path) -> bool:
+    """Try cases again that could not be read; whether each fails as it did."""
+    before = {(it.job.source, it.job.case.key): it.rendered for it in unread}
+    again = engine.run([it.job for it in unread], images)
+    return all(rendered == before[job.source, job.case.key] for job, rendered in again)
+
+
+def _line(sample: Sample, recipe: Mapping[str, Any], origin: Mapping[str, Any]) -> str:
+    entry = {"sample": sample.id, "image": sample.image, "origin": origin, **recipe}
+    return json.dumps(entry, sort_keys=True) + "\n"
+
+
+def _sample(card: Card, case: Case, picture: Picture) -> Sample:
+    artefact = picture.artefact
+    identity = [card.id, case.key, artefact.kind, artefact.field, artefact.concept, picture.frames]
+    return Sample(
+        id=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16],
+        source=card.id,
+        case=case.key,
+        artefact=artefact.kind,
+        field=artefact.field,
+        marked=artefact.concept,
+        truth=str(picture.truth or ""),
+        choices=picture.choices,
+        area=picture.area,
+        regions=picture.regions,
+        image=f"images/{picture.path}",
+        pixel_sha256=picture.pixel_sha256,
+        look=picture.look,
+        graphics=picture.graphics,
+        width=picture.width,
+        height=picture.height,
+        anatomy=case.anatomy or card.anatomy,
+        modality=case.modality or card.modality,
+        patient=case.patient or "",
+        split=case.split or "",
+        scope=(case.shows or card.shows).name.lower(),
+        licence=case.licence or card.access.licence,
+        redistribute=_may_pass_on(card, case),
+        frames=picture.frames,
+        reason=picture.reason,
+        recipe=recipe_id(picture.recipe),
+        file_bytes=picture.bytes,
+        grey=picture.grey,
+        colour=picture.colour,
+        boxes=", ".join(" ".join(map(str, box)) for box in picture.boxes),
+    )
+
+
+def _may_pass_on(card: Card, case: Case) -> bool:
+    return card.access.redistribute if case.redistribute is None else case.redistribute

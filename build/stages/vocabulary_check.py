@@ -1,0 +1,117 @@
+"""Concepts and groups that a card names and no table has, and faults of tables beside the card.
+
+The tables of a source folder are held to what the shipped ones hold to; all faults come at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import combinations
+from pathlib import Path
+
+from medrcube.errors import MedrcubeError
+from medrcube.files.outside_tables import vocabulary_of
+from medrcube.ontologies.relations import COLUMNS as RELATION_COLUMNS
+from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_relations
+from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
+from medrcube.sources._framework.contract import Source
+
+Rows = Sequence[Mapping[str, str]]
+
+_IDS = (("hpo_id", "hpo_match"), ("radlex_id", "radlex_match"), ("icd11_code", "icd11_match"))
+
+
+def missing_words(source: Source) -> Iterator[str]:
+    """What is missing before the card and the tables beside it can be used, one sentence each."""
+    try:
+        with vocabulary_of([]):
+            shipped, related = load_terms(), load_relations()
+        faults = list(_faults(source.folder, shipped, related))
+        yield from faults
+        if faults:
+            return
+        with vocabulary_of([source.folder]):
+            terms, relations = load_terms(), load_relations()
+    except MedrcubeError as error:
+        yield str(error)
+        return
+    for field in source.card.fields.values():
+        for concept in field.concepts():
+            if concept not in terms:
+                yield (
+                    f"field {field.name!r}: no table has the concept {concept!r}"
+                    f"{_nearest(concept, terms)}; name one that it has, or add a row to "
+                    f"{source.folder / 'terms.csv'} ({','.join(COLUMNS)})"
+                )
+        if field.group and field.group not in relations.groups():
+            yield (
+                f"field {field.name!r}: {field.group!r} is no exclusive group"
+                f"{_nearest(field.group, relations.groups())}; in such a group every two labels "
+                f"exclude each other: add rows to {source.folder / 'relations.csv'} "
+                f"({','.join(RELATION_COLUMNS)})"
+            )
+
+
+def _faults(folder: Path, shipped: Terms, related: Relations) -> Iterator[str]:
+    """Every row of the tables in a source folder that breaks a rule of the shipped ones."""
+    terms = read_own(folder, "terms.csv", COLUMNS)
+    yield from _term_faults(terms, folder / "terms.csv", shipped)
+    known = {*shipped, *(row["label"] for row in terms)}
+    rows = read_own(folder, "relations.csv", RELATION_COLUMNS)
+    for row in rows:
+        label = f"{row['label_a']!r} {row['relation']} {row['label_b']!r}"
+        for fault in _relation_faults(row, known, shipped, related):
+            yield f"{folder / 'relations.csv'}: {label}: {fault}"
+    for group in read_own(folder, "groups.csv", GROUP_COLUMNS):
+        if not _is_exclusive(group["group"], rows):
+            yield (
+                f"{folder / 'groups.csv'}: {group['group']!r} is no exclusive group of "
+                "relations.csv beside it: every two of its labels have to exclude each other"
+            )
+
+
+def _term_faults(rows: Rows, where: Path, shipped: Terms) -> Iterator[str]:
+    kinds = sorted({term.kind for term in shipped.values()})
+    for row in rows:
+        label = f"{where}: {row['label']!r}"
+        if row["label"] in shipped:
+            yield f"{label}: is a concept of the package already; remove the row"
+        if row["kind"] not in kinds:
+            yield f"{label}: no concept has the kind {row['kind']!r}{_nearest(row['kind'], kinds)}"
+        ids = [(row[name], row[match]) for name, match in _IDS]
+        if any((match not in MATCHES) if identity else match for identity, match in ids):
+            yield f"{label}: each id has a match, one of {', '.join(MATCHES)}, and nothing else has"
+        if any(identity for identity, _ in ids) == row["note"].startswith(NO_TERM):
+            yield f'{label}: the note of a term without any id begins with "{NO_TERM}" and why'
+
+
+def _relation_faults(
+    row: Mapping[str, str], known: Collection[str], shipped: Terms, related: Relations
+) -> Iterator[str]:
+    pair = (row["label_a"], row["label_b"])
+    if row["relation"] not in KINDS:
+        yield f"relation must be one of {', '.join(KINDS)}"
+    for name in pair:
+        if name not in known:
+            yield f"no table has {name!r}{_nearest(name, known)}"
+    if not row["reason"].strip():
+        yield "needs a reason"
+    if row["group"] in related.groups():
+        yield f"{row['group']!r} is a group of the package; use a name of your own"
+    if all(name in shipped for name in pair) and not (
+        row["relation"] == "excludes" and related.excludes(*pair)
+    ):
+        yield "says something new of two concepts of the package, whose tables alone may"
+
+
+def _is_exclusive(group: str, rows: Rows) -> bool:
+    own = [row for row in rows if row["group"] == group and row["relation"] == "excludes"]
+    stated = {frozenset((row["label_a"], row["label_b"])) for row in own}
+    members = sorted({name for pair in stated for name in pair})
+    return bool(own) and all(frozenset(pair) in stated for pair in combinations(members, 2))
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, list(known), n=3)
+    return f" (nearest: {', '.join(map(repr, near))})" if near else ""

@@ -1,0 +1,82 @@
+"""Rows of a Parquet file from a stranger, read within bounds of memory and time.
+
+A file of one megabyte can hold a hundred million rows, or a text of a hundred megabytes in every
+row: what repeats is stored once. So rows are counted before any is read, and so few are read
+together that even the largest value of their group in each of them fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medrcube.errors import ReleaseError
+from medrcube.release_format.tree import opened
+
+_LARGEST_GROUP = 2**29
+"""Bytes of a row group, once inflated: what a reader takes into memory at once."""
+
+_AT_ONCE = 2**28
+"""Bytes that the rows of one batch may come to."""
+
+_MOST_AT_ONCE = 4096
+
+
+def read_batches(
+    root: Path, name: str, *, most: int, schema: pa.Schema | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read a file of a tree piece by piece.
+
+    Args:
+        root: the release.
+        name: path of the file in it.
+        most: most rows that it may have.
+        schema: columns that it must have; any where not given.
+
+    Raises:
+        ReleaseError: it is no such file, or holds more than it may.
+    """
+    try:
+        with opened(root, root / name) as file:
+            # Read ahead, the pictures of a whole file would lie in memory.
+            table = pq.ParquetFile(file, pre_buffer=False)
+            if schema is not None and not table.schema_arrow.equals(schema):
+                raise ReleaseError(f"{name}: has other columns than an edition of medrcube")
+            rows = table.metadata.num_rows
+            if rows > most:
+                raise ReleaseError(f"{name}: has {rows:,} rows, far more than there are items")
+            for at in range(table.metadata.num_row_groups):
+                size = table.metadata.row_group(at).total_byte_size
+                if size > _LARGEST_GROUP:
+                    raise ReleaseError(f"{name}: a row group has {size:,} bytes once inflated")
+                together = min(max(_AT_ONCE // max(size, 1), 1), _MOST_AT_ONCE)
+                yield from table.iter_batches(batch_size=together, row_groups=[at])
+    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
+        raise ReleaseError(f"{name}: is no sound Parquet file ({type(error).__name__})") from None
+
+
+def read_table(root: Path, name: str, *, most: int, largest: int) -> pa.Table:
+    """Read a whole file of a tree.
+
+    Args:
+        root: the release.
+        name: path of the file in it.
+        most: most rows that it may have.
+        largest: bytes that they may come to.
+
+    Raises:
+        ReleaseError: it is no such file, or holds more than it may.
+    """
+    batches: list[pa.RecordBatch] = []
+    size = 0
+    for batch in read_batches(root, name, most=most):
+        size += batch.nbytes
+        if size > largest:
+            raise ReleaseError(f"{name}: has more than {largest:,} bytes once inflated")
+        batches.append(batch)
+    if not batches:
+        raise ReleaseError(f"{name}: has no rows")
+    return pa.Table.from_batches(batches)

@@ -1,0 +1,161 @@
+"""Every file of a tree and its digest, and how both agree with the lists that lie in it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.build.execution.progress import Stages
+from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
+from medrcube.build.validation.findings import Findings
+from medrcube.build.validation.png_check import Seen, look_at_all
+from medrcube.errors import ReleaseError
+from medrcube.release_format.errata import FILE as ERRATA
+from medrcube.release_format.tree import kind_of, leaves, opened, shown, stored_in_cache
+
+MOST_FILES = 2_000_000
+"""Of a tree with more files no more are looked at."""
+
+_LARGEST_LIST = 2**28
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+_BATCH = 32
+_FEW = 64
+"""Fewer files are not worth a second process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What the lists of digests say.
+
+    Attributes:
+        shared: path -> digest of every file of both editions; ``None`` without ``SHA256SUMS``.
+        restricted: path -> digest of what only a private tree holds.
+    """
+
+    shared: Mapping[str, str] | None
+    restricted: Mapping[str, str]
+
+
+def files_of(root: Path, findings: Findings) -> frozenset[str]:
+    """Paths of all plain files, with ``/``; what else lies there is a fault and is not opened."""
+    files: set[str] = set()
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(root / folder) as entries:
+                for entry in entries:
+                    _sort(root, f"{folder}{entry.name}", entry, (files, folders), findings)
+        except OSError as error:
+            findings.add("special", f"{shown(folder)}: cannot be read ({error.strerror})")
+        if len(files) + len(folders) > MOST_FILES:
+            findings.add("too-many-files", f"more than {MOST_FILES:,} files")
+            break
+    return frozenset(files)
+
+
+def look_at_files(
+    root: Path, files: frozenset[str], pictures: frozenset[str], workers: int, stages: Stages
+) -> Iterator[Seen]:
+    """Read every file once, in processes: digests, and the pixels of pictures."""
+    wanted = [(name, name in pictures) for name in sorted(files)]
+    batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
+    with stages.stage("files", len(wanted)) as advance:
+        for seen in _in_processes(root, batches, workers if len(wanted) > _FEW else 1):
+            yield from seen
+            advance(len(seen))
+
+
+def read_sums(root: Path, files: frozenset[str], findings: Findings) -> Sums:
+    """The lists of digests of a tree."""
+    shared = _list(root, SUMS, findings) if SUMS in files else None
+    restricted = _list(root, RESTRICTED_SUMS, findings) if RESTRICTED_SUMS in files else {}
+    return Sums(shared=shared, restricted=restricted)
+
+
+def compare_sums(
+    sums: Sums, seen: Mapping[str, Seen], findings: Findings, *, private: bool
+) -> None:
+    """Hold the lists against the files."""
+    if sums.shared is None:
+        return
+    listed = {**sums.restricted, **sums.shared}
+    for name in sorted(seen):
+        if name in listed:
+            if seen[name].sha256 not in {None, listed[name]}:
+                findings.add("digest", name)
+        elif name not in {SUMS, ERRATA}:  # errata are written after a release was sealed
+            findings.add("file-extra", name)
+    for name in sorted(set(sums.shared) - set(seen)):
+        findings.add("file-missing", name)
+    absent = sorted(set(sums.restricted) - set(seen) - {PRIVATE})
+    if private and absent:
+        findings.add("restricted-missing", absent[0], count=len(absent))
+
+
+def _sort(
+    root: Path,
+    name: str,
+    entry: os.DirEntry[str],
+    found: tuple[set[str], list[str]],
+    findings: Findings,
+) -> None:
+    files, folders = found
+    if not name.isprintable():
+        findings.add("file-name", shown(name))
+    elif entry.is_symlink():
+        if stored_in_cache(root, root / name) and entry.is_file():
+            files.add(name)
+        else:
+            findings.add("link", name)
+    elif entry.is_dir(follow_symlinks=False):
+        folders.append(f"{name}/")
+    elif entry.is_file(follow_symlinks=False):
+        files.add(name)
+    else:
+        state = entry.stat(follow_symlinks=False)
+        findings.add("special", f"{name}: is {kind_of(state)} ({stat.filemode(state.st_mode)})")
+
+
+def _list(root: Path, name: str, findings: Findings) -> dict[str, str]:
+    sums: dict[str, str] = {}
+    try:
+        with opened(root, root / name, largest=_LARGEST_LIST) as file:
+            lines = file.read().decode().split("\n")
+    except (ReleaseError, UnicodeDecodeError) as error:
+        findings.add("sums", f"{name}: {error}")
+        return sums
+    for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
+        match = _LINE.fullmatch(line)
+        if match is None or leaves(match[2]):
+            findings.add("sums", f"{name} line {number}: {shown(line)}")
+        elif match[2] in sums:
+            findings.add("sums", f"{name} line {number}: {match[2]} is listed twice")
+        else:
+            sums[match[2]] = match[1]
+    return sums
+
+
+def _in_processes(
+    root: Path, batches: Sequence[list[tuple[str, bool]]], workers: int
+) -> Iterator[list[Seen]]:
+    if workers == 1:
+        for batch in batches:
+            yield look_at_all(root, batch)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
+        try:
+            yield from pool.map(look_at_all, [root] * len(batches), batches)
+        except BrokenProcessPool:
+            raise ReleaseError(
+                f"{root}: a process that decodes pictures was killed, for lack of memory or by "
+                "a fault in a decoder; try again with  --workers 1"
+            ) from None

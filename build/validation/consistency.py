@@ -1,0 +1,236 @@
+"""Whether the files of a release tell one story: tables, recipes, licences and the audit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from medrcube.build.reconstruction.recipes import Recipe
+from medrcube.build.release.licences import LICENCES, read_licences
+from medrcube.build.release.review_verdicts import LET_THROUGH
+from medrcube.build.validation.bounded_parquet import read_table
+from medrcube.build.validation.findings import Findings
+from medrcube.errors import ReleaseError
+from medrcube.release_format.rows import LETTERS, Row
+from medrcube.release_format.strict_json import BadJsonError, read_document
+from medrcube.release_format.tree import opened, shown
+from medrcube.taxonomy import Task
+
+ITEMS = "items.parquet"
+AUDIT = "audit.json"
+
+_LARGEST_AUDIT = 2**26
+_LARGEST_TABLE = 2**30
+"""Bytes of ``items.parquet``, once inflated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """One sound row of a table.
+
+    Attributes:
+        row: the row, read.
+        written: the row as it stands in the file.
+        folder: folder of its table.
+        where: table and number, for messages.
+    """
+
+    row: Row
+    written: Mapping[str, Any]
+    folder: str
+    where: str
+
+    @property
+    def image(self) -> str | None:
+        """Path of its picture in the release."""
+        return None if self.row.image is None else f"{self.folder}/{self.row.image}"
+
+
+def check_recipes(
+    rows: Sequence[Placed], recipes: Mapping[str, Recipe], findings: Findings
+) -> None:
+    """Every picture has a recipe, every recipe a picture, and both agree on who may have it."""
+    used: set[str] = set()
+    for placed in rows:
+        recipe = None if placed.image is None else recipes.get(placed.image)
+        if recipe is None:
+            findings.add("recipe-missing", f"{placed.where}: {placed.image}")
+            continue
+        used.add(recipe.image)
+        if recipe.restricted != placed.row.restricted:
+            findings.add(
+                "restricted-flag",
+                f"{placed.where}: restricted is {placed.row.restricted}, in its recipe "
+                f"{recipe.restricted}",
+            )
+    for image in sorted(set(recipes) - used):
+        findings.add("recipe-unused", image)
+
+
+def check_items(
+    rows: Sequence[Placed],
+    items: pd.DataFrame,
+    recipes: Mapping[str, Recipe],
+    findings: Findings,
+) -> None:
+    """``items.parquet`` and the ``test.json`` of all sources hold the same items."""
+    needed = ("id", "sample", "source", "question", "options", "key", "task", "modality")
+    missing = [name for name in (*needed, "anatomy") if name not in items.columns]
+    if missing:
+        findings.add("items-table", f"{ITEMS}: has no column {missing[0]!r}")
+        return
+    rows_of = items.astype(object).to_dict("records")
+    records: dict[str, Mapping[str, Any]] = {
+        str(row["id"]): {str(name): value for name, value in row.items()} for row in rows_of
+    }
+    for placed in rows:
+        record = records.pop(placed.row.id, None)
+        if record is None:
+            findings.add("items-differ", f"{placed.where}: {placed.row.id} is not in {ITEMS}")
+            continue
+        told, known = _told(placed, recipes), _known(record)
+        for name in told:
+            if told[name] != known[name]:
+                findings.add(
+                    "items-differ",
+                    f"{placed.where}: {name} is {shown(told[name])}, in {ITEMS} "
+                    f"{shown(known[name])}",
+                )
+    for name in sorted(records):
+        findings.add("items-differ", f"{shown(name)} of {ITEMS} is in no test.json")
+
+
+def check_licences(tree: Path, rows: Sequence[Placed], findings: Findings) -> None:
+    """The table of licences names every item once, and agrees on who may have its picture."""
+    restricted = {placed.row.id: placed.row.restricted for placed in rows}
+    try:
+        for licence in read_licences(tree):
+            flag = restricted.pop(licence.id, None)
+            if flag is None:
+                findings.add("licence-table", f"{shown(licence.id)}: twice, or no item")
+            elif not licence.licence.strip():
+                findings.add("licence-table", f"{licence.id}: has no licence")
+            elif licence.redistribute == flag:
+                passed_on = "yes" if licence.redistribute else "no"
+                findings.add(
+                    "restricted-flag",
+                    f"{licence.id}: restricted is {flag}, in {LICENCES} redistribute is "
+                    f"{passed_on}",
+                )
+    except ReleaseError as error:
+        findings.add("licence-table", str(error))
+        return
+    for name in sorted(restricted):
+        findings.add("licence-table", f"{shown(name)}: is not in {LICENCES}")
+
+
+def check_audit(
+    tree: Path, items: int, states: Mapping[str, int] | None, findings: Findings
+) -> dict[str, Any]:
+    """The audit has not failed and counts the items that are there.
+
+    Args:
+        tree: the release.
+        items: number of sound items.
+        states: state of an item -> how many items have it; ``None`` when the table is broken.
+        findings: takes the faults.
+
+    Returns:
+        The audit; empty where it cannot be read.
+    """
+    try:
+        with opened(tree, tree / AUDIT, largest=_LARGEST_AUDIT) as file:
+            audit = read_document(file.read())
+    except (ReleaseError, BadJsonError) as error:
+        findings.add("audit", f"{AUDIT}: {error}")
+        return {}
+    failures = audit.get("failures") if isinstance(audit, dict) else None
+    if not isinstance(audit, dict) or not isinstance(failures, list):
+        findings.add("audit", f"{AUDIT}: has no list of failures")
+        return {}
+    for failure in failures:
+        findings.add("audit-failed", shown(failure))
+    review = audit.get("review")
+    if not isinstance(review, dict):
+        findings.add("audit", f"{AUDIT}: does not say what was reviewed")
+        return audit
+    counted = {"items": items}
+    if states is not None:
+        counted["unreviewed"] = sum(n for state, n in states.items() if state not in LET_THROUGH)
+    for name, count in counted.items():
+        if review.get(name) != count:
+            findings.add(
+                "audit-count", f"{AUDIT}: {name} is {shown(review.get(name))}, found {count:,}"
+            )
+    return audit
+
+
+def read_items(tree: Path, most: int) -> pd.DataFrame:
+    """``items.parquet`` of a release, which may have ``most`` rows.
+
+    Raises:
+        ReleaseError: it is no Parquet file, or far too large.
+    """
+    table = read_table(tree, ITEMS, most=most, largest=_LARGEST_TABLE)
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
+        raise ReleaseError(f"{ITEMS}: is no sound Parquet file ({type(error).__name__})") from None
+    return frame
+
+
+def count_states(items: pd.DataFrame) -> Mapping[str, int] | None:
+    """How many items have each state."""
+    return Counter(map(str, items["state"])) if "state" in items.columns else None
+
+
+def read_audit_name(audit: Mapping[str, Any]) -> str:
+    """Version of the release, as far as its audit tells."""
+    name = audit.get("release")
+    return name if isinstance(name, str) and name.isprintable() and len(name) < 100 else ""
+
+
+def _told(placed: Placed, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
+    """What ``test.json`` says of an item, in the words of ``items.parquet``."""
+    row = placed.row
+    recipe = recipes.get(placed.image or "")
+    told: dict[str, Any] = {
+        "question": row.question,
+        "options": [text for _, text in row.options],
+        "key": [letter for letter, _ in row.options].index(row.key),
+        "task": row.task.value,
+        "modality": row.modality.value,
+        "anatomy": row.parts.value,
+        "dataset": row.dataset,
+        "letters": "".join(letter for letter, _ in row.options),
+    }
+    return told if recipe is None else {**told, "sample": recipe.sample}
+
+
+def _known(record: Mapping[str, Any]) -> dict[str, Any]:
+    options = _texts(record["options"])
+    return {
+        **{name: record[name] for name in ("question", "key", "modality", "anatomy", "sample")},
+        "task": _task(record["task"]),
+        "options": options,
+        "dataset": str(record["source"]).upper(),
+        "letters": LETTERS[: len(options)],
+    }
+
+
+def _texts(options: Any) -> list[str]:
+    try:
+        return [str(text) for text in options]
+    except TypeError:
+        return []
+
+
+def _task(text: Any) -> str:
+    known: Iterable[Task] = Task
+    return next((task.value for task in known if text == task.value), shown(text))

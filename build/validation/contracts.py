@@ -1,0 +1,146 @@
+"""What every table must hold, as one list of rules that two engines run alike.
+
+``hold`` runs the rules with pandas alone. ``great_expectations`` compiles the same list to Great
+Expectations, for whoever wants a second opinion. The record is ours: rule, verdict, how many rows
+break it and the ids of these rows, and never a value, which could say who a patient is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from medrcube.build.validation.contract_rules import RULES, Kind, Rule, Table
+from medrcube.errors import ReleaseError
+
+CONTRACTS = "contracts.json"
+"""The record, in a release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a rule says of a table.
+
+    Attributes:
+        table: name of the table.
+        rule: the rule.
+        holds: whether no row breaks it.
+        ids: sorted ids of the rows that break it, each once.
+        failing: number of these rows.
+    """
+
+    table: Table
+    rule: Rule
+    holds: bool
+    ids: tuple[str, ...] = ()
+    failing: int = 0
+
+
+def hold(table: Table, frame: pd.DataFrame) -> tuple[Verdict, ...]:
+    """Run every rule of a table with pandas alone.
+
+    Args:
+        table: which list of rules.
+        frame: the table as ``views`` makes it, with a column ``id``.
+    """
+    return tuple(_verdict(table, rule, frame) for rule in RULES[table])
+
+
+def record(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """The verdicts, ready for JSON; the same for any order of the rows."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        row = {
+            "rule": verdict.rule.id,
+            "level": verdict.rule.level,
+            "holds": verdict.holds,
+            "failing": verdict.failing,
+            "ids": list(verdict.ids),
+        }
+        tables.setdefault(verdict.table, []).append(row)
+    return {"schema": 1, "tables": dict(sorted(tables.items()))}
+
+
+def require(verdicts: Sequence[Verdict]) -> None:
+    """Stop where an error-level rule does not hold.
+
+    Raises:
+        ReleaseError: names the first rule that is broken, and how many others are.
+    """
+    broken = [it for it in verdicts if not it.holds and it.rule.level == "error"]
+    if broken:
+        first, more = broken[0], len(broken) - 1
+        names = f", such as {', '.join(first.ids[:3])}" if first.ids else ""
+        raise ReleaseError(
+            f"{first.table}, rule {first.rule.id}: {first.failing} row(s) break it{names}: "
+            f"{first.rule.message}" + (f" (and {more} more rules are broken)" if more else "")
+        )
+
+
+def _verdict(table: Table, rule: Rule, frame: pd.DataFrame) -> Verdict:
+    if rule.kind is Kind.ROWS:
+        return Verdict(table=table, rule=rule, holds=_within(len(frame), rule))
+    if any(column not in frame.columns for column in rule.columns):
+        return Verdict(table=table, rule=rule, holds=False, failing=len(frame))
+    bad = _broken(rule, frame)
+    ids = frame["id"][bad] if "id" in frame.columns else frame.index[bad]
+    return Verdict(
+        table=table,
+        rule=rule,
+        holds=not bad.any(),
+        ids=tuple(sorted({str(name) for name in ids})),
+        failing=int(bad.sum()),
+    )
+
+
+def _broken(rule: Rule, frame: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows break a rule."""
+    column = frame[rule.column]
+    filled = column.notna()
+    if rule.kind is Kind.PRESENT:
+        return ~filled
+    if rule.kind is Kind.UNIQUE:
+        return filled & column.duplicated(keep=False)
+    if rule.kind is Kind.TOGETHER:
+        columns = list(rule.columns)
+        return frame[columns].notna().any(axis=1) & frame.duplicated(columns, keep=False)
+    if rule.kind in {Kind.EQUAL, Kind.BELOW}:
+        other = frame[rule.other[0]]
+        both = filled | other.notna()
+        pairs = zip(column, other, strict=True)
+        good = (_fits(rule.kind, left, right) for left, right in pairs)
+        return both & ~pd.Series(list(good), index=frame.index, dtype=bool)
+    good = (_allowed(rule, value) for value in column)
+    return filled & ~pd.Series(list(good), index=frame.index, dtype=bool)
+
+
+def _fits(kind: Kind, left: Any, right: Any) -> bool:
+    if kind is Kind.EQUAL:
+        return bool(left == right)
+    return isinstance(left, (int, float)) and isinstance(right, (int, float)) and left < right
+
+
+def _allowed(rule: Rule, value: Any) -> bool:
+    match rule.kind:
+        case Kind.ONE_OF:
+            return value in rule.allowed
+        case Kind.MATCHES:
+            return re.search(anchored(rule.pattern), str(value)) is not None
+        case Kind.LENGTH:
+            return _within(len(str(value)), rule)
+        case _:
+            return isinstance(value, (int, float)) and _within(value, rule)
+
+
+def anchored(pattern: str) -> str:
+    """A pattern that must match a whole text: ``$`` would pass over a line feed at the end."""
+    return rf"\A(?:{pattern})\Z"
+
+
+def _within(value: float, rule: Rule) -> bool:
+    above = rule.low is None or value >= rule.low
+    return above and (rule.high is None or value <= rule.high)

@@ -1,0 +1,129 @@
+"""The contracts, compiled to a suite of Great Expectations (extra ``validate``).
+
+Imported only where it runs: it takes seconds. Nothing leaves the machine and nothing is written:
+the context lives in memory, analytics are off, and of every rule only yes or no is asked, since
+other result formats copy the values that fail.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from medrcube.build.validation.contract_rules import RULES, Kind, Rule, Table
+from medrcube.build.validation.contracts import anchored
+from medrcube.errors import MedrcubeError, MissingExtraError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+OLDEST = (1, 7)
+"""Earlier versions send what they are used for to a server, unless told not to."""
+
+_PACKAGE = "great-expectations"
+
+
+class TooOldError(MedrcubeError):
+    """The installed Great Expectations is one that reports home."""
+
+
+def expect(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
+    """Run every rule of a table with Great Expectations.
+
+    Args:
+        table: which list of rules.
+        frame: the table as ``views`` makes it.
+
+    Returns:
+        Id of each rule -> whether it holds.
+
+    Raises:
+        MissingExtraError: Great Expectations is not installed.
+        TooOldError: it is older than 1.7.
+    """
+    _check_version()
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    with warnings.catch_warnings():
+        # What its own dependencies deprecate is nothing that a user of ours can mend.
+        warnings.simplefilter("ignore")
+        import great_expectations as gx  # noqa: PLC0415 - takes seconds
+        import great_expectations.expectations as gxe  # noqa: PLC0415
+        from great_expectations.data_context.types.base import (  # noqa: PLC0415
+            ProgressBarsConfig,
+        )
+
+        context = gx.get_context(mode="ephemeral")
+        context.variables.analytics_enabled = False
+        context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        asset = context.data_sources.add_pandas("tables").add_dataframe_asset(table)
+        batch = asset.add_batch_definition_whole_dataframe("all").get_batch(
+            batch_parameters={"dataframe": frame}
+        )
+        rules = RULES[table]
+        suite = gx.ExpectationSuite(
+            name=table, expectations=[_expectation(rule, gxe) for rule in rules]
+        )
+        results = batch.validate(suite, result_format="BOOLEAN_ONLY").results
+    found = {_rule_of(result): bool(result.success) for result in results}
+    return {rule.id: found[rule.id] for rule in rules}
+
+
+def _rule_of(result: Any) -> str:
+    return str(result.expectation_config.meta["rule"])
+
+
+def _check_version() -> None:
+    try:
+        found = version(_PACKAGE)
+    except PackageNotFoundError:
+        raise MissingExtraError("great_expectations", "validate") from None
+    parts = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    if parts < OLDEST:
+        raise TooOldError(
+            f"{_PACKAGE} {found} is installed, which reports what it is used for; expected 1.7 or "
+            "newer:  pip install --upgrade 'medrcube[validate]'"
+        )
+
+
+def _expectation(rule: Rule, gxe: ModuleType) -> Any:
+    name, arguments = _compiled(rule)
+    return getattr(gxe, name)(**arguments, meta={"rule": rule.id})
+
+
+def _compiled(rule: Rule) -> tuple[str, dict[str, Any]]:
+    column = {"column": rule.column}
+    bounds = {"min_value": rule.low, "max_value": rule.high}
+    pair = (rule.column, *rule.other[:1])
+    arguments: dict[Kind, dict[str, Any]] = {
+        Kind.PRESENT: column,
+        Kind.UNIQUE: column,
+        Kind.ONE_OF: {**column, "value_set": list(rule.allowed)},
+        Kind.MATCHES: {**column, "regex": anchored(rule.pattern)},
+        Kind.BETWEEN: {**column, **bounds},
+        Kind.LENGTH: {**column, **bounds},
+        Kind.EQUAL: dict(zip(("column_A", "column_B"), pair, strict=False)),
+        Kind.BELOW: dict(zip(("column_B", "column_A"), pair, strict=False)),
+        Kind.TOGETHER: {"column_list": list(rule.columns)},
+        Kind.ROWS: bounds,
+    }
+    return _NAMES[rule.kind], arguments[rule.kind]
+
+
+_NAMES = {
+    Kind.PRESENT: "ExpectColumnValuesToNotBeNull",
+    Kind.UNIQUE: "ExpectColumnValuesToBeUnique",
+    Kind.ONE_OF: "ExpectColumnValuesToBeInSet",
+    Kind.MATCHES: "ExpectColumnValuesToMatchRegex",
+    Kind.BETWEEN: "ExpectColumnValuesToBeBetween",
+    Kind.LENGTH: "ExpectColumnValueLengthsToBeBetween",
+    Kind.EQUAL: "ExpectColumnPairValuesToBeEqual",
+    Kind.BELOW: "ExpectColumnPairValuesAToBeGreaterThanB",
+    Kind.TOGETHER: "ExpectCompoundColumnsToBeUnique",
+    Kind.ROWS: "ExpectTableRowCountToBeBetween",
+}
+"""Kind of a rule -> expectation that asks the same."""

@@ -1,0 +1,91 @@
+"""Whether the Parquet edition of a release tells what its tables tell, and leaks no picture."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.release.hugging_face import DATA, SCHEMA, TOLD
+from medrcube.build.validation.bounded_parquet import read_batches
+from medrcube.build.validation.consistency import Placed
+from medrcube.build.validation.findings import Findings
+from medrcube.build.validation.png_check import Seen
+from medrcube.errors import ReleaseError
+from medrcube.release_format.item_facts import ItemFacts
+from medrcube.release_format.rows import FIELDS
+from medrcube.release_format.tree import shown
+
+
+def check_edition(
+    root: Path,
+    files: Iterable[str],
+    rows: Iterable[Placed],
+    seen: Mapping[str, Seen],
+    findings: Findings,
+    *,
+    facts: Mapping[tuple[str, str], ItemFacts],
+    withdrawn: Collection[tuple[str, str]],
+    most: int,
+    private: bool,
+) -> None:
+    """Hold every row of the Parquet files against its item, and its picture against the file.
+
+    A row of a restricted item may hold a picture in a ``private`` tree only, and such a tree alone,
+    which is made after the release, may lack the rows of ``withdrawn`` items. No file is read that
+    has more than ``most`` rows.
+    """
+    left = {placed.row.id: placed for placed in rows}
+    names = sorted(it for it in files if it.startswith(f"{DATA}/") and it.endswith(".parquet"))
+    if not names:
+        return
+    for name in names:
+        try:
+            for batch in read_batches(root, name, most=most, schema=SCHEMA):
+                for row in batch.to_pylist():
+                    placed = left.pop(str(row["id"]), None)
+                    _check(name, row, placed, seen, findings, private=private)
+                    if placed is not None:
+                        told = facts.get((placed.folder, placed.row.id))
+                        _check_told(name, row, told, findings)
+        except ReleaseError as error:
+            findings.add("edition", str(error))
+    for item, placed in sorted(left.items()):
+        if private and (placed.folder, item) in withdrawn:
+            continue
+        findings.add("edition-differs", f"{shown(item)} is in no file of {DATA}/")
+
+
+def _check(
+    name: str,
+    row: Mapping[str, Any],
+    placed: Placed | None,
+    seen: Mapping[str, Seen],
+    findings: Findings,
+    *,
+    private: bool,
+) -> None:
+    if placed is None:
+        findings.add("edition-differs", f"{name}: {shown(row['id'])} is no item, or stands twice")
+        return
+    for field in FIELDS:
+        if row[field] != placed.written.get(field):
+            findings.add("edition-differs", f"{name}: {shown(row['id'])} has another {field}")
+    picture = None if row["image"] is None else row["image"]["bytes"]
+    if placed.row.restricted:
+        if picture is not None and not private:
+            findings.add("restricted-picture", f"{name}: {shown(row['id'])}")
+        if picture is None or not private:
+            return
+    known = seen.get(placed.image or "")
+    if picture is None or known is None or hashlib.sha256(picture).hexdigest() != known.sha256:
+        findings.add("edition-differs", f"{name}: {shown(row['id'])} has another picture")
+
+
+def _check_told(
+    name: str, row: Mapping[str, Any], told: ItemFacts | None, findings: Findings
+) -> None:
+    for column in TOLD if told else ():
+        if row[column] != getattr(told, column):
+            findings.add("edition-differs", f"{name}: {shown(row['id'])} has another {column}")

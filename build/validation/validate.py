@@ -1,0 +1,356 @@
+"""Checks a release tree, ours or the published one, from whoever it comes.
+
+Files, tables, pictures and proofs are each checked for themselves and against each other. Nothing
+is written, nothing outside the tree is read, and what is wrong is counted by kind. A tree without
+proofs, such as the published one, is checked as far as it goes, and what could not be checked is
+said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from medrcube.build.execution.progress import Stages
+from medrcube.build.reconstruction.recipes import RECIPES, Recipe, read_recipes
+from medrcube.build.release.licences import LICENCES
+from medrcube.build.release.private_edition import PRIVATE, SUMS
+from medrcube.build.validation.checksums import (
+    compare_sums,
+    files_of,
+    look_at_files,
+    read_sums,
+)
+from medrcube.build.validation.consistency import (
+    AUDIT,
+    ITEMS,
+    Placed,
+    check_audit,
+    check_items,
+    check_licences,
+    check_recipes,
+    count_states,
+    read_audit_name,
+    read_items,
+)
+from medrcube.build.validation.contract_rules import Table
+from medrcube.build.validation.contracts import Verdict, hold, record
+from medrcube.build.validation.findings import Finding, Findings
+from medrcube.build.validation.great_expectations import expect
+from medrcube.build.validation.parquet_edition import check_edition
+from medrcube.build.validation.png_check import Seen
+from medrcube.build.validation.statistical_units import check_units
+from medrcube.build.validation.table_views import item_view, record_view
+from medrcube.errors import ReleaseError
+from medrcube.release_format.errata import read_errata
+from medrcube.release_format.rows import BadRowError, departures, read_row
+from medrcube.release_format.strict_json import BadJsonError, read_list
+from medrcube.release_format.tree import TABLE, opened, shown, tables_of
+
+PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
+"""What a release of medrcube holds beside its sources."""
+
+MOST_FAULTS = 1000
+"""After so many faulty rows of one table its other rows are not read."""
+
+_UNCHECKED = {
+    SUMS: "whether files were changed, added or lost",
+    RECIPES: "whether the pixels are those that were released, and how they were made",
+    ITEMS: "whether every wrong option has evidence that it is wrong",
+    AUDIT: "whether the audit passed",
+    LICENCES: "what the licence of each item is",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What was found in a tree.
+
+    Attributes:
+        root: the tree.
+        name: version of the release, where it is told.
+        private: whether the tree is marked as not to be shared.
+        foreign: whether it has no proofs, as the published release.
+        items: number of sound items.
+        pictures: number of pictures in the tree.
+        restricted: number of items whose picture may not be passed on.
+        without_picture: number of items whose picture is not in the tree.
+        withdrawn: number of items that the errata withdraw.
+        findings: what is wrong, errors first.
+        unchecked: what could not be checked, and why.
+        contracts: the record of the contracts, ready for JSON.
+    """
+
+    root: Path
+    name: str
+    private: bool
+    foreign: bool
+    items: int
+    pictures: int
+    restricted: int
+    without_picture: int
+    withdrawn: int
+    findings: tuple[Finding, ...]
+    unchecked: tuple[str, ...]
+    contracts: Mapping[str, Any]
+
+    @property
+    def errors(self) -> int:
+        """Number of kinds of errors."""
+        return sum(finding.level == "error" for finding in self.findings)
+
+    def stated(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "release": str(self.root),
+            "name": self.name,
+            "valid": self.errors == 0,
+            "private": self.private,
+            "proofs": not self.foreign,
+            "items": self.items,
+            "pictures": self.pictures,
+            "restricted": self.restricted,
+            "without_picture": self.without_picture,
+            "withdrawn": self.withdrawn,
+            "findings": [asdict(finding) for finding in self.findings],
+            "unchecked": list(self.unchecked),
+            "contracts": dict(self.contracts),
+        }
+
+
+def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False) -> Validation:
+    """Check a release tree.
+
+    Args:
+        root: its folder.
+        stages: shows progress.
+        workers: processes that read files and decode pictures.
+        with_gx: run the contracts with Great Expectations too.
+
+    Raises:
+        ReleaseError: ``root`` is no folder of a release.
+        MissingExtraError: Great Expectations is wanted and not installed.
+    """
+    tables = tables_of(root)
+    foreign = not any((root / name).exists() for name in PROOFS)
+    findings = Findings(foreign=foreign)
+    files = files_of(root, findings)
+    for name in sorted(files):
+        if name.rpartition("/")[2] == TABLE and name.count("/") != 1:
+            findings.add("table-place", name)
+    rows = _rows(root, tables, findings)
+    most = len(rows) + MOST_FAULTS * len(tables)
+    recipes = _recipes(root, files, findings)
+    pictures = _pictures(files, rows)
+    seen = {it.name: it for it in look_at_files(root, files, pictures, workers, stages)}
+    for name in sorted(seen):
+        for check, found in seen[name].faults:
+            findings.add(check, found)
+    private = PRIVATE in files
+    sums = read_sums(root, files, findings)
+    compare_sums(sums, seen, findings, private=private)
+    _check_pictures(rows, recipes, seen, findings, private=private)
+    withdrawn = _withdrawn(root, rows, findings)
+    if not foreign:
+        facts = check_units(root, rows, recipes or {}, findings)
+        check_edition(
+            root,
+            files,
+            rows,
+            seen,
+            findings,
+            facts=facts,
+            withdrawn=withdrawn,
+            most=most,
+            private=private,
+        )
+    audit, verdicts, views = _check_proofs(
+        root, files, rows, recipes, findings, foreign=foreign, most=most
+    )
+    if with_gx:
+        _second_opinion(verdicts, views, findings)
+    _note_contracts(verdicts, findings)
+    return Validation(
+        root=root,
+        name=read_audit_name(audit),
+        private=private,
+        foreign=foreign,
+        items=len(rows),
+        pictures=len(pictures),
+        restricted=sum(placed.row.restricted for placed in rows),
+        without_picture=sum(placed.image not in files for placed in rows),
+        withdrawn=len(withdrawn),
+        findings=findings.sorted(),
+        unchecked=_unchecked(files, foreign=foreign),
+        contracts=record(verdicts),
+    )
+
+
+def _rows(root: Path, tables: Iterable[Path], findings: Findings) -> list[Placed]:
+    """The sound rows of all tables; every fault of the others is noted."""
+    rows: list[Placed] = []
+    for table in tables:
+        name = table.relative_to(root).as_posix()
+        try:
+            with opened(root, table) as file:
+                rows.extend(_sound(read_list(file), table, name, findings))
+        except BadJsonError as error:
+            findings.add("table", f"{name}: {error}")
+        except ReleaseError as error:
+            findings.add("table", str(error))
+    for placed in rows:
+        for fault in departures(placed.written):
+            findings.add(fault.rule, f"{placed.where}: {fault.message}")
+        if placed.row.dataset != placed.folder:
+            findings.add("folder", f"{placed.where}: dataset is {shown(placed.row.dataset)}")
+    return rows
+
+
+def _sound(rows: Iterable[Any], table: Path, name: str, findings: Findings) -> Iterator[Placed]:
+    faulty = 0
+    for index, written in enumerate(rows):
+        where = f"{name} item {index}"
+        try:
+            row = read_row(written)
+        except BadRowError as error:
+            faulty += 1
+            for fault in error.faults:
+                findings.add(fault.rule, f"{where}: {fault.message}")
+        else:
+            yield Placed(row=row, written=written, folder=table.parent.name, where=where)
+        if faulty >= MOST_FAULTS:
+            findings.add("table", f"{name}: {faulty:,} faulty rows; those after them were not read")
+            return
+
+
+def _recipes(root: Path, files: frozenset[str], findings: Findings) -> Mapping[str, Recipe] | None:
+    if RECIPES not in files:
+        return None
+    try:
+        return {recipe.image: recipe for recipe in read_recipes(root)}
+    except ReleaseError as error:
+        findings.add("recipes", str(error))
+        return None
+
+
+def _withdrawn(
+    root: Path, rows: Iterable[Placed], findings: Findings
+) -> frozenset[tuple[str, str]]:
+    """Items of the release that its errata withdraw: dataset and id."""
+    known = frozenset((placed.row.dataset, placed.row.id) for placed in rows)
+    try:
+        errata = read_errata(root)
+    except ReleaseError as error:
+        findings.add("errata", str(error))
+        return frozenset()
+    for erratum in errata:
+        if (erratum.dataset, erratum.id) not in known:
+            findings.add("errata", f"{erratum.name} is no sound item of this release")
+    return known.intersection((erratum.dataset, erratum.id) for erratum in errata)
+
+
+def _pictures(files: frozenset[str], rows: Iterable[Placed]) -> frozenset[str]:
+    named = {placed.image for placed in rows}
+    return frozenset(
+        name
+        for name in files
+        if name in named or name.lower().endswith(".png") or "/pictures/" in name
+    )
+
+
+def _check_pictures(
+    rows: Sequence[Placed],
+    recipes: Mapping[str, Recipe] | None,
+    seen: Mapping[str, Seen],
+    findings: Findings,
+    *,
+    private: bool,
+) -> None:
+    """Pictures are there, are those of their recipes, and may be where they are."""
+    barred = {placed.image for placed in rows if placed.row.restricted}
+    for placed in rows:
+        if placed.image not in seen and not placed.row.restricted:
+            findings.add("picture-missing", f"{placed.where}: {placed.image}")
+    known = recipes or {}
+    for image in sorted(known):
+        found = seen[image].pixel_sha256 if image in seen else None
+        if found is not None and found != known[image].pixel_sha256:
+            findings.add("pixel-hash", image)
+    if private:
+        return
+    barred |= {image for image, recipe in known.items() if recipe.restricted}
+    # A copy under another name is the same picture, unless a picture that is free looks like it.
+    hashes = {known[image].pixel_sha256 for image in known if known[image].restricted}
+    hashes -= {recipe.pixel_sha256 for recipe in known.values() if not recipe.restricted}
+    for name in sorted(seen):
+        if name in barred or seen[name].pixel_sha256 in hashes:
+            findings.add("restricted-picture", name)
+
+
+def _check_proofs(
+    root: Path,
+    files: frozenset[str],
+    rows: Sequence[Placed],
+    recipes: Mapping[str, Recipe] | None,
+    findings: Findings,
+    *,
+    foreign: bool,
+    most: int,
+) -> tuple[Mapping[str, Any], tuple[Verdict, ...], dict[Table, pd.DataFrame]]:
+    """The proofs, each for itself and against the rows; returns what the contracts say too."""
+    views: dict[Table, pd.DataFrame] = {
+        "records": record_view((placed.row, placed.written) for placed in rows)
+    }
+    if not foreign:
+        for name in PROOFS:
+            if name not in files:
+                findings.add("proof-missing", name)
+    if recipes is not None:
+        check_recipes(rows, recipes, findings)
+    states = None
+    if ITEMS in files:
+        try:
+            items = read_items(root, most)
+        except ReleaseError as error:
+            findings.add("items-table", str(error))
+        else:
+            views["items"] = item_view(items)
+            states = count_states(items)
+            check_items(rows, items, recipes or {}, findings)
+    if LICENCES in files:
+        check_licences(root, rows, findings)
+    audit = check_audit(root, len(rows), states, findings) if AUDIT in files else {}
+    verdicts = tuple(verdict for table in views for verdict in hold(table, views[table]))
+    return audit, verdicts, views
+
+
+def _second_opinion(
+    verdicts: Sequence[Verdict], views: Mapping[Table, pd.DataFrame], findings: Findings
+) -> None:
+    for table, view in views.items():
+        others = expect(table, view)
+        for verdict in verdicts:
+            if verdict.table == table and others[verdict.rule.id] != verdict.holds:
+                findings.add("gx-disagrees", f"{table}, rule {verdict.rule.id}")
+
+
+def _note_contracts(verdicts: Iterable[Verdict], findings: Findings) -> None:
+    for verdict in verdicts:
+        if not verdict.holds:
+            findings.add_contract(
+                f"{verdict.table}/{verdict.rule.id}",
+                verdict.rule.level,
+                verdict.rule.message,
+                list(verdict.ids),
+                count=max(verdict.failing, 1),
+            )
+
+
+def _unchecked(files: frozenset[str], *, foreign: bool) -> tuple[str, ...]:
+    return tuple(
+        f"{what} (no {name})" for name, what in _UNCHECKED.items() if name not in files
+    ) + (("the duplicates and leaks that an audit looks for",) if foreign else ())

@@ -1,0 +1,1 @@
+"""Viewer copies: original pixels for reviewers, kept in the workspace alone."""

@@ -1,0 +1,183 @@
+"""Viewer copies: the original pixels of the pictures that items show, for reviewers alone.
+
+They are made after the items, of the pictures that items show and of no others, into the folder
+``viewer`` of the workspace: one 16-bit PNG a slice, named by its digest, and ``copies.jsonl``,
+which says what each means. A copy that is there is not made again. Nothing of it enters a release:
+the folder is open to its owner alone, and no table of the workspace names it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.execution.progress import Stages
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.plan import Job
+from medrcube.build.stages.samples import Sample
+from medrcube.build.viewer.case_copies import (
+    FORMAT,
+    Copied,
+    CopyOrder,
+    copy_case,
+    fault_of,
+    plane_path,
+)
+from medrcube.build.viewer.table import TABLE, copies_in
+from medrcube.console.counts import counted
+from medrcube.files.atomic import PRIVATE, private_folder, sweep, write_text
+from medrcube.workspace import Workspace
+
+__all__ = ["ViewerReport", "keep_copies"]
+
+_SAMPLE = re.compile(r'"sample": "(\w+)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewerReport:
+    """What the folder of viewer copies holds after a build.
+
+    Attributes:
+        pictures: pictures that have a copy.
+        made: copies that were made now.
+        bytes: size of all slices.
+        failed: pictures of which none could be made, and why.
+    """
+
+    pictures: int
+    made: int
+    bytes: int
+    failed: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """What a build says of it to people."""
+        if self.pictures:
+            yield (
+                f"{counted(self.pictures, 'picture')} with the original pixels for reviewers "
+                f"({self.made:,} new), {self.bytes / 2**20:,.1f} MiB in viewer/"
+            )
+        yield from self.failed
+
+
+def keep_copies(
+    workspace: Workspace,
+    items: Iterable[Item],
+    samples: Iterable[Sample],
+    recipes: str,
+    jobs: Mapping[str, Callable[[], Iterable[Job]]],
+    *,
+    workers: int,
+    stages: Stages,
+) -> ViewerReport:
+    """Make the copies that are missing and remove those that no item needs any more.
+
+    Args:
+        workspace: in which the pictures lie.
+        items: all items.
+        samples: all pictures.
+        recipes: of all pictures, one JSON object a line.
+        jobs: source that may store more than 8 bits -> what gives the jobs of its cases; it is
+            called where a copy is missing.
+        workers: processes to read files in.
+        stages: where progress is shown.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    folder = workspace.viewer
+    private_folder(folder)
+    sweep(folder)
+    asked = {item.sample for item in items}
+    wanted = {it.id: it for it in samples if it.id in asked and _single(it)}
+    known = {
+        name: row
+        for name, row in copies_in(folder).rows.items()
+        if name in wanted and _holds(folder, row, wanted[name])
+    }
+    lacking = {name: sample for name, sample in wanted.items() if name not in known}
+    orders = list(_orders(workspace, lacking, recipes, jobs))
+    made: dict[str, Mapping[str, Any]] = {}
+    failed: list[str] = []
+    with stages.stage("viewer copies", len(orders)) as advance:
+        for rows, faults in _run(orders, workers):
+            made |= {str(row["sample"]): row for row in rows}
+            failed += faults
+            advance()
+    rows = [row for _, row in sorted({**known, **made}.items())]
+    lines = "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows)
+    write_text(folder / TABLE, lines, mode=PRIVATE)
+    sizes = dict(_sizes(folder, {name for row in rows for name in row["slices"]}))
+    return ViewerReport(
+        pictures=sum(bool(row["slices"]) for row in rows),
+        made=sum(bool(row["slices"]) for row in made.values()),
+        bytes=sum(sizes.values()),
+        failed=tuple(sorted(failed)),
+    )
+
+
+def _single(sample: Sample) -> bool:
+    """Whether a picture shows one image; of several side by side each has a window of its own."""
+    return "+" not in sample.frames and sample.artefact != "numbered" and not sample.colour
+
+
+def _holds(folder: Path, row: Mapping[str, Any], sample: Sample) -> bool:
+    return (row.get("format"), row.get("recipe")) == (FORMAT, sample.recipe) and all(
+        plane_path(folder, name).is_file() for name in row["slices"]
+    )
+
+
+def _orders(
+    workspace: Workspace,
+    lacking: Mapping[str, Sample],
+    recipes: str,
+    jobs: Mapping[str, Callable[[], Iterable[Job]]],
+) -> Iterator[CopyOrder]:
+    wanted: dict[tuple[str, str], list[Sample]] = {}
+    for sample in lacking.values():
+        wanted.setdefault((sample.source, sample.case), []).append(sample)
+    made_by: dict[str, Mapping[str, Any]] = {}
+    for line in recipes.splitlines() if lacking else ():
+        named = _SAMPLE.search(line)
+        if named is not None and named[1] in lacking:
+            made_by[named[1]] = json.loads(line)
+    for source in sorted({source for source, _ in wanted} & set(jobs)):
+        for job in jobs[source]():
+            group = wanted.get((source, job.case.key), ())
+            if group:
+                yield CopyOrder(
+                    job=job,
+                    samples=tuple(group),
+                    recipes=tuple(made_by[sample.id] for sample in group),
+                    root=workspace.root,
+                    folder=workspace.viewer,
+                )
+
+
+def _run(orders: Sequence[CopyOrder], workers: int) -> Iterator[Copied]:
+    if workers == 1 or len(orders) < 2:
+        yield from map(copy_case, orders)
+        return
+    with LocalEngine(workers).pool() as pool:
+        running = {pool.submit(copy_case, order): order for order in orders}
+        for future in as_completed(running):
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                died = "the process that read it was killed; build again"
+                yield [], [fault_of(it, died) for it in running[future].samples]
+
+
+def _sizes(folder: Path, wanted: set[str]) -> Iterator[tuple[str, int]]:
+    """Size of each slice that is wanted; the rest is removed."""
+    for path in folder.glob("??/*.png"):
+        if path.stem in wanted:
+            yield path.stem, path.stat().st_size
+        else:
+            path.unlink()

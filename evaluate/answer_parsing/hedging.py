@@ -1,0 +1,214 @@
+"""The words that take an answer back: what denies, doubts, leaves open or revises one.
+
+Patterns are matched without regard to case on text that ``markup_removal.plain`` has made plain.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def clause_before(text: str, end: int) -> str:
+    """The clause before a place, without the polite "if I had to choose"."""
+    clause = text[max(0, end - 200) : end]
+    clause = _POLITE.sub("", clause)
+    return _CLAUSE_END.split(clause)[-1]
+
+
+def meant(clause: str) -> bool:
+    """Whether what follows the beginning of a clause is meant: now, here and by the speaker."""
+    return not any(pattern.search(clause) for pattern in (_NOT_BEFORE, AT_FIRST))
+
+
+def without_idioms(text: str) -> str:
+    """The text in which what only sounds like a denial or a doubt is said plainly."""
+    for idiom, plainly in _IDIOMS:
+        text = idiom.sub(plainly, text)
+    return text
+
+
+def denied_behind(text: str, end: int) -> bool:
+    """Whether what stands straight behind a place denies it, alone or together with others."""
+    joined = TOGETHER.match(text, end)
+    return DENIED_AFTER.match(text, end) is not None or (
+        joined is not None and DENIED_AFTER.match(text, joined.end()) is not None
+    )
+
+
+def before_rejected(text: str) -> str:
+    """What precedes "rather than": what follows it is not meant."""
+    return _REJECTED.split(text, maxsplit=1)[0]
+
+
+_IDIOMS = (
+    (
+        re.compile(
+            r"\b(?:there(?:'s|\s+is)\s+)?(?:no|without(?:\s+an?y?)?|beyond(?:\s+an?y?)?)\s+"
+            r"(?:reasonable\s+|shadow\s+of\s+a\s+)?(?:doubt|question)\b(?!\s+about)(?:\s+that\b)?[,:]?",
+            re.IGNORECASE,
+        ),
+        "clearly",
+    ),
+    (
+        re.compile(
+            r"\bcan(?:'t|not|\s+not)\s+be\s+anything\s+(?:other\s+than|but|else\s+than)\b",
+            re.IGNORECASE,
+        ),
+        "is",
+    ),
+    (re.compile(r"\bnothing\s+(?:other\s+than|but)\b", re.IGNORECASE), "only"),
+    (re.compile(r"\bnot\s+only\b(?![^.;\n]*\bbut\b)", re.IGNORECASE), " "),
+)
+_REJECTED = re.compile(
+    r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|unlike|without|with\s+no|not)\b|>",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"\bif\s+(?:i|we|one)\s+(?:(?:had|have|were|was|am)\s+to|must|should|could\s+only)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(
+    r"[.;:,!?\n\uff0c而]|\b(?:but|however|although|though|yet|and|so|therefore|hence)\b",
+    re.IGNORECASE,
+)
+
+AT_FIRST = re.compile(
+    r"\b(?:initial(?:ly)?|originally|(?:at\s+)?first\s+(?:glance|thought|said|guess\w*|answer|impression|sight)|at\s+first|previously|earlier)\b|乍看|初看|起初|一开始|最初",
+    re.IGNORECASE,
+)
+"""Before a letter or a text in its clause: it was so before the speaker looked closer."""
+
+ELSEWHERE = re.compile(
+    r"""有人|别人|不少人|很多人|初学者|误(?:认|诊|选)|\b(?:mistak\w*|tempt\w*|distractor|trap|pitfall|someone|some\s+(?:authors|doctors|people|readers|students|radiologists|would|may|might)|students?
+      |(?:many|others?|most|few|people|they|one|you|candidates|readers)(?:\s+(?:people|readers|candidates|models|doctors))?
+        \s+(?:would|might|may|could|will|tend|also|choose|pick|say|answer|select)
+      |(?:similar|another|other|different|previous|prior|next|earlier)\s+(?:question|case|item|image|patient|example|report|exam\w*|study|scan)s?
+      |(?:you|user|colleagues?|he|she|they|textbook|caption|filename|file\s+name|label|hint|note|report)\s+
+        (?:wrote|writes|said|says|claim(?:s|ed)?|state[sd]?|reads?|thinks?|thought|mention(?:s|ed)?|suggest(?:s|ed)|ha[sd])
+      |according\s+to\s+(?:you|the\s+(?:user|caption|file|label))|though\s+labell?ed
+      |clinical(?:ly)?\s+(?:question|suspicion|suspected)|(?:was|were)\s+suspected)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Before a letter or a text in its clause: others would say so, or it is of another question."""
+
+_NOT_BEFORE = re.compile(
+    rf"""(?:{ELSEWHERE.pattern}[^.;:,\n]*$|\b(?:not|never|no\s+longer|nothing|cannot|doubt\w*|hardly|wrong|incorrect|incorrectly|misread\w*
+        |if|whether|unless|suppose|supposing|assum\w*|might|could|may|anything
+        |another|type|grade|group|class|stage|hepatitis|vitamin|labell?ed|marked|possibilit\w+|differential|complication|cause|example|e\.g|instead\s+of|rather\s+than|format|less|followed)\b|n't\b|不|非|并非|无法|無法|难以)[^.;:,\n]*$
+      |\b(?:second|third|fourth|2nd|3rd|4th)[\s-]+(?:(?:most|more|next|best|likely|probable|plausible|possible|strongest|closest)\s+){{1,3}}$
+      |\b(?:each|every|any|common|second|third|fourth|last|next|other|another|alternative|backup|runner-up|worst|2nd|3rd|4th|least\s+likely)\s+(?:\w+\s+)?$|(?:还是|還是|或者?)$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""In the clause before an announcement: what is announced is not meant."""
+
+DENIED_TARGET = re.compile(
+    r"(?:(?:clearly|definitely|certainly|probably|likely|surely|most)\s+)*"
+    r"(?:not?\b|n't\b|neither\b|never\b|isn't\b|wasn't\b|incorrect\b|wrong\b|不是|不选|不為|不为|非|아니)",
+    re.IGNORECASE,
+)
+"""Straight after an announcement: it says what the answer is not."""
+
+DENIED_AFTER = re.compile(
+    r"""[ :)\]"'(\u2013\u2014-]*
+        (?:incorrect|wrong|false|no(?=\s*(?:[,.;]|$|\n))|ruled\s+out|excluded|eliminated
+        |unlikely|less\s+likely|impossible|inconsistent
+        |is\s+out\b|absent\b|isn't|cannot|can't|wasn't|✗|✘|❌
+        |(?:选?项)?(?:均|都|皆)?(?:错误|錯誤|不正确|不正確|不对|不符合?|不支持|不考虑|可排除)
+        |的?可能性(?:较|更|不|很|极)?(?:小|低|大(?<=不大))|不是(?!\s*[A-Z])|ではな|가?\s*아니)
+      |[ :)\]"']*(?:is|was|are|were|seems|would\s+be|can\s+be|has\s+been|looks|appears)\s+
+        (?:(?:also|clearly|definitely|therefore|very|most|highly)\s+)*
+        (?:incorrect|wrong|false|not\b|ruled\s+out|excluded|eliminated|unlikely|less\s+likely|impossible|out\b|absent|empty|clear|spared|unaffected|no\s+longer|never)
+      |[ ]+or\s+not\b|[ ]+(?:only\s+)?(?:if|unless|when|were)\b|\s*\?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Straight after a letter or an option's text: it is denied, conditional or asked."""
+
+POSSIBLE_AFTER = re.compile(
+    r"\s+(?:(?:is|are|remains|would\s+be)\s+(?:also\s+|still\s+)?(?:possible|plausible|conceivable|an?\s+(?:possibility|differential|option))"
+    r"|may|might|could)\b",
+    re.IGNORECASE,
+)
+"""Straight after a letter that something points to: no more than possible."""
+
+TOGETHER = re.compile(
+    r"(?:(?:,|,?\s+(?:and|or|nor))\s+(?!(?:and|or|nor|whereas|while|but|so|which|then|not|since|because|as|given|however|here)\b)[^.;:,\n()]{1,40}?){1,3}(?=\s+(?:are|were|can|both|would|usually|typically|often)\s)|(?:[,和及与][^.;:\n]{1,20}?){1,3}(?:都|均)",
+    re.IGNORECASE,
+)
+"""Straight after a letter or a text: others of which the same is said."""
+
+OPEN_ANSWER = re.compile(
+    r"""(?:(?:either|both|any|all|none|neither|nothing|unknown|unclear|uncertain|indetermin\w*|undetermin\w*|unsure
+      |ambiguous|impossible|inconclusive|n/a|null|cannot|can't|can\s+not|could\s+not|unable|not\s+(?:sure|clear|possible|determin\w+|certain|known|available|listed|given|among|in)
+      |difficult|hard\s+to|probably\s+none|无法|無法|不确定|不明)\b|\?)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Straight after an announcement: the answer is left open."""
+
+REVISION = re.compile(
+    r"""\b(?:actually|wait|correction|scratch\s+that|hold\s+on|hmm|on\s+(?:second\s+thought|reflection|review|closer)
+      |upon\s+(?:review|reflection|closer)|let\s+me\s+re\w*|i\s+(?:was\s+wrong|meant|mean|take\s+that\s+back|change|changed)
+      |change\s+(?:my|the)\s+answer|reconsider\w*|my\s+mistake|(?<!\b[A-F]\s)no,|sorry,)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What comes before it may be taken back."""
+
+DENIED_MENTION = re.compile(
+    r"""(?:\b(?:no|not|none|nothing|without|neither|nor|never|cannot\s+(?:identify|see|find|detect|appreciate|discern)|absent|absence|negative|free|lack|lacks|lacking|sparing|spares|exclud\w+|rul\w+\s+out
+        |rather\s+than|instead\s+of|unlike|unlikely|less|den(?:y|ies)|incorrect|wrong|resolved|against)\b|n't\b
+      |不[^.;:!?\n,]{0,6}$|无|無|没有|沒有|(?<!不能)(?<!难以)(?<!完全)排除|未见|未見|不是|非|なし|없)(?:(?!\b(?:but|however|although|though|instead|rather\s+it)\b|[\u2013\u2014]\s|[-=]>|[\u2192\u21d2]
+        |,\s+(?:the|this|it|these|everything|i|we)\b[^,]{0,40}?\b(?:is|are|was|were|shows?|appears?|looks?|seems?|represents?|suggests?|indicates?|demonstrates?|favou?rs?|fits?|match(?:es)?|points?|supports?|has|have)\b)[^.;:!?\n])*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Earlier in the sentence of an option's text: the option is denied."""
+
+DOUBT = re.compile(
+    r"""\b(?:whether|if|second\s+(?:guess|choice|option|place)|cannot|can't|could|may|might|unable|unclear|uncertain|unsure|not\s+sure|possib\w+|differential
+      |versus|vs|such\s+as|e\.g|or|insufficient|perhaps|maybe|equivocal|indeterminate|either|history|rule\s+out|but|however|although
+      |sorry|as\s+an\s+ai|question|options?|previous|prior|should|unless
+      |would(?=\s+(?:expect|need|require|show|have|appear|look|also|typically|usually|not)\b))\b|\?|可能(?!性(?:很|较|更|最|极)?[大高])|或|无法|無法|(?:不能|难以)(?:完全)?排除|不除外|待排""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""In the sentence of an option's text: too weak to be an answer."""
+
+LIKELIER = re.compile(r"\b(?:likely|probably|best)\b\W*$", re.IGNORECASE)
+"""Straight before a letter: it is held for the likeliest."""
+
+LESSER = re.compile(r"[\s\"')\].]*,\s*(?:possibly|maybe|perhaps)\b", re.IGNORECASE)
+"""Between two letters: the second is held for less likely."""
+
+CONSIDERED = re.compile(
+    r"""\b(?:look(?:ing|s)?\s+at|consider(?:ing|s|ed)?|analy[sz](?:e|es|ing)|examin(?:e|es|ing)|evaluat(?:e|es|ing)|start(?:ing)?\s+with
+        |regarding|about|discuss\w*|compar(?:e|es|ing)\w*|between|each\s+option|as\s+for|^\W*for\s*$|first|check(?:ing)?|test(?:ing)?|tempted)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Before a named option: it is looked at, not chosen."""
+
+_ASKED_FOR = r"(?:i|we|one|you|forced|pressed|pushed|asked|required|anything)"
+HYPOTHETICAL = re.compile(
+    rf"[^.;\n]{{0,80}}?\b(?:if|had|were|unless)\b(?!\s+{_ASKED_FOR}\b)", re.IGNORECASE
+)
+"""Behind "would be": in another world."""
+
+CONDITION = re.compile(
+    rf"""(?:(?:^|;)\W*(?:(?:but|and|or)\s+)?(?:if|unless|otherwise|else|assuming|suppos\w+|were|had|should)(?!\w)
+        (?!\s+(?:{_ASKED_FOR}|be|to)\b)|(?:^|;)\W*in\s+(?:the\s+)?case\s+of\b|如果|如(?=[为是有无出见])|假如|倘若|若|要是|否则|除非)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""In a sentence: what follows holds in one case of several, or in another world."""
+
+RESOLVED = re.compile(
+    r"\b(?:but|however|here|since|so|therefore|actually|yet|now)\b|因此|所以|故|但|然而|这里|此|本图|本题|实际",
+    re.IGNORECASE,
+)
+"""Behind a condition: which case it is."""
+
+UNREAL = re.compile(r"\b(?:would|could|might)\b", re.IGNORECASE)
+"""In an announcement: it may speak of another world."""
+
+WOULD_BE = re.compile(r"\bwould\s+(?:\w+\s+)?be\b", re.IGNORECASE)
+"""In an announcement: weaker than one that says "is"."""
+
+TOO = re.compile(r"[^.;,\n]{0,40}\b(?:too|as\s+well)\b", re.IGNORECASE)
+"""Behind an announced answer: it stands beside another."""
+
+ALSO = re.compile(r"\balso\b", re.IGNORECASE)

@@ -1,0 +1,73 @@
+"""Capitals that stand alone: letters of options, or articles and parts of medical terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+
+from medrcube.evaluate.answer_parsing import answer_phrases, hedging, sentence_spans
+from medrcube.evaluate.answer_parsing.answer_phrases import CASED
+
+FREE_LETTER = re.compile(
+    rf"(?<![{CASED}])(?<![{CASED}]['-])(?P<letter>[A-Z])(?![{CASED}+%])(?!'[A-Za-z])(?!-[{CASED}])"
+)
+"""A capital that stands alone."""
+
+
+def with_named_places(body: str, own: Iterable[str]) -> str:
+    """The text in which "the second option" is "option B"."""
+    letters = sorted(own)
+
+    def named(match: re.Match[str]) -> str:
+        place = match["place"].casefold()
+        index = len(letters) - 1 if place == "last" else answer_phrases.PLACES.index(place)
+        return f"option {letters[index]}" if index < len(letters) else match[0]
+
+    return answer_phrases.ORDINAL.sub(named, body)
+
+
+def in_term(body: str, end: int, own: Container[str]) -> bool:
+    """Whether a letter belongs to what follows it: "B lines", "C/O"."""
+    abbreviated = _ABBREVIATED.match(body, end)
+    other = abbreviated is not None and abbreviated["second"] not in own
+    return other or answer_phrases.TERM.match(body, end) is not None
+
+
+def is_word(body: str, match: re.Match[str], own: Container[str]) -> bool:
+    """Whether a capital that stands alone is an article or belongs to a term."""
+    article = match["letter"] == "A" and _ARTICLE_OF.match(body, match.end()) is not None
+    near = max(0, match.start() - _FARTHEST)
+    labelled = _TERM_BEFORE.search(body, near, match.start()) is not None
+    return article or labelled or in_term(body, match.end(), own)
+
+
+def named_after(body: str, start: int, own: frozenset[str]) -> set[str]:
+    """Own letters that stand alone after ``start``."""
+    found = FREE_LETTER.finditer(body, start)
+    return {match["letter"] for match in found if not is_word(body, match, own)} & own
+
+
+def not_denied_before(body: str, end: int) -> set[str]:
+    """Letters that stand alone before ``end``, own or not, and are not said to be wrong."""
+    return {
+        match["letter"]
+        for match in FREE_LETTER.finditer(body, 0, end)
+        if not (match["letter"] == "A" and _ARTICLE_OF.match(body, match.end()))
+        and not sentence_spans.denied(body, match.start(), match.end())
+        and hedging.meant(hedging.clause_before(body, match.start()))
+    } - {"I"}
+
+
+_FARTHEST = 40
+_ARTICLE_OF = re.compile(
+    r"[^\S\n]+(?!is\b|seems\b|looks\b|appears\b|as\b|because\b|i\b|it\b|for\b|or\b|and\b|but\b|would\b|was\b|best\b"
+    r"|better\b|more\b|most\b|the\b|fits\b|to\s+me\b|stands\b|definitely\b|probably\b)[a-z]"
+)
+# A noun that takes a letter for its name.
+_TERM_BEFORE = re.compile(
+    r"\b(?:vitamin|hepatitis|influenza|type|grade|stage|class|group|category|zone|figure|fig\.?|panel|image|picture|lesion|patient|plan"
+    r"|arrow|points?|lead|segment|level|area|region|structure|protein|factor|phase|score|lobe|view|case|dr\.?|apolipoprotein"
+    r"|ha?emoglobin|immunoglobulin|ha?emophilia|complex|line|density)\s+$",
+    re.IGNORECASE,
+)
+_ABBREVIATED = re.compile(r"/(?P<second>[A-Za-z]+)")

@@ -1,0 +1,269 @@
+"""Find the texts of an item's options, in any case, accent, punctuation or spelling of numbers.
+
+Nothing here is a nearest string: a text is found when it differs in form only. Where that would
+make two options of an item the same, both must stand as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from medrcube.evaluate.answer_parsing.answer_phrases import AFTER_MENTION, CARRIER, CASED
+
+EDGES = " \t\n.,:;!()[]\"'-\u2013\u2014"
+"""What may stand around a text without belonging to it."""
+
+
+class OptionTexts:
+    """The texts of one item's options, as ``markup_removal.plain`` leaves them."""
+
+    def __init__(self, options: Sequence[tuple[str, str]]) -> None:
+        self._texts = {letter: text for letter, text in options if text}
+        # Longest first: an option's text may stand inside another's.
+        ordered = sorted(self._texts.items(), key=lambda option: -len(option[1]))
+        longer = {" ".join(words[1:]) for _, text in ordered if len(words := text.split()) > _FEW}
+        tails = "|".join(map(re.escape, sorted(longer, key=len, reverse=True)))
+        self._shared = re.compile(rf"\s+(?:{tails or '(?!)'})\b", re.IGNORECASE)
+        self._patterns = {letter: self._pattern(letter, text) for letter, text in ordered}
+
+    def whole(self, text: str) -> str | None:
+        """The letter whose text this is and nothing else."""
+        bare = text.strip(EDGES)
+        same = [key for key, own in self._texts.items() if _squeezed(own) == _squeezed(bare)]
+        exact = [key for key in same if bare.casefold() == self._texts[key].strip(EDGES).casefold()]
+        if exact or (len(same) == 1 and _squeezed(bare)):
+            return (exact or same)[0]
+        found = self.at(bare, 0)
+        if found is not None and found[1] == len(bare):
+            return found[0]
+        return self._abbreviated(bare) or self._told_apart(bare)
+
+    def at(self, body: str, start: int) -> tuple[str, int] | None:
+        """(letter, end) of the longest text that begins at ``start``."""
+        for letter, pattern in self._patterns.items():
+            match = pattern.match(body, start)
+            if match:
+                return letter, match.end()
+        return None
+
+    def carried(self, body: str, end: int) -> int | None:
+        """Where the nouns end that go on behind a text and do not make it a different thing.
+
+        General ones ("scan"), and such as another option has behind its own word: "diabetic
+        retinopathy" behind "Mild" beside "No diabetic retinopathy".
+        """
+        general = CARRIER.match(body, end)
+        if general or self.at(body, end + 1):
+            return general.end() if general else None
+        shared = self._shared.match(body, end)
+        return shared.end() if shared else None
+
+    def everywhere(self, body: str) -> Iterator[tuple[str, int, int]]:
+        """(letter, start, end) of every text; one inside a longer one does not count."""
+        for letter, pattern in self._patterns.items():
+            for match in pattern.finditer(body):
+                yield letter, match.start(), match.end()
+            body = pattern.sub(lambda match: "\0" * len(match[0]), body)
+
+    def beside(self, body: str, end: int, letter: str) -> int | None:
+        """Where the own text of a letter ends that stands straight behind the letter."""
+        gap = _GAP.match(body, end)
+        found = self.at(body, gap.end()) if gap else None
+        if gap is None or found is None or found[0] != letter:
+            return None
+        if body[end - 1] in "Aa" and gap[0].isspace():
+            # "a normal heart" is no option A, and neither is "A normal heart".
+            phrase = body[end - 1] == "A" and AFTER_MENTION.match(body, found[1])
+            return found[1] if phrase else None
+        return found[1]
+
+    def labels_another(self, body: str, end: int, letter: str) -> bool:
+        """Whether a letter that ends at ``end`` is labelled with the text of another option."""
+        gap = _GAP.match(body, end)
+        found = self.at(body, gap.end()) if gap else None
+        return found is not None and found[0] != letter and bool(_LABEL_END.match(body, found[1]))
+
+    def _abbreviated(self, text: str) -> str | None:
+        """The only letter whose text this is with several words drawn together to initials."""
+        said = _LETTERS.findall(text)
+        short = [word for word in said if _INITIALS.fullmatch(word)]
+        if len(short) != 1 or len(said) > _MOST_WORDS:
+            return None
+        place, length = said.index(short[0]), len(short[0])
+        meant = []
+        for letter, own in self._texts.items():
+            words = _LETTERS.findall(own)
+            initials = "".join(word[0] for word in words[place : place + length])
+            drawn = [*words[:place], initials, *words[place + length :]]
+            if len(initials) == length and _folded(drawn) == _folded(said):
+                meant.append(letter)
+        return meant[0] if len(meant) == 1 else None
+
+    def _told_apart(self, text: str) -> str | None:
+        """The letter whose words these are in another order, or that they tell from the others.
+
+        "Left" does for "Left lung" beside "Right lung", "glioma" not for "Low-grade glioma". A
+        word of one letter might be the letter of an option.
+        """
+        known = frozenset().union(*map(_said, self._texts.values()))
+        said = _said(text)
+        said -= _GENERAL - known
+        if not said or len(said) > _MOST_WORDS or any(len(w) == 1 and w.isalpha() for w in said):
+            return None
+        holding = {key: words for key, own in self._texts.items() if said <= (words := _said(own))}
+        if len(holding) != 1:
+            return None
+        ((letter, words),) = holding.items()
+        left = words - said
+        if left & _DENYING or said <= _GENERAL:
+            return None
+        others = [_said(own) for key, own in self._texts.items() if key != letter]
+        told = left <= _GENERAL or any(left <= other for other in others)
+        return letter if told else None
+
+    def _pattern(self, letter: str, text: str) -> re.Pattern[str]:
+        loose = _compile(_loosely(text), text)
+        others = (other for key, other in self._texts.items() if key != letter)
+        if any(loose.fullmatch(other.strip(EDGES)) for other in others):
+            return _compile(_exactly(text), text)
+        return loose
+
+
+def _folded(words: Sequence[str]) -> list[str]:
+    return [word.casefold() for word in words]
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def _said(text: str) -> frozenset[str]:
+    """The words of a text without their plural, numbers as figures."""
+    return frozenset(map(_singular, _LETTERS.findall(text.casefold()))) - _FUNCTION_WORDS
+
+
+def _singular(word: str) -> str:
+    if word in _NUMBERS:
+        return str(_NUMBERS.index(word))
+    return word[:-1] if _PLURAL.fullmatch(word) else word
+
+
+def _exactly(text: str) -> str:
+    return r"\s+".join(map(re.escape, text.strip(EDGES).split())) or re.escape(text)
+
+
+def _loosely(text: str) -> str:
+    words = _WORD.findall(text)
+    if not words or len(text.strip(EDGES)) == 1:
+        return _exactly(text)
+    parts = [_variants(words[0], first=True, last=len(words) == 1)]
+    if words[0].casefold() in {"no", "without"} and len(words) > 1:
+        parts = [rf"(?:no|without){_BETWEEN}{{1,4}}{_EVIDENCE}"]
+    for before, word in pairwise(words):
+        least = 1 if before[-1].isdigit() and word[0].isdigit() else 0
+        numbered = word[0].isdigit() or word.upper() in _ROMAN
+        between = rf"{_BETWEEN}{{{least},4}}"
+        if least:
+            between = rf"(?:{between}|\s+to\s+)"
+        between = rf"{between}(?:{_KIND}{between})?" if numbered else _BRACKETED + between
+        parts.append(between)
+        parts.append(_variants(word, first=False, last=word is words[-1]))
+    plural = "(?:s|es)?" if _PLURAL.fullmatch(words[-1] + "s") else ""
+    return "".join(parts) + plural
+
+
+def _variants(word: str, *, first: bool, last: bool) -> str:
+    """A word in the forms that mean the same: British, without apostrophe, IV for 4."""
+    if not first and word.upper() in _ROMAN:
+        return f"(?:{word}|{_ROMAN.index(word.upper())})"
+    if not first and word.isdigit() and 0 < int(word) < len(_ROMAN):
+        return f"(?:{word}|{_ROMAN[int(word)]})"
+    pattern = re.escape(word)
+    if word.isascii() and word.isalpha() and len(word) > _SHORT:
+        pattern = _DIGRAPH.sub("[ao]?e", _OUR.sub("ou?r", pattern))
+    return pattern.replace("'", "'?") + ("" if last or not word.isalpha() else "(?:'s)?")
+
+
+def _compile(words: str, text: str) -> re.Pattern[str]:
+    """The words where they do not run on; a Chinese one may stand beside a Latin letter."""
+    bare = text.strip(EDGES) or " "
+    head = rf"(?<![{CASED}])(?<![{CASED}]-)" if _BINDING.match(bare[0]) else ""
+    tail = rf"(?![{CASED}])(?!-(?!sided\b)[{CASED}])" if _BINDING.match(bare[-1]) else ""
+    return re.compile(f"{head}{words}{tail}", re.IGNORECASE)
+
+
+_FEW = 2
+_SHORT = 3
+_BINDING = re.compile(rf"[{CASED}]")
+_MOST_WORDS = 5
+_INITIALS = re.compile(r"[A-Z]{2,5}")
+_LETTERS = re.compile(r"[^\W_]+")
+_PLURAL = re.compile(r"[a-z]{3,}[a-rtv-z]s|[a-z]{3,}[^siu]ss", re.IGNORECASE)
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_FUNCTION_WORDS = frozenset({"an", "the", "of", "in", "on", "side", "with", "and"})
+_DENYING = frozenset({"no", "non", "not", "without", "none", "absent", "absence", "negative"})
+# Words that tell nothing of one option.
+_GENERAL = frozenset(
+    {
+        "abnormality",
+        "area",
+        "artery",
+        "bone",
+        "brain",
+        "breast",
+        "cell",
+        "chest",
+        "condition",
+        "defect",
+        "deficiency",
+        "disease",
+        "disorder",
+        "finding",
+        "grade",
+        "heart",
+        "image",
+        "imaging",
+        "infection",
+        "injury",
+        "kidney",
+        "lesion",
+        "liver",
+        "lobe",
+        "lung",
+        "mucosa",
+        "muscle",
+        "nerve",
+        "organ",
+        "plane",
+        "region",
+        "scan",
+        "skin",
+        "stage",
+        "syndrome",
+        "system",
+        "tissue",
+        "tumor",
+        "tumour",
+        "type",
+        "vein",
+        "vessel",
+        "view",
+    }
+)
+_EVIDENCE = (
+    r"(?:(?:(?:obvious|definite|clear|visible|significant|apparent|evident)\s+)?"
+    r"(?:(?:signs?|evidence|features?|indications?|traces?)\s+of\s+)?(?:an?y?\s+)?)"
+)
+_GAP = re.compile(r"[\s.)\]:\"',(=\u2013\u2014-]{0,6}")
+_LABEL_END = re.compile(r"\s*(?:$|\n|[.;)\]])")
+_WORD = re.compile(r"[^\s/_,():;\"\u2013\u2014-]+")
+_BETWEEN = r"[\s/_,():;\"\u2013\u2014-]"
+# An abbreviation behind what it stands for: "long-axis (PLAX) view".
+_BRACKETED = r"(?:\s*\([A-Z]{2,6}\))?"
+_KIND = r"(?:category|grade|stage|class|type|score|level)"
+_ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+# Edema, oedema; hemorrhage, haemorrhage; tumor, tumour.
+_DIGRAPH = re.compile(r"[ao]e(?=[^aeiou\W])|(?<![aeiou])e(?=[^aeiou\W])", re.IGNORECASE)
+_OUR = re.compile(r"ou?r(?=s?$)", re.IGNORECASE)

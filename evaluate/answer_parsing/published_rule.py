@@ -1,0 +1,150 @@
+"""The published evaluator's own rule, flaws included, to be set beside ours.
+
+Its head of 2026 (revision 33d0ac9 of F1mc/MedRCube) takes the first A, B, C or D of the
+upper-cased reply that has no word character beside it. Reproduced with it are these flaws: the
+article "a", the D of "I'd", a letter of a medical term, of the thinking or of an option named
+first counts; a letter straight after a Chinese character, a digit or an underscore does not; the
+text of an option never does; a letter that is no option of the item does; a truth that is the
+text of no option is the empty letter, which a reply without a letter then equals; of two options
+with one text the last is the truth. A question without a reply gets the fixed text of its client
+and is counted as wrong. Not reproduced is what a release of ours cannot hold: both are refused
+when it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.outcomes import (
+    LOST,
+    NOT_SHOWN,
+    Outcome,
+    Result,
+    accuracy_bounds,
+    too_many_lost,
+)
+from medrcube.evaluate.statistics.grouping import grouped
+from medrcube.evaluate.statistics.intervals import ratio
+
+NO_REPLY = "Error: Request Failed"
+"""What upstream's client returns when a question gets no reply."""
+
+KINDS = ("other-letter", "letter-of-no-option", "abstained-here", "abstained-there")
+"""How the two readings of a reply can differ: each finds another letter; upstream's letter is no
+option of the item; only upstream finds one; only ours does."""
+
+_LONE = re.compile(r"(?<!\w)[A-D](?!\w)")
+
+
+def upstream_letter(reply: object) -> str:
+    """The letter that the published rule reads out of a reply, or ``""``.
+
+    Args:
+        reply: its text; anything else is turned into one, so that ``None`` is read as the word.
+    """
+    found = _LONE.search(str(reply).upper())
+    return found[0] if found else ""
+
+
+def upstream_truth(options: Iterable[tuple[str, object]], answer: object) -> str:
+    """The letter that the published loader takes for the right one, or ``""``."""
+    return next((letter for letter, text in reversed(list(options)) if text == answer), "")
+
+
+def upstream_correct(reply: object, truth: str) -> bool:
+    """Whether the published rule calls a reply correct."""
+    return upstream_letter(reply) == truth
+
+
+def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
+    """Accuracy by the published rule, and what sets it apart from ours.
+
+    Args:
+        results: one result an item. An item whose picture is missing is left out, as upstream's
+            loader leaves it out, and so is one that was not asked.
+
+    Returns:
+        ``global`` and ``by_task``: ``n``; ``correct`` and ``accuracy`` by the published rule;
+        ``ours``, the accuracy by our rule over the same items; ``difference``, published minus
+        ours. Of an incomplete run the three accuracies are ``None``, and ``bounds`` and
+        ``ours_bounds`` say between what they lie over all items of the group, whatever the lost
+        ones are. ``disagreements``: ``items`` whose two readings differ, by ``kinds``;
+        ``only_published`` and ``only_ours``, items that one rule alone calls correct;
+        ``failed_counted_wrong``, questions without a reply in the denominator.
+    """
+    loaded = [result for result in results if result.outcome not in NOT_SHOWN]
+    kinds = Counter(kind for result in loaded if (kind := _disagreement(result)) is not None)
+    published, ours = [_published(result) for result in loaded], [_ours(r) for r in loaded]
+    group = _bounded_group if too_many_lost(results) else _group
+    return {
+        "global": group(results),
+        "by_task": {
+            task: group(members)
+            for (task,), members in grouped("task", results, _item).items()
+            if any(result.outcome not in NOT_SHOWN for result in members)
+        },
+        "disagreements": {
+            "items": kinds.total(),
+            "kinds": {kind: kinds[kind] for kind in KINDS},
+            "only_published": sum(p and not o for p, o in zip(published, ours, strict=True)),
+            "only_ours": sum(o and not p for p, o in zip(published, ours, strict=True)),
+            "failed_counted_wrong": sum(r.outcome is Outcome.FAILED for r in loaded),
+        },
+    }
+
+
+def _group(results: Sequence[Result]) -> dict[str, Any]:
+    loaded = [result for result in results if result.outcome not in NOT_SHOWN]
+    n = len(loaded)
+    correct, ours = sum(map(_published, loaded)), sum(map(_ours, loaded))
+    return {
+        "n": n,
+        "correct": correct,
+        "accuracy": ratio(correct, n),
+        "ours": ratio(ours, n),
+        "difference": ratio(correct - ours, n),
+    }
+
+
+def _bounded_group(results: Sequence[Result]) -> dict[str, Any]:
+    """A group of an incomplete run: what was lost is no wrong answer, and no fair sample."""
+    kept = [result for result in results if result.outcome not in LOST]
+    return {
+        **_group(results),
+        **dict.fromkeys(("accuracy", "ours", "difference")),
+        "bounds": accuracy_bounds(sum(map(_published, kept)), results),
+        "ours_bounds": accuracy_bounds(sum(map(_ours, kept)), results),
+    }
+
+
+def _disagreement(result: Result) -> str | None:
+    theirs = upstream_letter(_text(result))
+    if theirs == (result.answer or ""):
+        return None
+    if theirs and theirs not in dict(result.item.options):
+        return "letter-of-no-option"
+    if not theirs:
+        return "abstained-there"
+    return "abstained-here" if result.answer is None else "other-letter"
+
+
+def _published(result: Result) -> bool:
+    item = result.item
+    truth = upstream_truth(item.options, dict(item.options)[item.key])
+    return upstream_correct(_text(result), truth)
+
+
+def _ours(result: Result) -> bool:
+    return result.outcome is Outcome.CORRECT
+
+
+def _text(result: Result) -> str:
+    return NO_REPLY if result.reply is None else result.reply
+
+
+def _item(result: Result) -> Item:
+    return result.item

@@ -1,0 +1,53 @@
+"""The sentence around a place of a text, and whether the place is denied there."""
+
+from __future__ import annotations
+
+import re
+
+from medrcube.evaluate.answer_parsing import hedging
+
+_LONGEST = 500
+"""Characters of a sentence that are read on either side of a place."""
+
+
+def sentence_start(body: str, start: int) -> int:
+    """Where the sentence begins that holds ``start``."""
+    nearest = max(0, start - _LONGEST)
+    # One character more than the place: a stop must be seen to have a blank behind it.
+    stops = _STOP.finditer(body, nearest, min(len(body), start + 1))
+    ends = [match.end() for match in stops if match.end() <= start]
+    return ends[-1] if ends else nearest
+
+
+def sentence_end(body: str, end: int) -> int:
+    """Where the sentence ends that holds ``end``."""
+    furthest = min(len(body), end + _LONGEST)
+    match = _STOP.search(body, end, furthest)
+    return match.end() if match else furthest
+
+
+def denied(body: str, start: int, end: int) -> bool:
+    """Whether the sentence denies what stands at a place."""
+    before = body[sentence_start(body, start) : start]
+    return hedging.DENIED_MENTION.search(before) is not None or hedging.denied_behind(body, end)
+
+
+def supposed(body: str, start: int) -> bool:
+    """Whether the sentence has put another case or an earlier view before a place, and no "but"."""
+    nearest = max(0, start - _LONGEST)
+    full = [match.end() for match in _FULL_STOP.finditer(body, nearest, start)]
+    before = body[full[-1] if full else nearest : start]
+    conditions = [match.end() for match in hedging.CONDITION.finditer(before)]
+    if conditions and hedging.RESOLVED.search(before, conditions[-1]) is None:
+        return True
+    views = list(hedging.AT_FIRST.finditer(before))
+    if not views or hedging.RESOLVED.search(before, views[-1].end()):
+        return False
+    view = views[-1]
+    # "At first glance, ..." reaches over its comma.
+    said = before[view.end() :].lstrip(", " if not before[: view.start()].strip() else " ")
+    return not any(mark in said for mark in ",;:")
+
+
+_FULL_STOP = re.compile(r"[.!?](?=\s|$)|\n")
+_STOP = re.compile(r"[.;!?](?=\s|$)|\n")

@@ -1,0 +1,43 @@
+"""Read a reply that the limit of tokens cut: it counts only where it had answered outright.
+
+What a model says on its way to an answer is none: an option that it weighs, or the list that it
+goes through, stands there like an answer until the sentence after it is read, and here that one
+is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from medrcube.evaluate.answer_parsing import Answer, extract
+from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
+
+_OUTRIGHT = frozenset({"boxed", "declared", "element", "json", "singled-out", "verdict"})
+_LAST_WORD = re.compile(r"\S+\Z")
+
+
+def extract_cut(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
+    """The letter that a cut reply gave before it ended.
+
+    Args:
+        reply: what the model said, thinking included.
+        options: (letter, text) of the item's own options.
+
+    Returns:
+        A letter with the rule that found it, or no letter and the rule ``finish-reason``.
+    """
+    none = Answer(None, "finish-reason")
+    visible = strip_reasoning(reply)
+    if not visible.closed:
+        return none
+    # The last word may be half of one, and what it says may have gone on: "B or", "A chest".
+    whole_words = _LAST_WORD.sub("", visible.text)
+    found = extract(visible.text, options)
+    if found.letter is None or extract(whole_words, options).letter != found.letter:
+        return none
+    if found.rule in _OUTRIGHT:
+        return found
+    first, _, _ = visible.text.partition("\n")
+    alone = extract(first, options) == Answer(found.letter, "bare-letter")
+    return found if alone else none

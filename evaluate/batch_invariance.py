@@ -1,0 +1,266 @@
+"""Hold a batch against single questions: what stands beside a question must not change its answer.
+
+A model that pads on the wrong side, or forgets to hide what it pads, still answers fluently; only
+the comparison shows it. Questions of unlike length and pictures of unlike size are asked one after
+another and then all at once, and every reply must be the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.models.protocol import (
+    AnswerError,
+    Json,
+    Model,
+    RejectedError,
+    Reply,
+    Request,
+)
+from medrcube.evaluate.questions.question_setup import Asking
+
+TOLERANCE = {"float32": 0.001}
+"""How far two log-probabilities of one letter may be apart, in nats, by number format."""
+
+ROUGH_TOLERANCE = 0.25
+"""The same for 16-bit formats, whose rounding depends on the shape of the batch."""
+
+SHOWN = 5
+"""So many disagreements are shown."""
+
+_POOL = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One question that got two answers.
+
+    Attributes:
+        item: dataset and id, and whether it was asked blind.
+        alone: what the model says to this question by itself.
+        together: what it says among others.
+        difference: largest difference of a letter's log-probability, where both tell.
+    """
+
+    item: str
+    alone: str
+    together: str
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfCheck:
+    """What a comparison found; goes into the manifest of a run.
+
+    Attributes:
+        questions: number of questions compared.
+        blind: of these, asked without a picture.
+        together: questions under way at one time.
+        largest_difference: of a letter's log-probability, in nats; ``None`` where none was told.
+        tolerance: difference that is taken for rounding.
+        disagreements: what did not agree.
+    """
+
+    questions: int
+    blind: int
+    together: int
+    largest_difference: float | None
+    tolerance: float
+    disagreements: tuple[Disagreement, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain data for the manifest."""
+        found: dict[str, Json] = asdict(self)
+        return {**found, "disagreements": [asdict(one) for one in self.disagreements]}
+
+
+def selfcheck(
+    benchmark: Benchmark,
+    model: Model,
+    *,
+    together: int | None = None,
+    questions: int | None = None,
+    blind: bool = False,
+    asking: Asking | None = None,
+    tolerance: float | None = None,
+) -> SelfCheck:
+    """Ask some questions alone and then together.
+
+    Args:
+        benchmark: where the questions come from; the same ones at every call.
+        model: whom to ask; usable again afterwards.
+        together: questions under way at one time; the model's batch by default.
+        questions: number of questions; 16, or one batch if that is more.
+        blind: ask some of them without their picture as well.
+        asking: how a question is put; examples before it are left out.
+        tolerance: allowed difference of log-probabilities; chosen by the model's number format.
+
+    Raises:
+        ModelError: the answers do not agree, or the model does not answer at all.
+        ReleaseError: no item of the release has a usable picture.
+    """
+    together = together or getattr(model, "batch_size", None) or 8
+    drawn = draw(benchmark, questions or max(16, min(together, 64)), asking)
+    requests = [*drawn, *(replace(request, picture=None) for request in drawn[::4] if blind)]
+    if len(requests) < 2:
+        raise ModelError(
+            f"selfcheck: {benchmark.root} has {len(requests)} questions with a picture; a batch "
+            "cannot be compared with fewer than 2"
+        )
+    alone, mixed = asyncio.run(_ask_twice(model, requests, together))
+    pairs = list(zip(requests, alone, mixed, strict=True))
+    allowed = tolerance if tolerance is not None else _tolerance(model)
+    told = [d for _, a, b in pairs if (d := _difference(a, b)) is not None]
+    found = SelfCheck(
+        questions=len(requests),
+        blind=sum(request.picture is None for request in requests),
+        together=together,
+        largest_difference=max(told, default=None),
+        tolerance=allowed,
+        disagreements=tuple(
+            Disagreement(
+                item=_name(request), alone=_said(a), together=_said(b), difference=_difference(a, b)
+            )
+            for request, a, b in pairs
+            if not _agree(a, b, allowed)
+        ),
+    )
+    if found.disagreements:
+        raise ModelError(_complaint(model, found))
+    return found
+
+
+def draw(benchmark: Benchmark, count: int, asking: Asking | None = None) -> list[Request]:
+    """Questions of unlike length on pictures of unlike size: a fixed draw, then spread evenly.
+
+    Half of them are spread over the lengths of the prompts, half over the sizes of the files.
+    """
+    usable = [item for item in benchmark.items if item.image is not None]
+    usable.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
+    made = (_request(benchmark, item, asking or Asking()) for item in usable[: count * _POOL])
+    pool = [request for request in made if request is not None]
+    by_size = sorted(pool, key=lambda r: len(r.picture.data) if r.picture else 0)
+    by_length = sorted(pool, key=lambda r: len(r.prompt))
+    chosen = {r.item: r for r in _spread(by_size, (count + 1) // 2)}
+    left = [request for request in by_length if request.item not in chosen]
+    chosen |= {r.item: r for r in _spread(left, count - len(chosen))}
+    return sorted(chosen.values(), key=lambda r: hashlib.sha256(r.item.encode()).digest())
+
+
+async def _ask_twice(
+    model: Model, requests: Sequence[Request], together: int
+) -> tuple[list[Reply | RejectedError], list[Reply | RejectedError]]:
+    slots = asyncio.Semaphore(together)
+
+    async def one_of_many(request: Request) -> Reply | RejectedError:
+        async with slots:
+            return await _ask(model, request)
+
+    try:
+        alone = [await _ask(model, request) for request in requests]
+        mixed = await asyncio.gather(*(one_of_many(request) for request in requests))
+    finally:
+        await model.close()
+    return alone, list(mixed)
+
+
+async def _ask(model: Model, request: Request) -> Reply | RejectedError:
+    try:
+        return await model.answer(request)
+    except RejectedError as error:
+        return error
+    except AnswerError as error:
+        raise ModelError(
+            f"selfcheck: {model.name} did not answer {request.item}: {error}"
+        ) from error
+
+
+def _agree(one: Reply | RejectedError, other: Reply | RejectedError, tolerance: float) -> bool:
+    difference = _difference(one, other)
+    return _said(one) == _said(other) and (difference is None or difference <= tolerance)
+
+
+def _said(answer: Reply | RejectedError) -> str:
+    if isinstance(answer, RejectedError):
+        return f"(refused: {answer.code})"
+    cut = " (cut)" if answer.finish_reason == "length" else ""
+    return answer.text + cut
+
+
+def _difference(one: Reply | RejectedError, other: Reply | RejectedError) -> float | None:
+    if isinstance(one, RejectedError) or isinstance(other, RejectedError):
+        return None
+    shared = one.scores.keys() & other.scores.keys()
+    return max((abs(one.scores[key] - other.scores[key]) for key in shared), default=None)
+
+
+def _tolerance(model: Model) -> float:
+    dtype = model.identity.get("dtype")
+    return TOLERANCE.get(dtype, ROUGH_TOLERANCE) if isinstance(dtype, str) else ROUGH_TOLERANCE
+
+
+def _complaint(model: Model, found: SelfCheck) -> str:
+    wrong = found.disagreements
+    head = (
+        f"selfcheck: {model.name} answers {len(wrong)} of {found.questions} questions otherwise "
+        f"when {found.together} are asked together; nothing was run"
+    )
+    lines = [head, *(line for one in wrong[:SHOWN] for line in _lines(one))]
+    if len(wrong) > SHOWN:
+        lines.append(f"  and {len(wrong) - SHOWN} more")
+    lines.append(
+        f"differences up to {found.tolerance:g} nats are taken for rounding. Repeat with --dtype "
+        "float32: if the answers still differ, the model or its processor pads wrongly, and only "
+        "--batch-size 1 gives its true answers; if they agree, it was rounding"
+    )
+    return "\n".join(lines)
+
+
+def _lines(one: Disagreement) -> list[str]:
+    apart = "" if one.difference is None else f"  ({one.difference:.3g} nats apart)"
+    return [
+        f"  {one.item}{apart}",
+        f"    alone:    {one.alone[:100]!r}",
+        f"    together: {one.together[:100]!r}",
+    ]
+
+
+def _name(request: Request) -> str:
+    return request.item if request.picture is not None else f"{request.item} (blind)"
+
+
+def _request(benchmark: Benchmark, item: Item, asking: Asking) -> Request | None:
+    picture = _picture(benchmark, item)
+    if picture is None:
+        return None
+    return Request(
+        item=item.name,
+        prompt=asking.prompt.render(item),
+        options=item.options,
+        picture=asking.shown(picture),
+    )
+
+
+def _picture(benchmark: Benchmark, item: Item) -> Picture | None:
+    path = benchmark.path(item)
+    try:
+        return None if path is None else read_picture(path, root=benchmark.root)
+    except UnusablePictureError:
+        return None
+
+
+def _spread(requests: Sequence[Request], count: int) -> list[Request]:
+    """``count`` of a sorted list: the first, the last, and evenly between them."""
+    if count >= len(requests):
+        return list(requests)
+    if count < 2:
+        return list(requests[-1:]) * count
+    step: Any = (len(requests) - 1) / (count - 1)
+    return [requests[round(number * step)] for number in range(count)]

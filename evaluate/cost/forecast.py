@@ -1,0 +1,231 @@
+"""What a run would ask, send and cost, before anything is sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.cost.budget import Prices
+from medrcube.evaluate.cost.image_tokens import counted_as, picture_tokens
+from medrcube.evaluate.image_files import read_picture
+from medrcube.evaluate.models.protocol import Model, RejectedError
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.downscaling import size_of, size_within
+from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.selection import WITHDRAWN
+from medrcube.evaluate.runner.attempt_log import read_attempts
+from medrcube.evaluate.runner.plan import Plan
+from medrcube.evaluate.runner.run_folder import Asked, attempts_path
+
+__all__ = ["CHARACTERS_A_TOKEN", "Forecast", "Sent", "forecast", "questions_of", "tokens_in"]
+
+CHARACTERS_A_TOKEN = 4
+"""Of English, as OpenAI and Google document it."""
+
+_MESSAGE = 4
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A picture as it is sent.
+
+    Attributes:
+        size: width and height in pixels.
+        file_size: the same as they lie in the file.
+        data: bytes of the file.
+    """
+
+    size: tuple[int, int]
+    file_size: tuple[int, int]
+    data: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a run would do.
+
+    Attributes:
+        model: whom it would ask.
+        items: items asked.
+        presentations: ways in which these are put, by condition and epoch.
+        shared: of these, the same as another.
+        missing: of these, without a usable picture, never asked.
+        reused: distinct questions that have a reply already.
+        questions: distinct questions that would be sent.
+        pictures: pictures in these requests, those of examples too.
+        distinct_pictures: of these, different ones.
+        shrunk: of these, made smaller.
+        largest_side: longest side of a picture as it is sent, in pixels.
+        largest_bytes: most bytes of a file.
+        left_out: items that were wanted, by reason.
+        left_out_by_source: of these, items that may not be sent.
+        tokens_text: of all questions, at so many characters a token.
+        tokens_pictures: of all pictures.
+        tokens_out_each: mean tokens of the replies that the folder holds; ``None`` without any.
+        tokens_out_most: longest reply times questions; ``None`` where the server decides.
+        cost_in: US dollars for what is sent; ``None`` without prices.
+        cost: with replies as long as those that the folder holds; ``None`` without any.
+        cost_most: with the longest replies; ``None`` where the server decides.
+        pictures_counted: whose rule for the tokens of a picture is taken.
+    """
+
+    model: str
+    items: int
+    presentations: int
+    shared: int
+    missing: int
+    reused: int
+    questions: int
+    pictures: int
+    distinct_pictures: int
+    shrunk: int
+    largest_side: int
+    largest_bytes: int
+    left_out: Mapping[str, int]
+    left_out_by_source: Mapping[str, int]
+    tokens_text: int
+    tokens_pictures: int
+    tokens_out_each: float | None
+    tokens_out_most: int | None
+    cost_in: float | None
+    cost: float | None
+    cost_most: float | None
+    pictures_counted: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        return asdict(self)
+
+
+def forecast(
+    out: Path, plan: Plan, model: Model, asking: Asking, prices: Prices | None = None
+) -> Forecast:
+    """What a run in ``out`` would do; nothing is sent and nothing is written.
+
+    Args:
+        out: folder of the run, which may be there.
+        plan: what it asks.
+        model: whom it asks.
+        asking: how.
+        prices: what a reply costs.
+    """
+    replies = [a for a in read_attempts(attempts_path(out)) if a["status"] == "reply"]
+    replied = {reply["key"] for reply in replies}
+    distinct = questions_of(plan.asked)
+    todo = [one for key, one in distinct.items() if key not in replied]
+    shown = [image for one in todo for image in _images(one, plan)]
+    sizes = _sizes(plan, asking, set(shown))
+    written = [n for r in replies if (n := r["usage"].get("completion_tokens")) is not None]
+    each = sum(written) / len(written) if written else None
+    longest = longest_reply(model)
+    text = sum(_text_tokens(one, plan, asking, model) for one in todo)
+    seen = sum(_picture_tokens(model, sizes[image]) for image in shown if image in sizes)
+    most = None if longest is None else longest * len(todo)
+    withdrawn = len({one.item.name for one in plan.listed} - {one.item.name for one in plan.asked})
+    answerable = sum(one.key is not None for one in plan.asked)
+
+    def cost(tokens_out: float | None) -> float | None:
+        if prices is None or tokens_out is None:
+            return None
+        return ((text + seen) * prices.tokens_in + tokens_out * prices.tokens_out) / _MILLION
+
+    return Forecast(
+        model=model.name,
+        items=len(plan.items) - withdrawn,
+        presentations=len(plan.asked),
+        shared=answerable - len(distinct),
+        missing=len(plan.asked) - answerable,
+        reused=len(distinct) - len(todo),
+        questions=len(todo),
+        pictures=len(shown),
+        distinct_pictures=len(set(shown)),
+        shrunk=sum(one.size != one.file_size for one in sizes.values()),
+        largest_side=max((max(one.size) for one in sizes.values()), default=0),
+        largest_bytes=max((one.data for one in sizes.values()), default=0),
+        left_out={
+            **plan.selection.left_out,
+            **({WITHDRAWN: withdrawn} if withdrawn else {}),
+        },
+        left_out_by_source=dict(plan.selection.by_source),
+        tokens_text=text,
+        tokens_pictures=seen,
+        tokens_out_each=each,
+        tokens_out_most=most,
+        cost_in=cost(0),
+        cost=cost(None if each is None else each * len(todo)),
+        cost_most=cost(most),
+        pictures_counted=counted_as(model.name),
+    )
+
+
+def questions_of(asked: Iterable[Asked]) -> dict[str, Asked]:
+    """The distinct questions of a run by their key."""
+    return {one.key: one for one in asked if one.key is not None}
+
+
+def tokens_in(plan: Plan, asking: Asking, model: Model, asked: Iterable[Asked]) -> dict[str, int]:
+    """Tokens that are sent with each question, by its key."""
+    listed = list(asked)
+    images = {str(one.key): _images(one, plan) for one in listed}
+    sizes = _sizes(plan, asking, {image for shown in images.values() for image in shown})
+    return {
+        str(one.key): _text_tokens(one, plan, asking, model)
+        + sum(_picture_tokens(model, sizes[i]) for i in images[str(one.key)] if i in sizes)
+        for one in listed
+    }
+
+
+def longest_reply(model: Model) -> int | None:
+    """The limit of tokens that a model is asked with; ``None`` where it is left to the server."""
+    parameters = model.identity.get("parameters")
+    if not isinstance(parameters, dict):
+        return None
+    names = ("max_tokens", "max_completion_tokens", "max_new_tokens")
+    found = [value for name in names if isinstance(value := parameters.get(name), int)]
+    return max(found, default=None)
+
+
+def _images(asked: Asked, plan: Plan) -> list[str]:
+    """Pictures of a request, those of its examples first."""
+    if asked.presentation.condition is Condition.BLIND:
+        return []
+    shown = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
+    return [image for image in shown if image is not None]
+
+
+def _sizes(plan: Plan, asking: Asking, images: Iterable[str]) -> dict[str, Sent]:
+    """Pictures by path; one whose size cannot be read is left out, and fails when it is asked."""
+
+    def look(image: str) -> Sent | None:
+        root = plan.benchmark.root
+        picture = read_picture(root / image, root=root)
+        try:
+            size = size_of(picture)
+        except RejectedError:
+            return None
+        shown = size_within(size, asking.image_size)
+        return Sent(size=shown, file_size=size, data=len(picture.data))
+
+    listed = sorted(images)
+    with ThreadPoolExecutor() as pool:
+        found = zip(listed, pool.map(look, listed), strict=True)
+        return {image: one for image, one in found if one is not None}
+
+
+def _text_tokens(asked: Asked, plan: Plan, asking: Asking, model: Model) -> int:
+    system = model.identity.get("system")
+    texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
+    texts += [plan.examples[name].key for name, _ in asked.shots]
+    texts += [system] if isinstance(system, str) else []
+    texts.append(asking.prompt.render(asked.item))
+    return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)
+
+
+def _picture_tokens(model: Model, sent: Sent) -> int:
+    detail = model.identity.get("image_detail")
+    return picture_tokens(model.name, sent.size, detail if isinstance(detail, str) else None)

@@ -1,0 +1,312 @@
+"""Read a release tree, ours or the published one: ``<SOURCE>/test.json`` and its pictures.
+
+Everything that could later turn into a wrong number is refused here, at once and by name: a key
+that is no option, two options with one text, an id used twice, a task that nobody knows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.runner.image_digests import Seen, is_unchanged, look
+from medrcube.release_format.errata import FILE as ERRATA
+from medrcube.release_format.errata import Erratum, read_errata
+from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
+from medrcube.release_format.rows import LETTERS, BadRowError, Row, read_row
+from medrcube.release_format.strict_json import BadJsonError, read_list
+from medrcube.release_format.tree import LARGEST_PICTURE, opened, state_of, tables_of
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+__all__ = ["LETTERS", "Benchmark", "Item", "item_from_json", "item_to_json", "load_benchmark"]
+
+_TOLD = ("visible", "block", "unit", "fact")
+_NOT_ASKED = ("unit", "fact")
+
+SHOWN_PROBLEMS = 10
+"""So many problems are listed when a release is refused."""
+
+MOST_PROBLEMS = 1000
+"""After so many problems no further row is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item(Row):
+    """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``.
+
+    Attributes:
+        visible: whether a reader of the picture could know the answer: ``yes``, ``partly`` or
+            ``no``; empty where the release does not say.
+        block: block of items that share their options; empty for none.
+        unit: patient or case of the picture under a keyed id, such as ``case-0123456789abcdef``;
+            empty where the release does not say.
+        fact: id of what is asked of which picture; empty where the release does not say.
+
+    ``unit`` and ``fact`` are no part of the question: items that differ in nothing else are equal.
+    """
+
+    visible: str = ""
+    block: str = ""
+    unit: str = field(default="", compare=False)
+    fact: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """Dataset and id: unique within a benchmark."""
+        return f"{self.dataset}/{self.id}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """A validated release.
+
+    Attributes:
+        root: folder of the release.
+        items: every item, in the order of the sorted source folders and their files.
+        pixels: published pixel hash of each picture by its path, where the release has recipes.
+        errata: withdrawn items by name; they stay among ``items``.
+        known: pictures as an earlier session saw them; those that look unchanged are not read
+            again.
+    """
+
+    root: Path
+    items: tuple[Item, ...]
+    pixels: Mapping[str, str] = field(default_factory=dict)
+    errata: Mapping[str, Erratum] = field(default_factory=dict)
+    known: Mapping[str, Seen] = field(default_factory=dict)
+
+    @property
+    def standing(self) -> tuple[Item, ...]:
+        """The items that were not withdrawn."""
+        return tuple(item for item in self.items if item.name not in self.errata)
+
+    def path(self, item: Item) -> Path | None:
+        """File of the item's picture, whether it exists or not."""
+        return None if item.image is None else self.root / item.image
+
+    def knowing(self, seen: Mapping[str, Seen]) -> Benchmark:
+        """The same release, of which some pictures need not be read; itself once it has been."""
+        return self if "pictures" in self.__dict__ else replace(self, known=seen)
+
+    @cached_property
+    def pictures(self) -> Mapping[str, Seen | None]:
+        """Every picture by its path in the release; ``None`` where no file is.
+
+        Reads every picture that is not known once, on first use.
+        """
+        images = sorted({item.image for item in self.items if item.image is not None})
+        found: dict[str, Seen | None] = {
+            image: known
+            for image in images
+            if (known := self.known.get(image)) and is_unchanged(self.root / image, known)
+        }
+        rest = [image for image in images if image not in found]
+        with ThreadPoolExecutor() as pool:
+            found.update(zip(rest, pool.map(look, [self.root] * len(rest), rest), strict=True))
+        return found
+
+    @cached_property
+    def image_digests(self) -> Mapping[str, str | None]:
+        """SHA-256 of every picture by its path in the release; ``None`` where it is unusable."""
+        return {
+            image: None if seen is None else seen.sha256 for image, seen in self.pictures.items()
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over all items and what their pictures are: names exactly this benchmark.
+
+        A restricted picture counts by the pixel hash that the release publishes, so that the
+        public tree, the private one and one whose pictures were reconstructed are one benchmark;
+        every other picture counts by the bytes of its file.
+        """
+        total = hashlib.sha256()
+        for item in self.items:
+            asked = {n: v for n, v in item_to_json(item).items() if n not in _NOT_ASKED}
+            total.update(json.dumps({**asked, **self._picture(item)}, sort_keys=True).encode())
+        return total.hexdigest()
+
+    def _picture(self, item: Item) -> dict[str, str | None]:
+        if item.image is None:
+            return {"image_sha256": None}
+        if item.restricted:
+            return {"pixel_sha256": self.pixels.get(item.image)}
+        return {"image_sha256": self.image_digests[item.image]}
+
+
+def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
+    """Read and check every ``<SOURCE>/test.json`` directly below ``root``.
+
+    A link may lead to another place in the release, or, in a download of the Hugging Face hub,
+    to the store where the hub keeps files; nothing else outside the release is ever opened.
+
+    Args:
+        root: folder of the release.
+        pictures: refuse a release with a picture that must not be opened, because a link leads
+            out of the release or it is no plain file. Whoever opens none need not ask.
+
+    Raises:
+        ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
+    """
+    loader = _Loader(root, pictures=pictures)
+    for table in tables_of(root):
+        loader.read(table)
+    errata = loader.errata()
+    problems = loader.problems
+    if problems:
+        shown = "\n".join(f"  {problem}" for problem in problems[:SHOWN_PROBLEMS])
+        more = len(problems) - SHOWN_PROBLEMS
+        tail = f"\n  and {more} more" if more > 0 else ""
+        raise ReleaseError(
+            f"{root}: {len(problems)} problem(s) in the release, no model is asked:\n{shown}{tail}"
+        )
+    return Benchmark(
+        root=root,
+        items=_restricted_together(loader.items),
+        pixels=read_pixel_hashes(root),
+        errata=errata,
+    )
+
+
+def _restricted_together(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The items, where one mark restricts a picture for all of them that show it."""
+    closed = {item.image for item in items if item.restricted} - {None}
+    return tuple(
+        replace(item, restricted=True) if item.image in closed and not item.restricted else item
+        for item in items
+    )
+
+
+def item_to_json(item: Item) -> dict[str, Any]:
+    """The item as a JSON object that ``item_from_json`` reads back."""
+    told = {name: getattr(item, name) for name in _TOLD}
+    return {
+        "id": item.id,
+        "dataset": item.dataset,
+        "question": item.question,
+        "options": [list(option) for option in item.options],
+        "key": item.key,
+        "task": item.task.value,
+        "modality": item.modality.value,
+        "parts": item.parts.value,
+        "image": item.image,
+        "original_task": item.original_task,
+        "restricted": item.restricted,
+        # A release without them, such as the published one, keeps its digest.
+        **{name: value for name, value in told.items() if value},
+    }
+
+
+def item_from_json(row: Mapping[str, Any]) -> Item:
+    """The item that ``item_to_json`` wrote."""
+    return Item(
+        id=row["id"],
+        dataset=row["dataset"],
+        question=row["question"],
+        options=tuple((letter, text) for letter, text in row["options"]),
+        key=row["key"],
+        task=Task(row["task"]),
+        modality=Modality(row["modality"]),
+        parts=Anatomy(row["parts"]),
+        image=row["image"],
+        original_task=row["original_task"],
+        restricted=row["restricted"],
+        **{name: row.get(name, "") for name in _TOLD},
+    )
+
+
+class _Loader:
+    """Reads tables, and collects their items and what is wrong with them."""
+
+    def __init__(self, root: Path, *, pictures: bool) -> None:
+        self.items: list[Item] = []
+        self.problems: list[str] = []
+        self._root = root
+        self._checks_pictures = pictures
+        self._names: set[tuple[str, str]] = set()
+        self._pictures: dict[str, str | None] = {}
+        self._real_root = os.path.realpath(root)
+        self._told = read_item_facts(root)
+        tells_units = any(facts.unit for facts in self._told.values())
+        self._cases = {} if tells_units else read_case_units(root)
+        self._plain_folders: dict[str, bool] = {}
+
+    def read(self, table: Path) -> None:
+        name = table.relative_to(self._root).as_posix()
+        try:
+            with opened(self._root, table) as file:
+                for index, row in enumerate(read_list(file)):
+                    if len(self.problems) >= MOST_PROBLEMS:
+                        return
+                    self._take(row, table.parent.name, f"{name} item {index}")
+        except BadJsonError as error:
+            self.problems.append(f"{name}: cannot be read as JSON: {error}")
+        except ReleaseError as error:
+            self.problems.append(str(error))
+
+    def errata(self) -> dict[str, Erratum]:
+        """Withdrawn items, once all tables are read."""
+        try:
+            rows = read_errata(self._root)
+        except ReleaseError as error:
+            self.problems.append(str(error))
+            return {}
+        for row in rows:
+            if (row.dataset, row.id) not in self._names and not self.problems:
+                self.problems.append(f"{ERRATA}: {row.name!r} is no item of the release")
+        return {row.name: row for row in rows}
+
+    def _take(self, row: Any, folder: str, where: str) -> None:
+        try:
+            found = read_row(row)
+        except BadRowError as error:
+            self.problems.append(f"{where}: {error}")
+            return
+        if (found.dataset, found.id) in self._names:
+            self.problems.append(f"{where}: id {found.id!r} is used twice in {found.dataset}")
+        self._names.add((found.dataset, found.id))
+        image = None if found.image is None else f"{folder}/{found.image}"
+        problem = self._problem_of(image) if image and self._checks_pictures else None
+        if problem is not None:
+            self.problems.append(f"{where}: {problem}")
+        told = {field.name: getattr(found, field.name) for field in fields(found)}
+        facts = self._told.get((found.dataset, found.id))
+        beside = {} if facts is None else {name: getattr(facts, name) for name in _TOLD}
+        unit = beside.get("unit") or self._cases.get(image or "", "")
+        self.items.append(Item(**{**told, **beside, "unit": unit, "image": image}))
+
+    def _problem_of(self, image: str) -> str | None:
+        """Why a picture must not be opened; one that is absent is no problem here."""
+        if image not in self._pictures:
+            self._pictures[image] = None
+            try:
+                state = self._state_of(image)
+            except ReleaseError as error:
+                self._pictures[image] = str(error)
+            else:
+                if state is not None and state.st_size > LARGEST_PICTURE:
+                    self._pictures[image] = f"{image}: has {state.st_size:,} bytes; expected less"
+        return self._pictures[image]
+
+    def _state_of(self, image: str) -> os.stat_result | None:
+        """As ``state_of``, but quick for a plain file in a folder that no link leads to."""
+        folder, _, _ = image.rpartition("/")
+        if folder not in self._plain_folders:
+            real = os.path.realpath(self._root / folder)
+            self._plain_folders[folder] = real == os.path.join(self._real_root, folder)  # noqa: PTH118
+        if self._plain_folders[folder]:
+            with contextlib.suppress(OSError, ValueError):
+                state = os.lstat(f"{self._real_root}/{image}")
+                if stat.S_ISREG(state.st_mode):
+                    return state
+        return state_of(self._root, self._root / image)

@@ -1,0 +1,97 @@
+"""The withdrawn items of a run: a copy of its release's ``errata.csv`` in the folder of the run.
+
+A run is scored without its release, so it keeps the list that it was last given. Its items stay in
+``items.jsonl`` and its replies in ``attempts.jsonl``; they are left out wherever a run is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
+from medrcube.files.atomic import write_text
+from medrcube.release_format.errata import FILE, Erratum, errata_text, parse_errata
+
+__all__ = ["require_current", "take_errata", "withdraw_from_run", "withdrawn_of"]
+
+_SHOWN = 3
+
+
+def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
+    """Withdrawn items that a run knows of, by name.
+
+    Raises:
+        WorkspaceError: the list cannot be read.
+    """
+    path = run / FILE
+    if not path.exists():
+        return {}
+    try:
+        errata = parse_errata(path.read_bytes(), str(path))
+    except (OSError, ReleaseError) as error:
+        raise WorkspaceError(f"{path}: cannot be read: {error}") from error
+    return {erratum.name: erratum for erratum in errata}
+
+
+def withdraw_from_run(run: Path, benchmark: Benchmark) -> None:
+    """Give a run the list of its release; the run must be scored afterwards."""
+    if dict(withdrawn_of(run)) == dict(benchmark.errata):
+        return
+    if benchmark.errata:
+        write_text(run / FILE, errata_text(benchmark.errata.values()))
+    else:
+        (run / FILE).unlink()
+
+
+def take_errata(run: Path, release: Path) -> Collection[str]:
+    """Give a run the errata of the release that it was asked.
+
+    Returns:
+        Items that the run left out before and that this copy of the release does not withdraw.
+
+    Raises:
+        ReleaseError: the release is broken.
+        WorkspaceError: the folder is no run, or one of another release.
+    """
+    from medrcube.evaluate.runner.run_folder import read_manifest  # noqa: PLC0415 - reads us
+
+    benchmark = load_benchmark(release)
+    digest = read_manifest(run)["dataset"]["digest"]
+    if digest != benchmark.digest:
+        raise WorkspaceError(
+            f"{run}: was asked the release {digest[:12]}, and {release} is "
+            f"{benchmark.digest[:12]}; give the release that it was asked"
+        )
+    known = withdrawn_of(run).keys()
+    withdraw_from_run(run, benchmark)
+    return known - benchmark.errata.keys()
+
+
+def require_current(run: str, here: Collection[str], wanted: Collection[str]) -> None:
+    """Refuse a run that was scored with another list than the one that holds.
+
+    Args:
+        run: folder of the run, for the message.
+        here: items that the run leaves out.
+        wanted: items that it should leave out.
+
+    Raises:
+        WorkspaceError: they differ.
+    """
+    if set(here) == set(wanted):
+        return
+    lacking, more = sorted(set(wanted) - set(here)), sorted(set(here) - set(wanted))
+    told = [
+        f"{len(names):,} {words}: {', '.join(names[:_SHOWN])}"
+        for names, words in (
+            (lacking, "that its release has withdrawn are scored in it"),
+            (more, "that are not withdrawn there are left out of it"),
+        )
+        if names
+    ]
+    raise WorkspaceError(
+        f"{run}: items differ from the errata of the release: {'; '.join(told)}; "
+        "score that run again with  medrcube score RUN --release RELEASE"
+    )

@@ -1,0 +1,57 @@
+"""The items of a release as one CSV: no picture, so that all of them may stand there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.dataset import LETTERS, Benchmark
+from medrcube.evaluate.reporting.data_tables import as_csv
+from medrcube.files.atomic import write_text
+
+CSV = "csv"
+
+
+def export_items(benchmark: Benchmark, out: Path) -> int:
+    """Write ``out``, one row an item, under the published names of the fields.
+
+    ``image`` is the path in the release, ``gt_letter`` the letter of the answer; ``withdrawn``
+    says whether the errata of the release withdraw the item, ``picture`` whether the file is here,
+    and ``image_sha256`` which it is.
+
+    Returns:
+        Number of rows.
+
+    Raises:
+        WorkspaceError: ``out`` cannot be written.
+    """
+    digests = benchmark.image_digests
+    rows: list[dict[str, Any]] = []
+    for item in benchmark.items:
+        options = dict(item.options)
+        digest = None if item.image is None else digests[item.image]
+        rows.append(
+            {
+                "dataset": item.dataset,
+                "id": item.id,
+                "image": item.image,
+                "question": item.question,
+                **{f"option_{letter}": options.get(letter) for letter in LETTERS},
+                "gt_letter": item.key,
+                "gt_answer": options[item.key],
+                "task": item.task.value,
+                "modality": item.modality.value,
+                "parts": item.parts.value,
+                "original_task": item.original_task,
+                "restricted": item.restricted,
+                "visible": item.visible,
+                "block": item.block,
+                "unit": item.unit,
+                "fact": item.fact,
+                "withdrawn": item.name in benchmark.errata,
+                "picture": "here" if digest else "absent",
+                "image_sha256": digest,
+            }
+        )
+    write_text(out, as_csv(rows))
+    return len(rows)

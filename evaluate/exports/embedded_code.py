@@ -1,0 +1,20 @@
+"""Code of ours that goes into an export, so that it needs no medrcube where it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Template
+
+from medrcube.files.atomic import write_text
+
+_FOLDER = Path(__file__).parent / "code"
+
+
+def write_code(path: Path, template: str, /, **values: str) -> None:
+    """Write the file ``template`` of the folder ``code``, with ``values`` at its ``$`` places.
+
+    Raises:
+        WorkspaceError: it cannot be written.
+    """
+    text = (_FOLDER / f"{template}.in").read_text(encoding="utf-8")
+    write_text(path, Template(text).substitute(values))

@@ -1,0 +1,40 @@
+"""One way in for all forms: what goes to which harness, and the mark of a private export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.exports.inspect_samples import INSPECT, export_inspect_task
+from medrcube.evaluate.exports.selection import PRIVATE, Selection, mark
+from medrcube.evaluate.exports.vlmevalkit import export_vlmevalkit
+
+VLMEVALKIT = "vlmevalkit"
+
+
+def write_export(selection: Selection, out: Path, harness: str) -> Path:
+    """Write a release for ``vlmevalkit``, ``lmms-eval``, ``lm-eval`` or ``inspect``.
+
+    Args:
+        selection: what to write.
+        out: folder; must hold no private export where this one is public.
+        harness: for whom.
+
+    Returns:
+        The main file: TSV, YAML or task.
+
+    Raises:
+        ReleaseError: a picture cannot be read.
+        WorkspaceError: a file cannot be written, or a public export would lie in a private one.
+    """
+    if (out / PRIVATE).exists() and not selection.private:
+        raise WorkspaceError(f"{out}: holds restricted pictures; choose another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    mark(out, selection)
+    if harness == VLMEVALKIT:
+        return export_vlmevalkit(selection, out)
+    if harness == INSPECT:
+        return export_inspect_task(selection, out)
+    from medrcube.evaluate.exports.task_folders import export_tasks  # noqa: PLC0415 - needs an extra
+
+    return export_tasks(selection, out, harness)

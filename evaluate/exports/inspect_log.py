@@ -1,0 +1,98 @@
+"""The two forms of a log of Inspect: one JSON file, or an archive with a member a sample."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.files.atomic import replacing, write_text
+
+Json = dict[str, Any]
+
+JSON, ARCHIVE = ".json", ".eval"
+
+_SIGNS = (("%", "%25"), (":", "%3A"), ("\\", "%5C"), ("/", ":"))
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_SHOWN = 1000
+_TIMES = ("total_time", "working_time")
+
+
+def write_log(out: Path, header: Json, samples: Sequence[Json]) -> None:
+    """Write a log in the form that the suffix of ``out`` says.
+
+    Args:
+        out: the file, ``.json`` or ``.eval``.
+        header: everything of the log but its samples.
+        samples: in their order.
+
+    Raises:
+        WorkspaceError: the file cannot be written.
+    """
+    if out.suffix == ARCHIVE:
+        _write_archive(out, header, samples)
+    else:
+        write_text(out, _dump({**header, "samples": samples}, indent=1) + "\n")
+
+
+def sample_id(name: str) -> str:
+    """Name of an item as the id of a sample.
+
+    A sample is a member of the archive, so its name holds nothing that leads elsewhere.
+    """
+    for sign, instead in _SIGNS:
+        name = name.replace(sign, instead)
+    return name
+
+
+def item_name(sample: str) -> str:
+    """Name of the item of which ``sample`` is the id."""
+    for sign, instead in reversed(_SIGNS):
+        sample = sample.replace(instead, sign)
+    return sample
+
+
+def _write_archive(out: Path, header: Json, samples: Sequence[Json]) -> None:
+    with (
+        replacing(out) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        start = {name: header[name] for name in ("version", "eval", "plan")}
+        _add(archive, "_journal/start.json", start)
+        for sample in samples:
+            _add(archive, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample)
+        _add(archive, "summaries.json", [_summary(sample) for sample in samples])
+        _add(archive, "header.json", header)
+
+
+def _add(archive: zipfile.ZipFile, name: str, value: object) -> None:
+    member = zipfile.ZipInfo(name, date_time=_EPOCH)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(member, _dump(value))
+
+
+def _summary(sample: Json) -> Json:
+    """What the viewer lists of a sample."""
+    text = sample["input"][0]["content"][-1]["text"][:_SHOWN]
+    kept = ("id", "epoch", "choices", "target", "metadata", "scores", "model_usage", "uuid")
+    times: Json = {name: sample[name] for name in _TIMES if name in sample}
+    error = {"error": sample["error"]["message"]} if "error" in sample else {}
+    count = {"completed": True, "message_count": len(sample["messages"])}
+    return {**{name: sample[name] for name in kept}, "input": text, **times, **error, **count}
+
+
+def _dump(value: object, indent: int | None = None) -> str:
+    # Half of a surrogate pair, as models send, is no text to a strict reader of JSON.
+    return json.dumps(_whole(value), ensure_ascii=False, indent=indent)
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_whole(name): _whole(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(part) for part in value]
+    return value

@@ -1,0 +1,271 @@
+"""A run as a log of Inspect, so that its viewer opens it.
+
+The form is that of ``inspect_ai.log.EvalLog``, version 2 (inspect_ai 0.3.285): one JSON file, or
+an ``.eval`` archive with a member for each sample. A picture is named by its path in the release,
+never put in; a question without a reply is an error there and no wrong answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.exports.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.prompts import Prompt, prompt_of
+from medrcube.evaluate.runner.attempt_log import read_attempts
+from medrcube.evaluate.runner.run_folder import attempts_path, read_manifest
+from medrcube.evaluate.scoring import main_results, read_results
+from medrcube.evaluate.statistics.metrics import run_metrics
+
+SCORER = "medrcube"
+SUFFIXES = (JSON, ARCHIVE)
+
+_VALUES = {Outcome.CORRECT: "C", Outcome.WRONG: "I"}
+_NO_ANSWER = "N"
+_STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
+
+
+def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> int:
+    """Write the log of one condition of a run.
+
+    Args:
+        run: folder of a scored run.
+        out: file to write, ``.json`` or ``.eval``.
+        condition: which of the run's conditions; ``None`` takes the one its accuracies are of.
+
+    Returns:
+        Number of samples.
+
+    Raises:
+        WorkspaceError: the run was never scored or did not ask the condition, the file has
+            another suffix, or it cannot be written.
+    """
+    if out.suffix not in SUFFIXES:
+        raise WorkspaceError(f"{out}: expected a name that ends in {' or '.join(SUFFIXES)}")
+    manifest = read_manifest(run)
+    everything = read_results(run)
+    main = main_results(everything)
+    wanted = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
+    results = [r for r in everything if r.asked.presentation.condition is wanted]
+    if not results:
+        asked = ", ".join(manifest["conditions"])
+        raise WorkspaceError(f"{run}: did not ask {wanted}; expected one of: {asked}")
+    attempts = {a["key"]: a for a in read_attempts(attempts_path(run)) if a["status"] == "reply"}
+    exporter = _Exporter(manifest=manifest, replies=attempts, prompt=prompt_of(manifest["prompt"]))
+    samples = [exporter.sample(result) for result in results]
+    header = exporter.header(results, wanted)
+    write_log(out, header, samples)
+    return len(samples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exporter:
+    """Turns results into samples.
+
+    Attributes:
+        manifest: of the run.
+        replies: record of the last reply by key of its question.
+        prompt: how the run's questions were worded; ``None`` where this version cannot tell.
+    """
+
+    manifest: Mapping[str, Any]
+    replies: Mapping[str, Mapping[str, Any]]
+    prompt: Prompt | None
+
+    @property
+    def _model(self) -> str:
+        return str(self.manifest["model"]["name"])
+
+    def header(self, results: Sequence[Result], condition: Condition) -> Json:
+        """Everything of a log but its samples."""
+        ended = self.manifest["ended"]
+        return {
+            "version": 2,
+            "status": "success" if ended else "cancelled",
+            "eval": self._spec(results, condition),
+            "plan": {"name": "plan", "steps": [{"solver": "multiple_choice"}], "config": {}},
+            "results": _totals(results),
+            "stats": {
+                "started_at": self.manifest["started"],
+                "completed_at": ended or "",
+                "model_usage": self._usage(results),
+            },
+        }
+
+    def sample(self, result: Result) -> Json:
+        """One question as it was put, what came back, and how it was scored."""
+        shown = result.asked.presentation
+        record = self.replies.get(result.asked.key or "", {})
+        question = self._question(result)
+        messages = [question]
+        sample: Json = {
+            "id": _sample_id(result),
+            "epoch": shown.epoch + 1,
+            "input": [question],
+            "choices": [text for _, text in shown.item.options],
+            "target": shown.item.key,
+            "messages": messages,
+            "output": {"model": self._model, "choices": [], "completion": ""},
+            "scores": {},
+            "metadata": _metadata(result),
+            "store": {},
+            "events": [],
+            "model_usage": {},
+            "attachments": {},
+            "uuid": _short(
+                f"{self.manifest['dataset']['digest']}:{_sample_id(result)}:{shown.epoch}"
+            ),
+        }
+        if result.outcome in LOST:
+            said = f"{result.outcome.value}: {result.rule}"
+            return {**sample, "error": {"message": said, "traceback": said, "traceback_ansi": said}}
+        reply = {"role": "assistant", "content": result.reply or "", "model": self._model}
+        messages.append({**reply, "source": "generate"})
+        sample["output"] = self._output(messages[-1], record)
+        if record.get("usage"):
+            sample["model_usage"] = {self._model: _usage(record["usage"])}
+        sample["scores"] = {SCORER: _score(result)}
+        if record.get("latency") is not None:
+            sample |= {"total_time": record["latency"], "working_time": record["latency"]}
+        return sample
+
+    def _spec(self, results: Sequence[Result], condition: Condition) -> Json:
+        manifest = self.manifest
+        digest = manifest["dataset"]["digest"]
+        ids = list(dict.fromkeys(map(_sample_id, results)))
+        name = _short(json.dumps([digest, manifest["model"], manifest["started"], condition]))
+        config = {
+            key: manifest["model"][key]
+            for key in ("temperature", "max_tokens", "seed")
+            if isinstance(manifest["model"].get(key), int | float)
+        }
+        return {
+            "eval_id": name,
+            "run_id": name,
+            "created": manifest["started"],
+            "task": f"medrcube_{condition.value}",
+            "task_id": _short(digest),
+            "task_version": 0,
+            "dataset": {
+                "name": f"medrcube {digest[:12]}",
+                "samples": len(ids),
+                "sample_ids": ids,
+                "shuffled": False,
+            },
+            "model": self._model,
+            "model_generate_config": config,
+            "config": {"epochs": max(r.asked.presentation.epoch for r in results) + 1},
+            "packages": manifest["versions"],
+            "metadata": {
+                "benchmark_sha256": digest,
+                "prompt": manifest["prompt"],
+                "condition": condition.value,
+                "model": dict(manifest["model"]),
+            },
+            "scorers": [{"name": SCORER}],
+        }
+
+    def _question(self, result: Result) -> Json:
+        shown = result.asked.presentation
+        content: list[Json] = [{"type": "text", "text": self._prompt(result)}]
+        if shown.image is not None:
+            content.insert(0, {"type": "image", "image": shown.image})
+        return {"role": "user", "content": content, "source": "input"}
+
+    def _prompt(self, result: Result) -> str:
+        if self.prompt is not None:
+            return self.prompt.render(result.item)
+        options = (f"{letter}. {text}" for letter, text in result.item.options)
+        return "\n".join((result.item.question, *options))
+
+    def _output(self, message: Json, record: Mapping[str, Any]) -> Json:
+        stop = _STOPS.get(record.get("finish_reason", ""), "unknown")
+        output = {
+            "model": record.get("model", self._model),
+            "choices": [{"message": message, "stop_reason": stop}],
+            "completion": message["content"],
+        }
+        if record.get("usage"):
+            output["usage"] = _usage(record["usage"])
+        if record.get("latency") is not None:
+            output["time"] = record["latency"]
+        return output
+
+    def _usage(self, results: Iterable[Result]) -> Json:
+        keys = dict.fromkeys(result.asked.key for result in results)
+        usages = [self.replies[key]["usage"] for key in keys if key and key in self.replies]
+        if not any(usages):
+            return {}
+        parts = [_usage(usage) for usage in usages]
+        return {self._model: {name: sum(part[name] for part in parts) for name in parts[0]}}
+
+
+def _totals(results: Sequence[Result]) -> Json:
+    scored = [result for result in results if result.outcome not in LOST]
+    right = sum(result.outcome is Outcome.CORRECT for result in scored)
+    metrics = {"accuracy": right / len(scored)} if scored else {}
+    total = run_metrics(results)
+    if total["accuracy"] is not None:
+        metrics["accuracy_of_all"] = total["accuracy"]
+    return {
+        "total_samples": len(results),
+        "completed_samples": len(scored),
+        "scores": [
+            {
+                "name": SCORER,
+                "scorer": SCORER,
+                "scored_samples": len(scored),
+                "unscored_samples": len(results) - len(scored),
+                "metrics": {
+                    name: {"name": name, "value": value} for name, value in metrics.items()
+                },
+            }
+        ],
+    }
+
+
+def _score(result: Result) -> Json:
+    return {
+        "value": _VALUES.get(result.outcome, _NO_ANSWER),
+        "answer": result.answer,
+        "explanation": f"{result.outcome.value}, by the rule {result.rule}",
+        "metadata": {"outcome": result.outcome.value, "rule": result.rule},
+    }
+
+
+def _metadata(result: Result) -> Json:
+    item, shown = result.item, result.asked.presentation
+    return {
+        "dataset": item.dataset,
+        "task": item.task.value,
+        "modality": item.modality.value,
+        "parts": item.parts.value,
+        "condition": shown.condition.value,
+        "turn": shown.turn,
+        "outcome": result.outcome.value,
+        "image_sha256": result.asked.image_sha256,
+        "restricted": item.restricted,
+    }
+
+
+def _usage(usage: Mapping[str, int]) -> dict[str, int]:
+    given, made = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    total = usage.get("total_tokens", given + made)
+    return {"input_tokens": given, "output_tokens": made, "total_tokens": total}
+
+
+def _sample_id(result: Result) -> str:
+    turn = result.asked.presentation.turn
+    name = sample_id(result.item.name)
+    return f"{name} turn {turn}" if turn else name
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:22]

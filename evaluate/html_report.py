@@ -1,0 +1,204 @@
+"""One HTML page for one or several runs, with nothing outside it: no host, no font.
+
+Questions and replies are text of others; the template escapes them and shows what is invisible in
+them, and the page's own content policy forbids requests, and every script but the one that sorts
+its tables, which it names by its hash. Everything in a report, its
+tables too, follows from the benchmark, the replies and the settings, so a run that was killed and
+went on has the report of one that was not, byte for byte; ``reporting.usage_table`` has the times.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import medrcube
+from medrcube.console.counts import counted
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.outcomes import Outcome, lost
+from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
+from medrcube.evaluate.reporting.correlation import STEPS, correlation
+from medrcube.evaluate.reporting.credibility import credibility
+from medrcube.evaluate.reporting.data_tables import write_tables
+from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failures, filter_rules
+from medrcube.evaluate.reporting.heat_maps import accuracy_map, axes, signed, signed_span
+from medrcube.evaluate.reporting.interval_text import accuracy_told, certainty, span, without_reply
+from medrcube.evaluate.reporting.leaderboard import leaderboard
+from medrcube.evaluate.reporting.markup import escaping
+from medrcube.evaluate.reporting.markup.colour_scales import shade, signed_shade
+from medrcube.evaluate.reporting.markup.responsive_tables import narrowed
+from medrcube.evaluate.reporting.parsing_summary import reading
+from medrcube.evaluate.reporting.radar import radar
+from medrcube.evaluate.reporting.reply_summary import replies
+from medrcube.evaluate.reporting.run_settings import comparison
+from medrcube.evaluate.reporting.scored_runs import Run, load_runs, require_errata_of
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
+from medrcube.evaluate.statistics.intervals import SMALL
+from medrcube.evaluate.statistics.units import units_told
+from medrcube.files.atomic import write_text
+from medrcube.taxonomy import Anatomy
+
+
+def write_report(
+    runs: Sequence[Path], out: Path, release: Path | None = None, data: Path | None = None
+) -> list[Path]:
+    """Write the page.
+
+    Args:
+        runs: folders of scored runs, best first or in any order wanted.
+        out: the HTML file.
+        release: the release, for the pictures of what went wrong; restricted ones are never shown.
+        data: folder for every table as CSV, JSON and, where pyarrow is installed, Parquet.
+
+    Returns:
+        The files of tables; none without ``data``.
+
+    Raises:
+        WorkspaceError: a folder holds no scored run, or something cannot be written.
+        ReleaseError: the release is broken.
+    """
+    loaded = load_runs(runs)
+    shown = page_values(loaded, release)
+    made = environment()
+    script = made.get_template("tables.js.j2").render()
+    page = made.get_template("report.html.j2").render(
+        shown, script=script, script_hash=_hash_source(script)
+    )
+    write_text(out, narrowed(page))
+    return [] if data is None else write_tables(loaded, data)
+
+
+def _hash_source(script: str) -> str:
+    """What the policy of a page names so that this script runs, and no other."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
+    """What the parts of a page show.
+
+    Args:
+        runs: one run or several.
+        release: the release, for the pictures of what went wrong.
+    """
+    benchmark = load_benchmark(release) if release else None
+    if benchmark is not None:
+        require_errata_of(runs, benchmark)
+    wrong = failures(runs, benchmark)
+    shown = {
+        "runs": runs,
+        "one": runs[0] if len(runs) == 1 else None,
+        "one_dataset": len({run.benchmark for run in runs}) == 1,
+        "samples": _samples(runs),
+        "withdrawn": withdrawn_told(runs),
+        "outcomes": list(Outcome),
+        "anatomies": list(Anatomy),
+        "leaderboard": leaderboard(runs),
+        "board_edges": {1, 9, 13},
+        "alike": comparison(runs) if len(runs) > 1 else [],
+        "maps": [(run, accuracy_map(run)) for run in runs],
+        "radar": radar(runs),
+        "slices": axes(runs),
+        "contrasts": [(run, found) for run in runs if (found := contrasts(run))],
+        "contrast_rows": (rows := summaries(runs)),
+        "contrast_columns": summary_columns(rows),
+        "repeated": [(run, once) for run in runs if (once := run.metrics.get("epochs"))],
+        "credibility": credibility(runs),
+        "correlation": correlation(runs),
+        "steps": [signed_shade(2 * step / (STEPS - 1) - 1) for step in range(STEPS)],
+        "replies": replies(runs),
+        "replies_read": reading(runs),
+        "failures": wrong,
+        "shown_outcomes": SHOWN_OUTCOMES,
+        "filter_rules": filter_rules(len(runs)),
+        "picture_uris": wrong.pictures.uris if wrong.pictures else [],
+        "version": medrcube.__version__,
+        "legend": [shade(step / 10, 0.25) for step in range(11)],
+        "signed_legend": [signed_shade(step / 5) for step in range(-5, 6)],
+        "gate": FAILURE_GATE,
+        "small": SMALL,
+        "fewest": FEWEST_UNITS,
+    }
+    return {**shown, "parts": [(a, t) for a, t, key in _PARTS if not key or shown[key]]}
+
+
+def withdrawn_told(runs: Sequence[Run]) -> list[tuple[int, str]]:
+    """(number of withdrawn items, names of the runs that leave them out), the most first."""
+    groups: dict[int, list[str]] = {}
+    for run in runs:
+        if run.withdrawn:
+            groups.setdefault(len(run.withdrawn), []).append(run.label)
+    return [(count, ", ".join(names)) for count, names in sorted(groups.items(), reverse=True)]
+
+
+def _samples(runs: Sequence[Run]) -> list[tuple[str, int, str]]:
+    """(share of the benchmark, number of runs, their names) of runs that asked only a part."""
+    shares: dict[str, list[str]] = {}
+    for run in runs:
+        if run.manifest["limit"]:
+            share = f"{run.total['n']:,} of {run.manifest['dataset']['items']:,}"
+            shares.setdefault(share, []).append(run.label)
+    return [(share, len(names), ", ".join(names)) for share, names in shares.items()]
+
+
+_PARTS = (
+    ("leaderboard", "Beside the published models", "leaderboard"),
+    ("cells", "Every cell", ""),
+    ("radar", "Tasks", "radar"),
+    ("axes", "By axis", ""),
+    ("conditions", "What the picture adds", "contrasts"),
+    ("repeats", "The same again", "repeated"),
+    ("credibility", "Credibility", "credibility"),
+    ("correlation", "Cells together", "correlation"),
+    ("outcomes", "Outcomes", ""),
+    ("replies", "Replies", ""),
+    ("rules", "How replies were read", ""),
+    ("failures", "What went wrong", ""),
+    ("reading", "How to read this", ""),
+    ("provenance", "Provenance", ""),
+)
+"""Anchor, title, and the name of what must be there."""
+
+
+def environment() -> Environment:
+    """Templates of the parts, which escape what they show."""
+    made = Environment(
+        loader=PackageLoader("medrcube.templates", "cards"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "percent": _percent,
+        "span": span,
+        "accuracy": accuracy_told,
+        "certainty": certainty,
+        "units": units_told,
+        "signed": signed,
+        "signed_span": signed_span,
+        "pvalue": _p,
+        "count": lambda value: f"{value:,}",
+        "counted": counted,
+        "lost": lost,
+        "without_reply": without_reply,
+        "seen": lambda text: escaping.visible(str(text)),
+        "clip": escaping.clip,
+        "line": escaping.one_line,
+    }
+    return made
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "\u2013" if value is None else f"{100 * value:.{digits}f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "\u2013"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

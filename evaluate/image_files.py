@@ -1,0 +1,79 @@
+"""The picture of an item, as the bytes that lie on disk: never decoded, never re-encoded.
+
+A model sees exactly the pixels that the release was proved with; transcoding would change them
+(JPEG smears a thin red outline, an 8-bit conversion clips a 16-bit picture).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import ReleaseError
+from medrcube.release_format.tree import LARGEST_PICTURE, opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """Bytes of a picture file with their identity.
+
+    Attributes:
+        data: the file's own bytes.
+        media_type: as told by the first bytes, not by the file name.
+        sha256: hex digest of ``data``.
+    """
+
+    data: bytes
+    media_type: str
+    sha256: str
+
+
+class UnusablePictureError(Exception):
+    """A picture is absent, unreadable or of no known format; the message says which."""
+
+
+def read_picture(path: Path, *, root: Path | None = None) -> Picture:
+    """Read one picture file.
+
+    Args:
+        path: the file.
+        root: folder of the release; nothing outside it is opened. ``None`` for a file that the
+            user named.
+
+    Raises:
+        UnusablePictureError: there is no file, it cannot be read, it is no picture, or it lies
+            outside the release.
+    """
+    try:
+        if root is None:
+            data = path.read_bytes()
+        else:
+            with opened(root, path, largest=LARGEST_PICTURE) as file:
+                data = file.read()
+    except ReleaseError as error:
+        raise UnusablePictureError(str(error)) from error
+    except OSError as error:
+        raise UnusablePictureError(error.strerror or type(error).__name__) from error
+    kind = media_type(data)
+    if kind is None:
+        raise UnusablePictureError("not a PNG, JPEG, GIF, WebP, BMP or TIFF file")
+    return Picture(data=data, media_type=kind, sha256=hashlib.sha256(data).hexdigest())
+
+
+def media_type(data: bytes) -> str | None:
+    """Media type by the signature at the start of a file, or ``None`` when it is none of ours."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+
+
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+)

@@ -1,0 +1,106 @@
+"""Which harness wrote a result file, by its name and its content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.exports.inspect_log import ARCHIVE
+from medrcube.evaluate.imports.epochs import one_run
+from medrcube.evaluate.imports.inspect_logs import read_inspect
+from medrcube.evaluate.imports.item_matching import Question
+from medrcube.evaluate.imports.lm_eval import read_samples
+from medrcube.evaluate.imports.plain_replies import looks_plain, read_plain
+from medrcube.evaluate.imports.replies import ForeignRun
+from medrcube.evaluate.imports.table_rows import table_rows
+from medrcube.evaluate.imports.vlmevalkit import ITEM, SUFFIXES, read_vlmevalkit
+
+__all__ = ["read_foreign", "read_replies"]
+
+_LOOKED_AT = 4096
+_PLAIN = (".csv", ".json", ".tsv", ".xlsx")
+
+
+def read_replies(path: Path, model: str | None = None) -> ForeignRun:
+    """The replies of any result file that is known: of a harness, or of plain rows.
+
+    Nothing is refused for one row: rows that cannot be read, items named twice and items that a
+    release does not have are for whoever matches them with a release.
+
+    Args:
+        path: the file.
+        model: the model whose rows are read, where the rows tell several.
+
+    Raises:
+        WorkspaceError: the file cannot be read, is of no known form, holds no reply, or has
+            several models of which none is chosen.
+    """
+    if (path.suffix == ".jsonl" and looks_plain(path)) or (
+        path.suffix in _PLAIN and not _is_of_harness(path)
+    ):
+        found = read_plain(path)
+    else:
+        found = _read(path)
+    if not found.replies:
+        first = f"; {found.bad[0]}" if found.bad else ""
+        raise WorkspaceError(f"{path}: holds no reply{first}")
+    return one_run(found, path, model)
+
+
+def _is_of_harness(path: Path) -> bool:
+    """Whether a table is a result of VLMEvalKit, or a JSON file a log of Inspect."""
+    if path.suffix == ".json" and not _is_list(path):
+        return True
+    first = next(iter(table_rows(path)), {})
+    return ITEM in first and "prediction" in first
+
+
+def read_foreign(path: Path, model: str | None = None) -> ForeignRun:
+    """The replies of a result file of Inspect, VLMEvalKit, lmms-eval or lm-evaluation-harness.
+
+    Args:
+        path: the file.
+        model: the model whose rows are read, where the rows tell several.
+
+    Raises:
+        WorkspaceError: it cannot be read, is of none of them, holds no reply, names an item
+            twice, or has several models of which none is chosen.
+    """
+    found = _read(path)
+    if found.bad:
+        raise WorkspaceError(f"{path} {found.bad[0]}")
+    if not found.replies:
+        raise WorkspaceError(f"{path}: holds no reply")
+    found = one_run(found, path, model)
+    if found.bad:
+        raise WorkspaceError(f"{path}: {found.bad[0]}")
+    seen = set[Question]()
+    for reply in found.replies:
+        question = reply.item, reply.epoch, reply.turn
+        if question in seen:
+            raise WorkspaceError(f"{path}: has two replies to {reply.item}")
+        seen.add(question)
+    return found
+
+
+def _read(path: Path) -> ForeignRun:
+    if path.suffix == ARCHIVE:
+        return read_inspect(path)
+    if path.suffix == ".jsonl":
+        return read_samples(path)
+    if path.suffix in SUFFIXES:
+        return read_vlmevalkit(path)
+    if path.suffix == ".json":
+        return read_vlmevalkit(path) if _is_list(path) else read_inspect(path)
+    raise WorkspaceError(
+        f"{path}: expected a log of Inspect (.eval, .json), a result of VLMEvalKit (.xlsx, .tsv, "
+        ".json), or samples of lmms-eval or lm-evaluation-harness (.jsonl)"
+    )
+
+
+def _is_list(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LOOKED_AT).lstrip()[:1] == b"["
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,46 @@
+"""The part of a file that is one run: the replies of one model, epochs counted from the first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.imports.replies import ForeignRun
+
+__all__ = ["one_run"]
+
+
+def one_run(found: ForeignRun, path: Path, model: str | None) -> ForeignRun:
+    """The replies of one model, the lowest of its epochs as epoch 0.
+
+    Args:
+        found: all that the file holds.
+        path: the file, for messages.
+        model: name of the model whose rows are wanted, where the rows tell several; else it
+            chooses none.
+
+    Raises:
+        WorkspaceError: the rows tell several models, of which ``model`` is none.
+    """
+    replies, bad = found.replies, found.bad
+    names = sorted({reply.model for reply in replies} - {""})
+    if len(names) > 1:
+        if model not in names:
+            raise WorkspaceError(
+                f"{path}: has replies of {len(names)} models: {', '.join(names)}; choose one with  "
+                f"--model {names[0]}"
+            )
+        if unnamed := sum(not reply.model for reply in replies):
+            told = f"{counted(unnamed, 'reply')} without a model, in a file of several models"
+            bad = (*bad, told)
+        replies = tuple(reply for reply in replies if reply.model == model)
+        names = [model]
+    first = min((reply.epoch for reply in replies), default=0)
+    return replace(
+        found,
+        model=names[0] if names else found.model,
+        replies=tuple(replace(reply, epoch=reply.epoch - first) for reply in replies),
+        bad=bad,
+    )

@@ -1,0 +1,264 @@
+"""A run of ours made of replies that were given elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import ModelError, WorkspaceError
+from medrcube.evaluate.dataset import Benchmark
+from medrcube.evaluate.imports.detect_format import read_foreign, read_replies
+from medrcube.evaluate.imports.item_matching import Matched, Question, match_replies
+from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
+from medrcube.evaluate.imports.shown_options import SHOWN, difference, without_differing
+from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.selection import Choice
+from medrcube.evaluate.runner.begin_run import write_plan
+from medrcube.evaluate.runner.plan import plan_run
+from medrcube.evaluate.runner.question_states import Standing, standing_of
+from medrcube.evaluate.runner.run_folder import (
+    MANIFEST,
+    Asked,
+    attempts_path,
+    now,
+    read_manifest,
+    write_lines,
+    write_manifest,
+)
+from medrcube.evaluate.scoring import read_results, score
+
+__all__ = ["Imported", "import_run", "score_replies", "write_run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What became of a file.
+
+    Attributes:
+        tool: what wrote it: a harness, or ``replies`` for plain rows.
+        model: name of the model in the run.
+        replies: replies that were taken over.
+        matched: what of the file belongs to which item, and what to none.
+        metrics: what stands in ``metrics.json``.
+        standing: how the questions of the run stand, as ``score`` tells of any run.
+    """
+
+    tool: str
+    model: str
+    replies: int
+    matched: Matched
+    metrics: Mapping[str, Any]
+    standing: Standing
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Items of the release to which the file has no reply."""
+        return self.matched.missing
+
+
+def import_run(
+    path: Path,
+    benchmark: Benchmark,
+    out: Path,
+    *,
+    model: str | None = None,
+    edition: Benchmark | None = None,
+) -> Imported:
+    """Make a run of a result file of another harness; all of it must be of this release.
+
+    Args:
+        path: result file of another harness.
+        benchmark: the release that was asked there.
+        out: folder of the new run.
+        model: name of the model; ``None`` takes the one that the file tells.
+        edition: the edition whose words were asked, for the condition ``reworded``.
+
+    Raises:
+        WorkspaceError: the file cannot be read, names items that the release does not have, shows
+            more than a few items with another question or other options than the release, or any
+            turned or reworded one than the release or the edition, or ``out`` holds something.
+    """
+    found = read_foreign(path, model)
+    matched = match_replies(found, benchmark.items, benchmark.errata)
+    if strange := (*matched.unknown, *matched.ambiguous):
+        raise WorkspaceError(
+            f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
+            f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
+        )
+    matched = without_differing(matched, found, benchmark.items, path)
+    return write_run(
+        found, matched, benchmark, out, digest=_digest(path), model=model, edition=edition
+    )
+
+
+def score_replies(
+    path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
+) -> Imported:
+    """Make a run of whatever replies a file has to the items of a release, and score it.
+
+    Unknown, repeated and missing items are counted in ``Imported.matched``; an item without a reply
+    is ``failed``, which is no wrong answer. The replies are scored whether the pictures lie in this
+    copy of the release or not, since they were given elsewhere.
+
+    Raises:
+        WorkspaceError: the file cannot be read, has no reply to any item of the release, shows
+            more than a few items with another question or other options, or ``out`` holds
+            something.
+    """
+    found = read_replies(path, model)
+    matched = match_replies(found, benchmark.items, benchmark.errata)
+    if not matched.replies:
+        named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:SHOWN])
+        raise WorkspaceError(
+            f"{path}: has no reply that belongs to one item of {benchmark.root}"
+            f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
+        )
+    matched = without_differing(matched, found, benchmark.items, path)
+    return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
+
+
+def write_run(
+    found: ForeignRun,
+    matched: Matched,
+    benchmark: Benchmark,
+    out: Path,
+    *,
+    digest: str,
+    model: str | None = None,
+    choice: Choice | None = None,
+    about: Mapping[str, Any] | None = None,
+    edition: Benchmark | None = None,
+) -> Imported:
+    """Write the folder of a run from replies that were matched with the items of a release.
+
+    Args:
+        found: the replies, and who gave them.
+        matched: what of them belongs to which item.
+        benchmark: the release.
+        out: folder of the new run.
+        digest: names the replies in the identity of the run.
+        model: name of the model; ``None`` takes the one that ``found`` tells.
+        choice: which items were asked; all of them by default.
+        about: further entries of the manifest.
+        edition: the edition whose words were asked, for the condition ``reworded``.
+
+    Raises:
+        WorkspaceError: ``out`` holds something, no edition is given where one is needed, or a
+            turned or reworded item had other options.
+    """
+    if (out / MANIFEST).exists():
+        raise WorkspaceError(f"{out}: holds a run; choose another folder")
+    name = f"{found.tool}/{model or found.model or 'unnamed'}"
+    asker = _Elsewhere(name=name, tool=found.tool, digest=digest)
+    epochs = 1 + max((epoch for _, epoch, _ in matched.replies), default=0)
+    plan = plan_run(
+        out,
+        benchmark,
+        asker,
+        conditions=(found.condition,),
+        epochs=epochs,
+        choice=choice,
+        elsewhere=True,
+        edition=edition,
+    )
+    asked = plan.asked
+    # An edition does not ask every fact.
+    forms = {one.item.name for one in asked}
+    _same_options(asked, matched.replies, found)
+    write_plan(out, plan)
+    write_lines(attempts_path(out), _attempts(asked, matched.replies, found))
+    manifest = read_manifest(out)
+    # Whoever asked elsewhere may have worded the question in another way.
+    worded = {"name": "", "version": found.prompt or f"of {found.tool}"}
+    models = [found.model] if found.model else []
+    ended = {"ended": now(), "prompt": worded, "models": models}
+    write_manifest(out, {**manifest, **ended, **(about or {})})
+    metrics = score(out)
+    return Imported(
+        tool=found.tool,
+        model=name,
+        replies=len(matched.replies),
+        matched=replace(matched, missing=tuple(n for n in matched.missing if n in forms)),
+        metrics=metrics,
+        standing=standing_of(read_results(out)),
+    )
+
+
+def _same_options(
+    asked: Iterable[Asked], replies: Mapping[Question, ForeignReply], found: ForeignRun
+) -> None:
+    """Make sure that the forms of an item that the release alone does not tell are those asked."""
+    if found.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
+        return
+    reworded = found.condition is Condition.REWORDED
+    expected = f"a log of this release{', and the edition that was asked' if reworded else ''}"
+    for one in asked:
+        reply = replies.get(_question(one))
+        if reply is None:
+            continue
+        other = difference(reply, one.item) if reply.options else "options"
+        if other is not None:
+            raise WorkspaceError(
+                f"{one.item.name} was asked there with other {other} ({found.condition.value}, "
+                f"turn {one.presentation.turn}); expected {expected}"
+            )
+    forms = {_question(one) for one in asked}
+    if strange := [key for key in replies if key not in forms]:
+        raise WorkspaceError(
+            f"{strange[0][0]} was asked there in a form that it does not have "
+            f"({found.condition.value}, turn {strange[0][2]}); expected {expected}"
+        )
+
+
+def _question(asked: Asked) -> Question:
+    shown = asked.presentation
+    return asked.item.name, shown.epoch, shown.turn
+
+
+def _attempts(
+    asked: tuple[Asked, ...], replies: Mapping[Question, ForeignReply], found: ForeignRun
+) -> Iterator[dict[str, Any]]:
+    at = now()
+    for one in asked:
+        reply = replies.get(_question(one))
+        if reply is not None:
+            yield {
+                "key": one.key,
+                "item": one.item.name,
+                "try": 1,
+                "at": at,
+                "status": "reply",
+                "text": reply.text,
+                "finish_reason": reply.finish_reason,
+                "usage": dict(reply.usage),
+                "model": found.model,
+                "latency": 0.0,
+            }
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Elsewhere:
+    """The model of a run that was made in another harness; nothing can be asked of it here."""
+
+    name: str
+    tool: str
+    digest: str
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        return {"adapter": f"import/{self.tool}", "name": self.name, "file_sha256": self.digest}
+
+    async def answer(self, request: Request) -> Reply:
+        raise ModelError(f"{self.name} was asked elsewhere; {request.item} cannot be asked again")
+
+    async def close(self) -> None:
+        """There is nothing to give back."""

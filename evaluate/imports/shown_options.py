@@ -1,0 +1,138 @@
+"""What a file says that a model was shown, held against the items of a release."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import LETTERS, Item
+from medrcube.evaluate.imports.item_matching import Matched
+from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.option_letters import misplaced_option
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+
+__all__ = ["SHOWN", "difference", "question_and_options", "without_differing"]
+
+SHOWN = 5
+"""So many items are named in a message."""
+
+_LISTS = ("options", "choices")
+_LETTERED = re.compile(r"\(?([A-Z])[.):]\s*(\S.*)", re.DOTALL)
+_NO_VALUES = frozenset(("", "#n/a", "n/a", "na", "nan", "none", "null", "<na>"))
+"""Texts that a table may lose, in lower case."""
+
+
+def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The question and the option texts in the order of a row; empty where it does not tell them.
+
+    Options are columns ``A`` to ``D`` or ``option_A`` to ``option_D``, or a list or object, the
+    JSON of one, or lines, in ``options`` or ``choices``, with or without their letters.
+    """
+    question = row.get("question")
+    texts: Sequence[Any] = ()
+    for form in ("{}", "option_{}"):
+        texts = texts or [row.get(form.format(letter)) for letter in LETTERS]
+        texts = [text for text in texts if not _is_blank(text)]
+    for name in _LISTS:
+        texts = texts or _listed(row.get(name))
+    return question if isinstance(question, str) else "", tuple(map(str, texts))
+
+
+def difference(reply: ForeignReply, item: Item) -> str | None:
+    """``question`` or ``options`` where the reply was given to others than the item's."""
+    told = [_plain(text) for text in reply.options]
+    own = [_plain(text) for _, text in item.options]
+    if len(told) != len(own):
+        told, own = ([text for text in part if not _is_lost(text)] for part in (told, own))
+    if reply.options and not (len(told) == len(own) and all(map(_same, told, own))):
+        return "options"
+    if reply.question.strip() and _plain(item.question) not in _plain(reply.question):
+        return "question"
+    misplaced = misplaced_option(reply.question, item.question, item.options)
+    return "options" if misplaced and {*misplaced[1]} - {misplaced[0]} else None
+
+
+def without_differing(
+    matched: Matched, found: ForeignRun, items: Sequence[Item], path: Path
+) -> Matched:
+    """Leave out the replies to other questions or options than those of the release.
+
+    A turned or reworded form is held against what was asked, not against the release.
+
+    Raises:
+        WorkspaceError: more than one item and ``FAILURE_GATE`` of those with a reply differ.
+    """
+    if found.condition in {Condition.CIRCULAR, Condition.REWORDED}:
+        return matched
+    by_name = {item.name: item for item in items}
+    other = {
+        name: what
+        for (name, _, _), reply in matched.replies.items()
+        if (what := difference(reply, by_name[name]))
+    }
+    answered = {name for name, _, _ in matched.replies}
+    if len(other) > max(1, FAILURE_GATE * len(answered)):
+        named = ", ".join(f"{name} ({what})" for name, what in list(other.items())[:SHOWN])
+        raise WorkspaceError(
+            f"{path}: {counted(len(other), 'item')} of {len(answered):,} have another question or "
+            f"other options there than in the release: {named}; expected replies to this release, "
+            "options in its order"
+        )
+    missing = {*matched.missing, *other}
+    return replace(
+        matched,
+        replies={key: reply for key, reply in matched.replies.items() if key[0] not in other},
+        differing=tuple(other),
+        missing=tuple(item.name for item in items if item.name in missing),
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if isinstance(value, str) and len(lines := value.split("\n")) > 1:
+        value = [line for line in lines if line.strip()]
+    if isinstance(value, Mapping):
+        value = [value[letter] for letter in sorted(value, key=str)]
+    if not isinstance(value, list) or not all(
+        isinstance(text, str | int | float) for text in value
+    ):
+        return []
+    lettered = [_LETTERED.fullmatch(str(text).strip()) for text in value]
+    told = {match[1]: match[2] for match in lettered if match}
+    # Each text with its letter, as prompts write them.
+    return [told[letter] for letter in sorted(told)] if len(told) == len(value) else value
+
+
+def _is_blank(value: Any) -> bool:
+    # A cell without a value is NaN where pandas wrote the file.
+    return value is None or str(value).strip() == "" or (isinstance(value, float) and isnan(value))
+
+
+def _is_lost(text: str) -> bool:
+    return text.lower() in _NO_VALUES
+
+
+def _plain(text: str) -> str:
+    """The text without differences of white space and of what spreadsheets put before it."""
+    plain = " ".join(unicodedata.normalize("NFC", text).split())
+    return plain[1:] if plain[:1] == "'" and plain[1:2] in tuple("=+-@") else plain
+
+
+def _same(told: str, own: str) -> bool:
+    if told == own:
+        return True
+    with suppress(ValueError):  # a table may write 1 as 1.0
+        return float(told) == float(own)
+    return False

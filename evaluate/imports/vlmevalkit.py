@@ -1,0 +1,57 @@
+"""Result files of VLMEvalKit: the columns of the data set, and the reply as ``prediction``.
+
+Spreadsheets, TSV and JSON are read; a pickle is not, since opening one runs what it says.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.exports.vlmevalkit import DATA_SET
+from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun, model_of
+from medrcube.evaluate.imports.shown_options import question_and_options
+from medrcube.evaluate.imports.table_rows import table_rows
+
+TOOL = "vlmevalkit"
+ITEM = "item"
+"""Column of the item's name that our export adds, since ``index`` is a number there."""
+
+FAILED = "Failed to obtain answer"
+"""What stands in place of a reply when a request failed (``INFER_FAIL_MSG``)."""
+
+SUFFIXES = (".xlsx", ".tsv")
+
+_FILE = re.compile(rf"(.+)_{DATA_SET.pattern}(?![0-9a-z])")
+
+
+def read_vlmevalkit(path: Path) -> ForeignRun:
+    """The replies of ``MODEL_DATASET.xlsx``, ``.tsv`` or ``.json``.
+
+    Raises:
+        WorkspaceError: it cannot be read, or lacks the columns ``item`` and ``prediction``.
+    """
+    replies = []
+    for number, row in enumerate(table_rows(path), start=2):
+        item, text = row.get(ITEM), row.get("prediction")
+        if not isinstance(item, str) or "prediction" not in row:
+            raise WorkspaceError(
+                f"{path} row {number}: has no {ITEM} and prediction; expected a result of a data "
+                "set that  medrcube export --to vlmevalkit  wrote"
+            )
+        said = "" if text is None else str(text)
+        text = None if FAILED in said else said
+        question, options = question_and_options(row)
+        replies.append(
+            ForeignReply(
+                item=item, text=text, model=model_of(row), question=question, options=options
+            )
+        )
+    return ForeignRun(tool=TOOL, model=_model(path), replies=tuple(replies))
+
+
+def _model(path: Path) -> str:
+    """From ``MODEL_DATASET...``, where the name of our data set tells its end; else the folder."""
+    named = _FILE.match(path.name)
+    return named[1] if named else path.resolve().parent.name

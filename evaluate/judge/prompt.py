@@ -1,0 +1,167 @@
+"""A second reading of replies that the rules cannot read, by a model that never sees the key.
+
+Off by default. The judge gets the options as they were shown and the reply without its thinking:
+no question, no picture, no key. It may answer with one of the letters or with "none". What it
+said is kept with the run, so that a reply is judged once and the scores can be made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.answer_parsing.markup_removal import plain
+from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
+from medrcube.evaluate.models.protocol import Json, Model
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.questions.prompts import prompt_version, render_data
+from medrcube.evaluate.runner.attempt_log import read_attempts
+
+FILE = "judgements.jsonl"
+PROMPT = "judge"
+RULE = "judge"
+"""Rule of a result whose letter a judge found."""
+
+NONE_RULE = "judge-none"
+"""Rule of a result in which a judge found no letter either."""
+
+LONGEST = 8000
+"""Characters of a reply that a judge reads: its beginning and its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a judge is asked about one reply.
+
+    Attributes:
+        key: SHA-256 of the judge, its parameters and the prompt.
+        prompt: the whole text.
+        options: (letter, text) of the options as they were shown.
+    """
+
+    key: str
+    prompt: str
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """A judge model and what it has said so far.
+
+    Attributes:
+        identity: what may change its verdicts; holds no secret.
+        said: its replies by key.
+    """
+
+    identity: Mapping[str, Any]
+    said: Mapping[str, str] = field(default_factory=dict)
+
+    def question(self, result: Result) -> Question:
+        """What to ask about a result that has a reply."""
+        options = result.item.options
+        shown: dict[str, Json] = dict(options)
+        data: Mapping[str, Json] = {
+            "options": shown,
+            "reply": _shortened(result.reply or ""),
+        }
+        prompt = render_data(PROMPT, data)
+        request = {"judge": dict(self.identity), "prompt": prompt}
+        key = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        return Question(key=key, prompt=prompt, options=options)
+
+    def rescored(self, results: Iterable[Result]) -> list[Result]:
+        """The results, with the judge's letter where the rules found none."""
+        return [self._rescored(result) if is_unread(result) else result for result in results]
+
+    def account(self, results: Iterable[Result]) -> dict[str, Any]:
+        """What stands under ``judge`` in ``metrics.json``.
+
+        Args:
+            results: every presentation, as the rules alone scored it.
+        """
+        unread = [result for result in results if is_unread(result)]
+        said = [(r, self.said.get(self.question(r).key)) for r in unread]
+        answers = [(read_verdict(text, r.item.options), text) for r, text in said]
+        letters = sum(letter is not None for letter, _ in answers)
+        none = sum(text is not None and _bare(text) == "none" for _, text in answers)
+        judged = sum(text is not None for _, text in answers)
+        return {
+            "used": True,
+            "identity": dict(self.identity),
+            "prompt": {"name": PROMPT, "version": prompt_version(PROMPT)},
+            "unparsed": len(unread),
+            "judged": judged,
+            "letters": letters,
+            "none": none,
+            "unreadable": judged - letters - none,
+            "not_judged": len(unread) - judged,
+        }
+
+    def _rescored(self, result: Result) -> Result:
+        text = self.said.get(self.question(result).key)
+        if text is None:
+            return result
+        letter = read_verdict(text, result.item.options)
+        if letter is None:
+            return replace(result, rule=NONE_RULE)
+        outcome = Outcome.CORRECT if letter == result.item.key else Outcome.WRONG
+        return replace(result, outcome=outcome, answer=letter, rule=RULE)
+
+
+def is_unread(result: Result) -> bool:
+    """Whether a judge may be asked about a result: it has a reply, and the rules found nothing.
+
+    A refusal, a reply that was cut off and a question without a reply are not for a judge.
+    """
+    return result.outcome is Outcome.UNPARSED and bool((result.reply or "").strip())
+
+
+def read_judge(run: Path, model: Model) -> Judge:
+    """A judge with everything that it has said about a run.
+
+    Raises:
+        WorkspaceError: the file of judgements was changed by something else.
+    """
+    identity = dict(model.identity)
+    said = {record["key"]: str(record["text"]) for record in read_judgements(run)}
+    return Judge(identity=identity, said=said)
+
+
+def read_judgements(run: Path) -> Iterator[Mapping[str, Any]]:
+    """Every judgement of a run, of any judge.
+
+    Raises:
+        WorkspaceError: the file was changed by something else.
+    """
+    return (record for record in read_attempts(run / FILE) if "key" in record)
+
+
+def read_verdict(text: str | None, options: Iterable[tuple[str, str]]) -> str | None:
+    """The letter that a judge names; anything but a letter of the item alone is none."""
+    if text is None:
+        return None
+    letter = _bare(text).upper()
+    return letter if letter in {letter for letter, _ in options} else None
+
+
+def _bare(text: str) -> str:
+    visible = strip_reasoning(text)
+    match = _VERDICT.fullmatch(plain(visible.text)) if visible.closed else None
+    return match["verdict"].casefold() if match else ""
+
+
+def _shortened(reply: str) -> str:
+    text = strip_reasoning(reply).text
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}"
+
+
+_VERDICT = re.compile(
+    r"[^\w]{0,20}(?:(?:answer|option)\s*:?\s*)?[^\w]{0,5}(?P<verdict>[A-Za-z]|none)[^\w]{0,20}",
+    re.IGNORECASE,
+)

@@ -1,0 +1,131 @@
+"""Ask a judge about every unread reply of a run; what it says is kept and never asked again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.judge.prompt import FILE, PROMPT, Judge, Question, is_unread, read_judge
+from medrcube.evaluate.models.protocol import Model, RejectedError, Reply, Request, TransientError
+from medrcube.evaluate.outcomes import Result
+from medrcube.evaluate.questions.prompts import prompt_version
+from medrcube.evaluate.runner.attempt_log import AttemptLog, open_log
+from medrcube.evaluate.runner.run_folder import now
+from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT, RetryPolicy
+
+
+def ask_judge(
+    run: Path,
+    model: Model,
+    results: Sequence[Result],
+    *,
+    max_connections: int = 8,
+    retry: RetryPolicy | None = None,
+) -> Judge:
+    """Have a judge read what the rules could not.
+
+    A judgement that failed is not kept: the same command asks for it again.
+
+    Args:
+        run: folder of the run.
+        model: the judge.
+        results: every presentation, as the rules alone scored it.
+        max_connections: most questions that are under way at one time.
+        retry: how patiently to repeat.
+
+    Returns:
+        The judge with all that it has said.
+
+    Raises:
+        ModelError: the judge cannot be used; what it said is kept.
+        WorkspaceError: the judgements cannot be written, or were changed by something else.
+    """
+    judge = read_judge(run, model)
+    asked = {q.key: q for q in map(judge.question, filter(is_unread, results))}
+    todo = [question for key, question in asked.items() if key not in judge.said]
+    if not todo:
+        return judge
+    with open_log(run / FILE) as log:
+        said = asyncio.run(_ask_all(model, todo, log, max_connections, retry or RetryPolicy()))
+    return replace(judge, said={**judge.said, **said})
+
+
+async def _ask_all(
+    model: Model, todo: Sequence[Question], log: AttemptLog, workers: int, retry: RetryPolicy
+) -> dict[str, str]:
+    said: dict[str, str] = {}
+    rest = iter(todo)
+    try:
+        # The first alone: whoever mistyped a name learns it at once.
+        await _work(model, iter([next(rest)]), log, said, retry)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(_work(model, rest, log, said, retry))
+    except ExceptionGroup as errors:
+        raise _innermost(errors) from None
+    finally:
+        await model.close()
+    return said
+
+
+async def _work(
+    model: Model,
+    rest: Iterator[Question],
+    log: AttemptLog,
+    said: dict[str, str],
+    retry: RetryPolicy,
+) -> None:
+    for question in rest:
+        reply = await _ask(model, question, retry)
+        if reply is None:
+            continue
+        await log.append(
+            {
+                "key": question.key,
+                "at": now(),
+                "judge": model.name,
+                "prompt": prompt_version(PROMPT),
+                "text": reply.text,
+                "finish_reason": reply.finish_reason,
+                "usage": dict(reply.usage),
+                "model": reply.model,
+                "latency": round(reply.latency, 3),
+            }
+        )
+        said[question.key] = reply.text
+
+
+async def _ask(model: Model, question: Question, retry: RetryPolicy) -> Reply | None:
+    """The judge's reply, or ``None`` when this question is refused.
+
+    Raises:
+        ModelError: the judge does not answer.
+    """
+    request = Request(
+        item=question.key, prompt=question.prompt, options=question.options, picture=None
+    )
+    refusals = errors = 0
+    while True:
+        try:
+            return await model.answer(request)
+        except RejectedError:
+            return None
+        except TransientError as error:
+            limited = error.code == RATE_LIMIT
+            refusals, errors = refusals + limited, errors + (not limited)
+            wait = retry.wait(error, refusals if limited else errors)
+            if wait is None:
+                raise ModelError(
+                    f"{model.name}: the judge does not answer: {error}\nwhat it said before is "
+                    "kept; the same command goes on from there"
+                ) from error
+        await asyncio.sleep(wait)
+
+
+def _innermost(errors: BaseException) -> BaseException:
+    while isinstance(errors, BaseExceptionGroup):
+        errors = errors.exceptions[0]
+    return errors

@@ -1,0 +1,182 @@
+"""Claude through Anthropic's own Messages interface.
+
+Anthropic has an OpenAI-compatible endpoint too, and calls it a way to compare models that is not
+ready for production: it drops what it does not know without a word, counts no cached tokens, tells
+no refusal and has no batches. So the native interface is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.anthropic_api.wire import Said, messages_body, read_message
+from medrcube.evaluate.models.endpoint_errors import Sender
+from medrcube.evaluate.models.image_payload import POLICY, presentable
+from medrcube.evaluate.models.openai_api.model import no_key, sender_to
+from medrcube.evaluate.models.openai_api.providers import temperature_of
+from medrcube.evaluate.models.openai_api.reply import filtered_reply
+from medrcube.evaluate.models.openai_api.request_body import Body, base64_of
+from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.runner.scheduling.shared_loads import Recent
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.models.openai_api.client import ChatClient
+
+__all__ = ["API_VERSION", "URL", "AnthropicModel", "open_anthropic"]
+
+ADAPTER = "anthropic/1"
+"""Changes whenever the same question would be sent in another form."""
+
+URL = "https://api.anthropic.com/v1"
+KEY_ENV = "ANTHROPIC_API_KEY"
+API_VERSION = "2023-06-01"
+"""The version of the interface; the next one takes no temperature for any model."""
+
+_OWN = ("model", "messages", "stream", "system", "max_tokens")
+_KEPT = 16 * 2**20
+
+
+def open_anthropic(name: str, settings: ModelSettings) -> AnthropicModel:
+    """Open a Claude model.
+
+    Raises:
+        ModelError: there is no key, or a setting is given that the interface does not have.
+        MissingExtraError: the SDK is not installed.
+    """
+    for option, given in (("--seed", settings.seed is not None), ("--logprobs", settings.logprobs)):
+        if given:
+            raise ModelError(f"{option}: Anthropic's interface does not have it; leave it out")
+    if settings.max_tokens is None:
+        raise ModelError("--max-tokens none: Anthropic's interface wants a number")
+    address = settings.base_url or _of_environment() or URL
+    sender = sender_to(address, name, settings, KEY_ENV, _OWN)
+    if not sender.key and settings.needs_key and sender.url == URL:
+        raise no_key(sender)
+    return AnthropicModel(sender, settings)
+
+
+class AnthropicModel:
+    """One Claude model; see ``Model`` for the contract."""
+
+    def __init__(self, sender: Sender, settings: ModelSettings) -> None:
+        """Connect to nothing yet."""
+        self.sender = sender
+        self._settings = settings
+        self._parameters = _parameters(settings, sender.model)
+        self._pictures: Recent[tuple[str, bytes]] = Recent(most=_KEPT, weigh=lambda p: len(p[1]))
+        self._client: ChatClient | None = None
+        self._connecting = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        """``anthropic/`` and the name of the model."""
+        return f"anthropic/{self.sender.model}"
+
+    @property
+    def takes_shots(self) -> bool:
+        """Examples are turns of the conversation before the question."""
+        return True
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """Adapter, endpoint, model, parameters, and what is done to pictures."""
+        system = self._settings.system
+        return {
+            **({} if system is None else {"system": system}),
+            "adapter": ADAPTER,
+            "name": self.name,
+            "endpoint": self.sender.url,
+            "parameters": dict(self._parameters),
+            "pictures": POLICY,
+        }
+
+    async def answer(self, request: Request) -> Reply:
+        """Send one question."""
+        body = await self.body(request)
+        client = await self._connection()
+        started = time.monotonic()
+        data = await client.post(body)
+        latency = time.monotonic() - started
+        if data is None:
+            return filtered_reply(self.sender.model, latency)
+        return self.read(data.decode("utf-8-sig", "replace"), (), latency)
+
+    async def body(self, request: Request) -> Body:
+        """What is sent for a question."""
+        said = [
+            Said(prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply)
+            for shot in request.shots
+        ]
+        said.append(Said(prompt=request.prompt, picture=await self._base64(request.picture)))
+        return messages_body(self.sender.model, said, self._parameters, self._settings.system)
+
+    async def _base64(self, picture: Picture | None) -> tuple[str, bytes] | None:
+        if picture is None:
+            return None
+        return await self._pictures.get(picture.sha256, lambda: base64_of(*presentable(picture)))
+
+    def read(self, data: str, letters: Sequence[str], latency: float) -> Reply:
+        """The reply in the body of a successful response; there are no scores of letters.
+
+        Raises:
+            TransientError: it is no message.
+        """
+        del letters
+        scrub = self.sender.scrub
+        reply = read_message(scrub(data), model=self.sender.model, latency=latency)
+        return replace(reply, text=scrub(reply.text), model=scrub(reply.model))
+
+    @property
+    def headers(self) -> Mapping[str, str | None]:
+        """Key and version, as the interface wants them."""
+        return {
+            "x-api-key": self.sender.key or None,
+            "anthropic-version": API_VERSION,
+            "Authorization": None,
+        }
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        self._connecting = asyncio.Lock()  # it belongs to the event loop that ends
+        if client is not None:
+            await client.close()
+
+    async def _connection(self) -> ChatClient:
+        # The SDK takes half a second to load, in which nothing else must wait.
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._connect)
+            return self._client
+
+    def _connect(self) -> ChatClient:
+        from medrcube.evaluate.models.openai_api.client import ChatClient  # noqa: PLC0415 - slow
+
+        return ChatClient(
+            self.sender, timeout=self._settings.timeout, path="/messages", headers=self.headers
+        )
+
+
+def _of_environment() -> str | None:
+    """The address in the variable that Anthropic's own SDK reads, which ends before ``/v1``."""
+    address = os.environ.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/")
+    return f"{address.removesuffix('/v1')}/v1" if address else None
+
+
+def _parameters(settings: ModelSettings, model: str) -> dict[str, Json]:
+    thinking = settings.extra_body.get("thinking")
+    # While it thinks, Claude takes no temperature but its own.
+    thinks = isinstance(thinking, Mapping) and thinking.get("type") != "disabled"
+    plain = temperature_of(settings, model)
+    temperature = None if thinks and not settings.temperature else plain
+    chosen: dict[str, Json] = {"temperature": temperature, "max_tokens": settings.max_tokens}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return {**given, **settings.extra_body}

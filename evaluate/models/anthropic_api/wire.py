@@ -1,0 +1,130 @@
+"""The body of a request of Anthropic's Messages interface, and the message that comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.evaluate.models.openai_api.request_body import PLACE, Body, filled
+from medrcube.evaluate.models.protocol import Json, Reply, TransientError
+from medrcube.model_endpoint import one_line
+
+__all__ = ["Said", "messages_body", "read_message"]
+
+_ENDS = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+_SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A question with its reply, or the question that is to be answered.
+
+    Attributes:
+        prompt: the whole text.
+        picture: media type and Base64; ``None`` for a question without a picture.
+        reply: ``None`` where it is wanted.
+    """
+
+    prompt: str
+    picture: tuple[str, bytes] | None
+    reply: str | None = None
+
+
+def messages_body(
+    model: str,
+    said: Sequence[Said],
+    parameters: Mapping[str, Json],
+    system: str | None = None,
+) -> Body:
+    """The body of one question: each picture before its text.
+
+    Args:
+        model: name of the model.
+        said: examples with their replies, then the question.
+        parameters: everything else of the body.
+        system: what stands before the question; without the character NUL.
+    """
+    messages: list[Json] = []
+    for one in said:
+        content: list[Json] = [{"type": "text", "text": one.prompt}]
+        if one.picture is not None:
+            source: dict[str, Json] = {
+                "type": "base64",
+                "media_type": one.picture[0],
+                "data": PLACE,
+            }
+            content.insert(0, {"type": "image", "source": source})
+        messages.append({"role": "user", "content": content})
+        if one.reply is not None:
+            messages.append({"role": "assistant", "content": one.reply})
+    body: dict[str, Json] = {
+        "messages": messages,
+        "model": model,
+        **({} if system is None else {"system": system}),
+        **parameters,
+    }
+    return filled(body, [one.picture[1] for one in said if one.picture is not None])
+
+
+def read_message(data: str, *, model: str, latency: float) -> Reply:
+    """The reply in the body of a successful response.
+
+    Thoughts and calls of tools are no text. Tokens that a cache took or gave count as sent.
+
+    Args:
+        data: the body.
+        model: name to give where the endpoint tells none.
+        latency: seconds since sending.
+
+    Raises:
+        TransientError: it is no message.
+    """
+    body = _message(data)
+    blocks = body["content"]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise _malformed(data)
+    named = body.get("model")
+    return Reply(
+        text="".join(map(str, texts)),
+        finish_reason=_ENDS.get(str(body.get("stop_reason")), "stop"),
+        usage=_usage(body.get("usage")),
+        model=named if isinstance(named, str) and named else model,
+        latency=latency,
+    )
+
+
+def _message(data: str) -> Mapping[str, Any]:
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        body = None
+    blocks = body.get("content") if isinstance(body, dict) else None
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise _malformed(data)
+    message: Mapping[str, Any] = body
+    return message
+
+
+def _usage(found: object) -> dict[str, int]:
+    counts = found if isinstance(found, dict) else {}
+    sent = [counts[name] for name in _SENT if type(counts.get(name)) is int]
+    written = counts.get("output_tokens")
+    if not sent or type(written) is not int:
+        return {}
+    total = sum(sent)
+    return {
+        "prompt_tokens": total,
+        "completion_tokens": written,
+        "total_tokens": total + written,
+    }
+
+
+def _malformed(data: str) -> TransientError:
+    return TransientError(f"reply is no message: {one_line(data[:2000])}", code="malformed")

@@ -1,0 +1,75 @@
+"""Models that look at nothing: what a score means only shows beside them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.models.protocol import Json, Reply, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """Answers by a fixed rule; the same question always gets the same answer."""
+
+    rule: str
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """``baseline/`` and the rule."""
+        return f"baseline/{self.rule}"
+
+    @property
+    def takes_shots(self) -> bool:
+        """Examples are as good as any other thing that it does not look at."""
+        return True
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """The rule and, where it matters, the seed."""
+        seed: dict[str, Json] = {"seed": self.seed} if self.rule == "random" else {}
+        return {"adapter": "baseline/1", "name": self.name, **seed}
+
+    async def answer(self, request: Request) -> Reply:
+        """Reply with a letter."""
+        letter = _RULES[self.rule](request, self.seed)
+        return Reply(text=letter, finish_reason="stop", usage={}, model=self.name, latency=0.0)
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
+    """The baseline of that name.
+
+    Raises:
+        ModelError: there is none.
+    """
+    if rule not in _RULES:
+        raise ModelError(f"no baseline {rule!r}; expected one of: {', '.join(_RULES)}")
+    return Baseline(rule=rule, seed=seed)
+
+
+def _random(request: Request, seed: int) -> str:
+    # A hash of the question, not a stream: the answer does not depend on the order of asking.
+    picture = request.picture.sha256 if request.picture else ""
+    digest = hashlib.sha256(f"{seed}:{picture}:{request.prompt}".encode()).digest()
+    return request.options[int.from_bytes(digest[:8]) % len(request.options)][0]
+
+
+def _first(request: Request, _seed: int) -> str:
+    return request.options[0][0]
+
+
+def _longest(request: Request, _seed: int) -> str:
+    return max(request.options, key=lambda option: len(option[1]))[0]
+
+
+_RULES: dict[str, Callable[[Request, int], str]] = {
+    "random": _random,
+    "first": _first,
+    "longest": _longest,
+}

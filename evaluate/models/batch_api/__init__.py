@@ -1,0 +1,1 @@
+"""Batch interfaces of providers: what all of them promise."""

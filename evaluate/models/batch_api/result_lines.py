@@ -1,0 +1,55 @@
+"""Read one line of the results of a batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.models.endpoint_errors import Sender, read_problem
+from medrcube.evaluate.models.openai_api.reply import filtered_reply
+from medrcube.evaluate.models.protocol import AnswerError, RejectedError, Reply, TransientError
+from medrcube.model_endpoint import one_line
+
+__all__ = ["line_of", "question_error", "reply_or_error", "unfinished"]
+
+
+def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
+    """The object on a line that names its question; ``None`` where there is none."""
+    try:
+        line = json.loads(sender.scrub(data.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return None
+    named = isinstance(line, dict) and isinstance(line.get("custom_id"), str)
+    return line if named else None
+
+
+def reply_or_error(read: Callable[[], Reply]) -> Reply | AnswerError:
+    """The reply that a body holds, or why it holds none."""
+    try:
+        return read()
+    except AnswerError as error:
+        return error
+
+
+def question_error(
+    sender: Sender, status: int, body: object, seconds: float
+) -> Reply | AnswerError:
+    """What is made of a question that the provider refused.
+
+    What would end a run of single questions fails this one alone: the others have their replies.
+    """
+    problem = read_problem(status, body)
+    if problem.filtered:
+        return filtered_reply(sender.model, seconds)
+    error = sender.error(problem)
+    if isinstance(error, ModelError):
+        return RejectedError(f"{status}: {sender.scrub(problem.message)}", code=str(status))
+    return error
+
+
+def unfinished(code: str, words: object) -> TransientError:
+    """The error of a question that the provider did not come to; it is asked again."""
+    named = words if isinstance(words, str) and words else "the batch ended before this question"
+    return TransientError(one_line(f"{code}: {named}"), code=code)

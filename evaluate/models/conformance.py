@@ -1,0 +1,234 @@
+"""Hold a model to its contract: what the runner relies on and what a reader of a run may believe.
+
+For the tests of whoever adds a model::
+
+    def test_my_model_keeps_the_contract():
+        assert check_model(open_mine("tiny", ModelSettings())) == []
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import os
+import re
+import struct
+import time
+import zlib
+from collections.abc import Awaitable, Iterator, Mapping
+
+from medrcube.errors import MedrcubeError
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.protocol import AnswerError, Model, Reply, Request
+
+REASONS = {"stop", "length", "content_filter", "refusal"}
+"""How a reply may end; see ``Reply``."""
+
+PATIENCE = 300.0
+"""Seconds for any one step, so that a model that hangs is a finding and no wait."""
+
+LATEST = 2.0
+"""Seconds for which the event loop may stand still."""
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+_AT_ONCE = 9
+
+
+def check_model(model: Model, *, repeats: bool = True) -> list[str]:
+    """Ask a model a few questions about generated pictures and note every broken promise.
+
+    Args:
+        model: the model; an endpoint is asked about forty short questions.
+        repeats: whether one question always gets one answer; false for a model that draws.
+
+    Returns:
+        What is wrong, in words; empty when the model keeps the contract.
+    """
+    findings = [*_identity(model)]
+    for check in (_answers, _company, _second_session):
+        try:
+            findings += asyncio.run(_limited(check(model, repeats=repeats)))
+        except TimeoutError:
+            findings.append(f"{check.__doc__} no end after {PATIENCE:g} s")
+        except (MedrcubeError, AnswerError) as error:
+            findings.append(f"{check.__doc__} {type(error).__name__}: {error}")
+    return findings
+
+
+def sample_requests() -> list[Request]:
+    """Questions of several lengths on pictures of several sizes, with two to four options."""
+    texts = ("Normal", "Mass", "Edema of both lungs", "Fracture")
+    return [
+        Request(
+            item=f"check/{number}",
+            prompt=f"Question: {'please ' * (3 * number)}what does the picture show?\nOptions:\n"
+            + "\n".join(f"{letter}. {text}" for letter, text in options)
+            + "\nAnswer with the letter of the one best option.",
+            options=options,
+            picture=None if number == _AT_ONCE - 1 else _picture(32 + 16 * number, 32 + 8 * number),
+        )
+        for number in range(_AT_ONCE)
+        for options in [tuple(zip("ABCD", texts, strict=True))[: 2 + number % 3]]
+    ]
+
+
+def _identity(model: Model) -> Iterator[str]:
+    provider, slash, name = model.name.partition("/")
+    if not (provider and slash and name):
+        yield f"name is {model.name!r}; expected PROVIDER/NAME"
+    identity = dict(model.identity)
+    try:
+        text = json.dumps(identity, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        yield f"identity cannot be written as JSON: {error}"
+        text = str(identity)
+    if dict(model.identity) != identity:
+        yield "identity changes from one reading to the next"
+    if not identity.get("adapter"):
+        yield "identity has no 'adapter': the name and version of the code that asks"
+    if identity.get("name") != model.name:
+        yield f"identity names {identity.get('name')!r}; expected the model's name {model.name!r}"
+    for variable, value in os.environ.items():
+        if _SECRET.search(variable) and len(value) >= _SHORTEST_SECRET:
+            if value in text:
+                yield f"identity holds the value of the environment variable {variable}"
+            if value in repr(model):
+                yield f"repr holds the value of the environment variable {variable}"
+
+
+async def _answers(model: Model, *, repeats: bool) -> list[str]:
+    """One question at a time."""
+    findings = []
+    try:
+        for request in sample_requests():
+            findings += _reply(request, await model.answer(request))
+        findings += await _odd_picture(model)
+        request = sample_requests()[0]
+        first, second = await model.answer(request), await model.answer(request)
+        if repeats and first.text != second.text:
+            findings.append(
+                f"one question got {first.text[:60]!r} and then {second.text[:60]!r}; for a model "
+                "that draws its answers, check with repeats=False"
+            )
+    finally:
+        await model.close()
+    return findings
+
+
+async def _company(model: Model, *, repeats: bool) -> list[str]:
+    """Many questions at once."""
+    requests = sample_requests()
+    try:
+        alone = [await model.answer(request) for request in requests]
+        watch = asyncio.ensure_future(_lateness())
+        together = await asyncio.gather(*(model.answer(request) for request in requests))
+        watch.cancel()
+        late = await watch
+        cancelled = asyncio.ensure_future(model.answer(requests[0]))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        after, _ = await asyncio.gather(
+            model.answer(requests[1]), cancelled, return_exceptions=True
+        )
+    finally:
+        await model.close()
+    findings = [
+        f"{request.item}: {one.text[:60]!r} alone, {other.text[:60]!r} among others"
+        for request, one, other in zip(requests, alone, together, strict=True)
+        if repeats and one.text != other.text
+    ]
+    if late > LATEST:
+        findings.append(
+            f"the event loop stood still for {late:.1f} s while questions were answered; compute "
+            "and wait in a thread"
+        )
+    if not isinstance(after, Reply):
+        findings.append(f"after a question was cancelled the next one got {after!r}")
+    return findings
+
+
+async def _second_session(model: Model, *, repeats: bool) -> list[str]:
+    """Use after close, in another event loop."""
+    del repeats
+    request = sample_requests()[0]
+    findings = _reply(request, await model.answer(request))
+    await model.close()
+    await model.close()
+    return findings
+
+
+async def _lateness() -> float:
+    """The longest time by which a short sleep was late, until cancelled."""
+    worst, step = 0.0, 0.01
+    began = time.monotonic()
+    try:
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(step)
+            worst = max(worst, time.monotonic() - began - step)
+    except asyncio.CancelledError:
+        return max(worst, time.monotonic() - began - step)
+
+
+async def _odd_picture(model: Model) -> list[str]:
+    request = sample_requests()[0]
+    data = b"\x89PNG\r\n\x1a\n" + b"this is no picture"
+    broken = Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    odd = Request(item=request.item, prompt=request.prompt, options=request.options, picture=broken)
+    try:
+        return _reply(odd, await model.answer(odd))
+    except (AnswerError, MedrcubeError):
+        return []
+    except Exception as error:  # noqa: BLE001 - this is what is looked for
+        kind = type(error).__name__
+        return [f"a broken picture raised {kind}: {error}; expected a subclass of AnswerError"]
+
+
+def _reply(request: Request, reply: Reply) -> list[str]:
+    findings = []
+    if not isinstance(reply.text, str):
+        findings.append(f"text is {type(reply.text).__name__}; expected str")
+    if reply.finish_reason not in REASONS:
+        findings.append(
+            f"finish reason is {reply.finish_reason!r}; expected one of {sorted(REASONS)}"
+        )
+    if not _are_counts(reply.usage):
+        findings.append(f"usage is {reply.usage!r}; expected counts of tokens by name")
+    if strange := reply.scores.keys() - {letter for letter, _ in request.options}:
+        findings.append(f"scores of {sorted(strange)}, which are no options of the question")
+    if not all(math.isfinite(value) and value <= 1e-6 for value in reply.scores.values()):
+        findings.append(f"scores are {dict(reply.scores)}; expected log-probabilities")
+    if not reply.model:
+        findings.append("the reply does not say which model gave it")
+    if not (math.isfinite(reply.latency) and reply.latency >= 0):
+        findings.append(f"latency is {reply.latency}; expected seconds")
+    return [f"{request.item}: {finding}" for finding in findings]
+
+
+def _are_counts(usage: Mapping[str, int]) -> bool:
+    return all(type(n) is int and n >= 0 for n in usage.values())
+
+
+async def _limited(check: Awaitable[list[str]]) -> list[str]:
+    async with asyncio.timeout(PATIENCE):
+        return await check
+
+
+def _picture(width: int, height: int) -> Picture:
+    """A grey PNG with a slope, so that no two pictures are alike."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        check = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+    row = bytes(x * 255 // (width - 1) for x in range(width))
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress((b"\0" + row) * height))
+        + chunk(b"IEND", b"")
+    )
+    return Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())

@@ -1,0 +1,1 @@
+"""Vision-language models of transformers, on this machine and in batches."""

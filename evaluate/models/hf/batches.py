@@ -1,0 +1,320 @@
+"""Form batches of questions that cost alike, and go on with smaller ones when memory runs out.
+
+Knows nothing of torch: what is computed is the engine's work, in two threads. One prepares the
+next batch while the other computes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, Protocol
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.models.protocol import AnswerError, RejectedError, Request
+
+QUIET = 0.02
+"""Seconds without a new question after which an idle engine starts with those that wait."""
+
+WINDOW = 4
+"""So many batches of questions are under way at best: enough to put like beside like."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One question, ready to be put into a batch.
+
+    Attributes:
+        request: the question.
+        text: what the model's chat template makes of it, placeholders not yet expanded.
+        length: tokens of text and picture together, which decide time and memory.
+    """
+
+    request: Request
+    text: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the engine says to one question; see ``Reply``."""
+
+    text: str
+    finish_reason: str
+    usage: dict[str, int]
+    scores: dict[str, float]
+
+
+class Trouble(Enum):
+    """What an exception of the engine means."""
+
+    MEMORY = auto()
+    """The batch was too large."""
+
+    QUESTION = auto()
+    """One of the questions cannot be computed."""
+
+    DEVICE = auto()
+    """Nothing can be computed any more."""
+
+
+class Engine(Protocol):
+    """Computes batches; each method blocks, and ``answer`` is called from one thread only."""
+
+    def prepare(self, jobs: Sequence[Job]) -> Any:
+        """Make the tensors of a batch; may run beside ``answer``."""
+        ...
+
+    def answer(self, prepared: Any) -> Sequence[Answer]:
+        """Compute a prepared batch, one answer for each job in order."""
+        ...
+
+    def judge(self, error: Exception) -> Trouble:
+        """What an exception of the two methods means."""
+        ...
+
+    def free(self) -> None:
+        """Give memory that nobody uses back to the device."""
+        ...
+
+    def stop(self) -> None:
+        """Make a computation that is under way end soon."""
+        ...
+
+    def go(self) -> None:
+        """Compute again after ``stop``."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    job: Job
+    answer: asyncio.Future[Answer]
+
+
+class Batcher:
+    """Collects the questions of many coroutines into batches; belongs to one event loop.
+
+    Args:
+        engine: what computes.
+        batch_size: most questions in a batch.
+    """
+
+    def __init__(self, engine: Engine, *, batch_size: int) -> None:
+        self._engine = engine
+        self._batch_size = batch_size
+        self._most_tokens: int | None = None
+        self._waiting: list[_Waiting] = []
+        self._changed = asyncio.Event()
+        self._preparing = ThreadPoolExecutor(1, "medrcube-prepare")
+        self._computing = ThreadPoolExecutor(1, "medrcube-compute")
+        self._busy: asyncio.Task[None] | None = None
+        self._driver: asyncio.Task[None] | None = None
+        engine.go()
+
+    async def submit(self, make: Callable[[], Job]) -> Answer:
+        """Make a job in the preparing thread, and wait for its answer.
+
+        Raises:
+            RejectedError: this question cannot be computed.
+            ModelError: nothing can be computed.
+        """
+        loop = asyncio.get_running_loop()
+        job = await loop.run_in_executor(self._preparing, make)
+        if self._driver is None or self._driver.done():
+            self._driver = loop.create_task(self._drive())
+            self._driver.add_done_callback(self._driven)
+        waiting = _Waiting(job, loop.create_future())
+        self._waiting.append(waiting)
+        self._changed.set()
+        return await waiting.answer
+
+    async def close(self) -> None:
+        """Stop computing; questions that still wait are cancelled."""
+        self._engine.stop()
+        tasks = [task for task in (self._driver, self._busy) if task is not None]
+        for task in tasks:
+            task.cancel()
+        # Whoever waited for an answer has heard of an error of theirs already.
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for waiting in self._waiting:
+            waiting.answer.cancel()
+        for pool in (self._preparing, self._computing):
+            await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+
+    async def _drive(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = await self._gather()
+            jobs = [waiting.job for waiting in batch]
+            try:
+                prepared = await loop.run_in_executor(self._preparing, self._prepared, jobs)
+                if self._busy is not None:
+                    await self._busy
+            except asyncio.CancelledError:
+                _cancel(batch)
+                raise
+            self._busy = loop.create_task(self._compute(batch, jobs, prepared))
+            self._busy.add_done_callback(self._wake)
+
+    def _driven(self, driver: asyncio.Task[None]) -> None:
+        """Nobody may wait for a driver that broke."""
+        if not driver.cancelled() and (error := driver.exception()) is not None:
+            for waiting in self._waiting:
+                if not waiting.answer.done():
+                    waiting.answer.set_exception(error)
+
+    def _wake(self, _done: asyncio.Task[None]) -> None:
+        self._changed.set()
+
+    async def _gather(self) -> list[_Waiting]:
+        """Wait for a full batch, or until the engine idles and nobody joins any more."""
+        while True:
+            self._waiting = [one for one in self._waiting if not one.answer.done()]
+            self._changed.clear()
+            idle = self._busy is None or self._busy.done()
+            if len(self._waiting) >= self._batch_size * (WINDOW if idle else 1):
+                return self._pick()
+            if not self._waiting or not idle:
+                await self._changed.wait()
+                continue
+            try:
+                await asyncio.wait_for(self._changed.wait(), QUIET)
+            except TimeoutError:
+                return self._pick()
+
+    def _pick(self) -> list[_Waiting]:
+        """The question that waits longest, and those beside it in the queue's order of length."""
+        first = self._waiting[0]
+        blind = first.job.request.picture is None
+        alike = [w for w in self._waiting if (w.job.request.picture is None) == blind]
+        alike.sort(key=lambda w: (w is not first, abs(w.job.length - first.job.length)))
+        chosen: list[_Waiting] = []
+        for waiting in alike[: self._batch_size]:
+            if chosen and self._too_large([w.job for w in (*chosen, waiting)]):
+                break
+            chosen.append(waiting)
+        taken = set(map(id, chosen))
+        self._waiting = [w for w in self._waiting if id(w) not in taken]
+        return chosen
+
+    def _prepared(self, jobs: Sequence[Job]) -> _Prepared:
+        try:
+            return _Prepared(value=self._engine.prepare(jobs))
+        except Exception as error:  # noqa: BLE001 - judged where the batch is computed
+            return _Prepared(error=error)
+
+    async def _compute(
+        self, batch: Sequence[_Waiting], jobs: Sequence[Job], prepared: _Prepared
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        answers: Sequence[Answer | Exception]
+        try:
+            answers = await loop.run_in_executor(self._computing, self._answers, jobs, prepared)
+        except asyncio.CancelledError:
+            _cancel(batch)
+            raise
+        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
+            answers = [error] * len(batch)
+        for waiting, answer in zip(batch, answers, strict=True):
+            if waiting.answer.done():
+                continue
+            if isinstance(answer, Answer):
+                waiting.answer.set_result(answer)
+            else:
+                waiting.answer.set_exception(answer)
+
+    def _answers(
+        self, jobs: Sequence[Job], prepared: _Prepared | None = None
+    ) -> Sequence[Answer | AnswerError]:
+        """Compute a batch; halve it until it fits, or until the question at fault stands alone."""
+        if len(jobs) > 1 and self._too_large(jobs):
+            return self._halves(jobs)
+        given = prepared or self._prepared(jobs)
+        found = self._try(given)
+        if not isinstance(found, _Failure):
+            return found
+        # The exception is gone, and with it the frames that hold the tensors of the batch.
+        given.drop()
+        if found.trouble is Trouble.DEVICE:
+            raise ModelError(f"the device fails: {found.message}\nwhat was answered is kept")
+        if found.trouble is Trouble.MEMORY:
+            self._engine.free()
+        if len(jobs) == 1:
+            return [found.rejected()]
+        if found.trouble is Trouble.MEMORY:
+            self._remember(jobs)
+        return self._halves(jobs)
+
+    def _try(self, given: _Prepared) -> Sequence[Answer] | _Failure:
+        try:
+            if given.error is not None:
+                raise given.error  # noqa: TRY301 - judged like one of the computation
+            return self._engine.answer(given.value)
+        except ModelError:
+            raise
+        except RejectedError as error:
+            return _Failure(trouble=Trouble.QUESTION, message=str(error))
+        except Exception as error:  # noqa: BLE001 - the engine knows what it means
+            message = f"{type(error).__name__}: {error}"
+            return _Failure(trouble=self._engine.judge(error), message=message)
+
+    def _halves(self, jobs: Sequence[Job]) -> Sequence[Answer | AnswerError]:
+        middle = (len(jobs) + 1) // 2
+        return [*self._answers(jobs[:middle]), *self._answers(jobs[middle:])]
+
+    def _too_large(self, jobs: Sequence[Job]) -> bool:
+        """Whether a batch that was put together earlier exceeds what has been learnt since."""
+        return self._most_tokens is not None and _tokens(jobs) > self._most_tokens
+
+    def _remember(self, jobs: Sequence[Job]) -> None:
+        """Later batches hold at most half as many tokens, padding included."""
+        tokens = _tokens(jobs)
+        self._most_tokens = min(self._most_tokens or tokens, tokens // 2)
+        _log.warning(
+            "out of memory with %d questions together; going on with at most %d tokens at a time",
+            len(jobs),
+            self._most_tokens,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Prepared:
+    """The tensors of a batch, or why there are none."""
+
+    value: Any = None
+    error: Exception | None = field(default=None)
+
+    def drop(self) -> None:
+        self.value = self.error = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failure:
+    """Why a batch was not computed."""
+
+    trouble: Trouble
+    message: str
+
+    def rejected(self) -> RejectedError:
+        short = " ".join(self.message.split())[:500]
+        if self.trouble is Trouble.MEMORY:
+            return RejectedError(
+                f"does not fit into the memory, even alone: {short}", code="out-of-memory"
+            )
+        return RejectedError(f"cannot be computed: {short}", code="model-error")
+
+
+def _tokens(jobs: Sequence[Job]) -> int:
+    return len(jobs) * max(job.length for job in jobs)
+
+
+def _cancel(batch: Sequence[_Waiting]) -> None:
+    for waiting in batch:
+        waiting.answer.cancel()

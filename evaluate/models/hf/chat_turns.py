@@ -1,0 +1,51 @@
+"""A question and the examples before it as the turns of a chat template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.protocol import Request
+
+__all__ = ["check_examples", "pictures_of", "turns_of"]
+
+
+def turns_of(request: Request) -> list[dict[str, Any]]:
+    """What the template writes; the question comes last."""
+    turns: list[dict[str, Any]] = []
+    for shot in request.shots:
+        turns.append(_user(shot.prompt, shot.picture))
+        turns.append({"role": "assistant", "content": [_text_part(shot.reply)]})
+    return [*turns, _user(request.prompt, request.picture)]
+
+
+def check_examples(text: str, request: Request) -> None:
+    """Refuse a text without its examples.
+
+    Not every template writes earlier turns, and an example would be lost silently.
+
+    Raises:
+        ValueError: a question or a reply of an example is not where it belongs.
+    """
+    rest = text
+    prompts = [*(shot.prompt for shot in request.shots), request.prompt]
+    for shot, following in zip(request.shots, prompts[1:], strict=True):
+        _, found, rest = rest.partition(shot.prompt)
+        reply = rest.partition(following)[0]
+        if not found or shot.reply not in reply:
+            raise ValueError("the chat template of the model leaves out examples")
+
+
+def _user(prompt: str, picture: Picture | None) -> dict[str, Any]:
+    image = [] if picture is None else [{"type": "image"}]
+    return {"role": "user", "content": [*image, _text_part(prompt)]}
+
+
+def _text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def pictures_of(request: Request) -> list[Picture]:
+    """Pictures of the examples, then that of the question, as they stand in the text."""
+    shown = [*(shot.picture for shot in request.shots), request.picture]
+    return [picture for picture in shown if picture is not None]

@@ -1,0 +1,319 @@
+"""Compute batches of questions with transformers.
+
+Padding stands on the left, so that each reply follows its own question directly: padded on the
+right, a model would go on from blanks, and its answer would depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.errors import ModelError
+from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.hf.batches import Answer, Job, Trouble
+from medrcube.evaluate.models.hf.chat_turns import check_examples, pictures_of, turns_of
+from medrcube.evaluate.models.hf.images import decode_picture, picture_size
+from medrcube.evaluate.models.hf.loading import Opened, load_weights
+from medrcube.evaluate.models.hf.option_scoring import (
+    FirstToken,
+    TextScorer,
+    best,
+    continuation,
+    letters,
+)
+from medrcube.evaluate.models.hf.processors import chat_template
+from medrcube.evaluate.models.hf.settings import LocalSettings, Scoring
+from medrcube.evaluate.models.protocol import Json, Request
+from medrcube.evaluate.models.registry import ModelSettings
+
+try:
+    import torch
+except ImportError as error:
+    from medrcube.errors import MissingExtraError
+
+    raise MissingExtraError("torch", "local") from error
+
+PADDING = "left"
+LONGEST_REPLY = 4096
+"""Tokens of a reply where nobody says how many."""
+
+_PIXELS_A_TOKEN = 28 * 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch of jobs as tensors that still lie in main memory.
+
+    Attributes:
+        jobs: what is asked.
+        inputs: what the processor made of them; one entry a job where options are scored by text.
+        letters: for each job the tokens of each option's letter.
+        options: for each job the tokens of each option's text; empty unless these are scored.
+    """
+
+    jobs: Sequence[Job]
+    inputs: Sequence[Any]
+    letters: Sequence[Mapping[str, Sequence[int]]]
+    options: Sequence[Mapping[str, Sequence[int]]]
+
+
+class TransformersEngine:
+    """Computes answers; see ``Engine`` for the contract.
+
+    Args:
+        opened: the model's files.
+        settings: how it shall answer.
+        model: the model itself, where it is in memory already; else the weights are read at the
+            first answer.
+    """
+
+    def __init__(self, opened: Opened, settings: ModelSettings, model: Any = None) -> None:
+        self._opened = opened
+        self._settings = settings
+        self._local: LocalSettings = settings.local
+        self._processor = opened.processor
+        self._tokenizer = opened.processor.tokenizer
+        self._tokenizer.padding_side = PADDING
+        _ensure_padding(self._tokenizer)
+        self._hidden = hidden_tokens(self._tokenizer)
+        self._model = model
+        self._scorer: TextScorer | None = None
+        # A tokenizer keeps its padding in itself, so two threads must not use it at once.
+        self._turn = threading.Lock()
+        self._stopped = threading.Event()
+
+    def job(self, request: Request) -> Job:
+        """Write a question as the model's chat template wants it, and foresee its length.
+
+        Raises:
+            Exception: whatever the template or the picture's decoder makes of an odd question.
+        """
+        with self._turn:
+            text = self._processor.apply_chat_template(
+                turns_of(request),
+                chat_template=chat_template(self._processor),
+                add_generation_prompt=True,
+                tokenize=False,
+            )
+            check_examples(text, request)
+            length = len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+            length += sum(map(self._visual_tokens, pictures_of(request)))
+        return Job(request=request, text=text, length=length)
+
+    def prepare(self, jobs: Sequence[Job]) -> Batch:
+        """Decode pictures and make padded tensors."""
+        pictures: dict[str, Any] = {}
+        for picture in (picture for job in jobs for picture in pictures_of(job.request)):
+            if picture.sha256 not in pictures:
+                pictures[picture.sha256] = decode_picture(picture)
+        by_text = self._local.scoring == Scoring.TEXT
+        groups = [[job] for job in jobs] if by_text else [list(jobs)]
+        with self._turn:
+            return Batch(
+                jobs=jobs,
+                inputs=[self._tensors(group, pictures) for group in groups],
+                letters=[letters(self._tokenizer, j.text, j.request.options) for j in jobs],
+                options=[self._option_tokens(job) for job in jobs] if by_text else (),
+            )
+
+    def answer(self, prepared: Batch) -> Sequence[Answer]:
+        """Compute a batch.
+
+        Raises:
+            ModelError: the weights cannot be loaded, or the model has no letters to score.
+        """
+        if self._model is None:
+            self._model = load_weights(self._opened, self._local)
+            if self._settings.seed is not None:
+                torch.manual_seed(self._settings.seed)
+        with torch.inference_mode():
+            if self._local.scoring == Scoring.TEXT:
+                return list(self._by_text(prepared))
+            return list(self._by_token(prepared))
+
+    def judge(self, error: Exception) -> Trouble:
+        """Tell a full memory from a broken device and from a question at fault."""
+        text = str(error).lower()
+        if isinstance(error, torch.OutOfMemoryError | MemoryError):
+            return Trouble.MEMORY
+        if isinstance(error, RuntimeError):
+            if "out of memory" in text or "not enough memory" in text:
+                return Trouble.MEMORY
+            if "cuda error" in text or "device-side assert" in text:
+                return Trouble.DEVICE
+        return Trouble.QUESTION
+
+    def free(self) -> None:
+        """Collect what failed batches left behind."""
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        if torch.backends.mps.is_available():
+            torch.mps.empty_cache()
+
+    def stop(self) -> None:
+        """End after the token that is being computed."""
+        self._stopped.set()
+
+    def go(self) -> None:
+        """Compute again."""
+        self._stopped.clear()
+
+    def parameters(self) -> dict[str, Json]:
+        """How replies are written: what the model's makers set, and what was asked for."""
+        chosen = self._generation().to_diff_dict()
+        dropped = ("transformers_version", "_from_model_config")
+        facts = {key: value for key, value in chosen.items() if key not in dropped}
+        return {**facts, "scoring": str(self._local.scoring)}
+
+    def _visual_tokens(self, picture: Picture) -> int:
+        height, width = picture_size(picture)
+        try:
+            foreseen = self._processor._get_num_multimodal_tokens(  # noqa: SLF001 - nothing public
+                image_sizes=[(height, width)]
+            )
+            return int(foreseen["num_image_tokens"][0])
+        except Exception:  # noqa: BLE001 - not every processor tells; a rough order will do
+            return math.ceil(height * width / _PIXELS_A_TOKEN)
+
+    def _tensors(self, jobs: Sequence[Job], pictures: Mapping[str, Any]) -> Any:
+        texts = [job.text for job in jobs]
+        shown = [pictures_of(job.request) for job in jobs]
+        images = [[pictures[picture.sha256] for picture in each] for each in shown if each]
+        begin = self._tokenizer.bos_token
+        return self._processor(
+            text=texts,
+            **({"images": images} if images else {}),
+            padding=True,
+            return_tensors="pt",
+            # A template that writes the opening token itself must not get a second one.
+            add_special_tokens=not (begin and texts[0].startswith(begin)),
+        )
+
+    def _option_tokens(self, job: Job) -> dict[str, list[int]]:
+        found = {
+            letter: continuation(self._tokenizer, job.text, text)
+            for letter, text in job.request.options
+        }
+        if not all(found.values()):
+            raise ValueError("an option has no text of its own to score")
+        return found
+
+    def _by_token(self, batch: Batch) -> Iterator[Answer]:
+        inputs = batch.inputs[0].to(self._opened.device, dtype=self._opened.dtype)
+        generation = self._generation()
+        first = FirstToken()
+        output = self._model.generate(
+            **inputs,
+            generation_config=generation,
+            logits_processor=[first],
+            stopping_criteria=[self._interrupt],
+        )
+        # Most models give the question back before the reply, some the reply alone.
+        start = inputs["input_ids"].shape[1]
+        start *= torch.equal(output[:, :start], inputs["input_ids"])
+        ends = set(_as_list(generation.eos_token_id))
+        asked = inputs["attention_mask"].sum(dim=1).tolist()
+        rows = zip(output[:, start:].tolist(), asked, batch.letters, batch.jobs, strict=True)
+        for number, (tokens, prompt, spelling, job) in enumerate(rows):
+            scores = first.scores(number, spelling)
+            if self._local.scoring == Scoring.LIKELIHOOD:
+                yield _chosen(scores, prompt, 0, job)
+                continue
+            written = next((n for n, token in enumerate(tokens) if token in ends), None)
+            kept = tokens if written is None else tokens[:written]
+            yield Answer(
+                text=self._text(kept),
+                finish_reason="length" if written is None else "stop",
+                usage=_usage(prompt, len(kept) + (written is not None)),
+                scores=scores,
+            )
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        shown = [token for token in tokens if token not in self._hidden]
+        return str(self._tokenizer.decode(shown)).strip()
+
+    def _by_text(self, batch: Batch) -> Iterator[Answer]:
+        if self._scorer is None:
+            self._scorer = TextScorer(model=self._model, dtype=self._opened.dtype)
+        for job, one, options in zip(batch.jobs, batch.inputs, batch.options, strict=True):
+            inputs = one.to(self._opened.device, dtype=self._opened.dtype)
+            scores = self._scorer.scores(inputs, options)
+            computed = sum(len(tokens) for tokens in options.values())
+            yield _chosen(scores, inputs["input_ids"].shape[1], computed, job)
+
+    def _interrupt(self, ids: Any, _scores: Any, **_others: Any) -> Any:
+        return torch.full((ids.shape[0],), self._stopped.is_set(), device=ids.device)
+
+    def _generation(self) -> Any:
+        """The makers' settings, made greedy unless a temperature is wanted."""
+        wanted = copy.deepcopy(self._opened.generation)
+        if self._local.scoring == Scoring.GENERATE:
+            temperature = self._settings.temperature or 0.0
+            limit = self._settings.max_tokens or wanted.max_new_tokens or LONGEST_REPLY
+        else:
+            temperature, limit = 0.0, 1
+            wanted.repetition_penalty = 1.0
+        wanted.do_sample = temperature > 0
+        wanted.temperature = temperature if wanted.do_sample else None
+        if not wanted.do_sample:
+            wanted.top_p = wanted.top_k = None
+        wanted.num_beams = wanted.num_return_sequences = 1
+        wanted.max_length = None
+        wanted.max_new_tokens = limit
+        wanted.pad_token_id = self._tokenizer.pad_token_id
+        ends = {*_as_list(wanted.eos_token_id), *_as_list(self._tokenizer.eos_token_id)}
+        wanted.eos_token_id = sorted(ends) or None
+        return wanted
+
+
+def hidden_tokens(tokenizer: Any) -> frozenset[int]:
+    """The special tokens, but for those that part thinking from answer: these are read later."""
+    added = tokenizer.added_tokens_decoder.items()
+    special = {*tokenizer.all_special_ids, *(n for n, token in added if token.special)}
+    return frozenset(n for n in special if not _parts_thinking(tokenizer.decode([n])))
+
+
+def _parts_thinking(text: str) -> bool:
+    found = strip_reasoning(text)
+    return not found.closed or found.text != text
+
+
+def _chosen(scores: Mapping[str, float], prompt: int, computed: int, job: Job) -> Answer:
+    if not scores:
+        raise ModelError(
+            f"{job.request.item}: the letters of its options share their first token, so they "
+            "cannot be told apart by likelihood; use scoring 'generate' or 'text'"
+        )
+    return Answer(
+        text=best(scores),
+        finish_reason="stop",
+        usage=_usage(prompt, computed),
+        scores=dict(scores),
+    )
+
+
+def _usage(prompt: int, written: int) -> dict[str, int]:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": written,
+        "total_tokens": prompt + written,
+    }
+
+
+def _ensure_padding(tokenizer: Any) -> None:
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
+    if tokenizer.pad_token_id is None:
+        raise ModelError("the tokenizer has no token to pad with; expected a pad or end token")
+
+
+def _as_list(ids: Any) -> list[int]:
+    return [] if ids is None else list(ids) if isinstance(ids, list | tuple) else [int(ids)]

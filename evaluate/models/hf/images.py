@@ -1,0 +1,49 @@
+"""The pixels that a local model sees: 8-bit RGB, made in one stated way.
+
+A picture is first brought into the form in which it would be sent to an endpoint, so that deep
+grey is treated alike here and there; then it is decoded, which an endpoint does for itself.
+"""
+
+from __future__ import annotations
+
+import io
+
+from medrcube.errors import MissingExtraError
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.image_payload import POLICY, presentable
+
+try:
+    from PIL import Image, ImageOps
+except ImportError as error:
+    raise MissingExtraError("PIL", "local") from error
+
+PIXELS = f"{POLICY}; upright rgb8 on white/1"
+"""Changes whenever the same file would give other pixels."""
+
+
+def picture_size(picture: Picture) -> tuple[int, int]:
+    """Height and width as they lie in the file, from its header alone.
+
+    Raises:
+        OSError: the bytes are no picture that Pillow knows.
+    """
+    with Image.open(io.BytesIO(picture.data)) as image:
+        return image.height, image.width
+
+
+def decode_picture(picture: Picture) -> Image.Image:
+    """The upright picture as 8-bit RGB; transparent parts lie on white.
+
+    Raises:
+        RejectedError: the picture cannot be decoded.
+        OSError: the bytes are no picture that Pillow knows, or are cut short.
+    """
+    _, data = presentable(picture)
+    with Image.open(io.BytesIO(data)) as file:
+        file.load()
+        image: Image.Image = ImageOps.exif_transpose(file)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image).convert("RGB")
+    return image.convert("RGB")

@@ -1,0 +1,292 @@
+"""Open what a model's folder or hub page holds, and say exactly what it was.
+
+Nothing here computes: weights come last and apart, because the identity of a model is wanted
+before, and often without, a single question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import MissingExtraError, ModelError
+from medrcube.evaluate.models.hf.processors import bound_pixels, chat_template, open_processor
+from medrcube.evaluate.models.hf.settings import LocalSettings
+from medrcube.evaluate.models.protocol import Json
+
+try:
+    import torch
+    import transformers
+    from transformers import (
+        AutoConfig,
+        AutoModelForImageTextToText,
+        AutoModelForMultimodalLM,
+        GenerationConfig,
+    )
+except ImportError as error:
+    raise MissingExtraError(error.name or "transformers", "local") from error
+
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+_TEXTS = (".json", ".jinja", ".model", ".txt", ".py", ".tiktoken")
+_SAMPLES, _SAMPLE = 64, 16_384
+_PROCESSOR_KEYS = (
+    "size",
+    "crop_size",
+    "min_pixels",
+    "max_pixels",
+    "patch_size",
+    "merge_size",
+    "do_resize",
+    "do_image_splitting",
+    "max_image_size",
+    "image_seq_length",
+)
+
+
+_ATTENTION: Mapping[str, Mapping[str, str]] = {"phi4_multimodal": {"vision_config": "eager"}}
+"""Attention of models that compute wrongly by default.
+
+``Phi4MultimodalVisionAttention`` is marked as causal (transformers 5.23), which SDPA obeys for a
+picture that fills its tiles: it is seen otherwise than beside one that does not.
+"""
+
+_ADAPTERS: Mapping[str, str] = {"phi4_multimodal": "vision-lora"}
+"""Folder of the adapter beside the weights that a model needs for pictures, by type of model.
+
+Without it Phi-4-multimodal answers all the same (its page on the hub, folder ``vision-lora``).
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A model before its weights are read.
+
+    Attributes:
+        path: folder or name on the hub, as transformers takes it.
+        name: name on the hub, or the last part of the folder's path.
+        revision: commit on the hub, or ``files:`` and a digest of what the folder holds.
+        config: the model's configuration.
+        generation: how the model's makers want it to write.
+        processor: makes tensors of text and pictures.
+        device: where it will compute.
+        dtype: number format of the weights.
+    """
+
+    path: str
+    name: str
+    revision: str
+    config: Any
+    generation: Any
+    processor: Any
+    device: Any
+    dtype: Any
+
+
+def open_files(path: str, settings: LocalSettings) -> Opened:
+    """Read all but the weights.
+
+    Raises:
+        ModelError: there is no such model, it is none that sees, it has no chat template, or it
+            needs code that is not trusted.
+    """
+    common = _common(path, settings)
+    try:
+        config = AutoConfig.from_pretrained(path, **common)
+        processor = open_processor(path, config, common)
+    # A torchvision that was made for another torch is a RuntimeError.
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+        raise ModelError(f"{_shown(path)}: cannot be opened: {_short(error)}") from error
+    _check(path, config, processor)
+    bound_pixels(processor, settings)
+    local = Path(path).is_dir()
+    commit = getattr(config, "_commit_hash", None)
+    device = choose_device(settings.device)
+    return Opened(
+        path=path,
+        name=Path(path).resolve().name if local else path,
+        revision=f"files:{digest_files(Path(path))}" if local else str(commit or "unknown"),
+        config=config,
+        generation=_generation(path, config, common),
+        processor=processor,
+        device=device,
+        dtype=choose_dtype(settings.dtype, device),
+    )
+
+
+def load_weights(opened: Opened, settings: LocalSettings) -> Any:
+    """The model, ready to compute.
+
+    Raises:
+        ModelError: the weights are missing or broken, or do not fit into the memory.
+    """
+    common = _common(opened.path, settings)
+    if (attention := _attention(opened.config, settings)) is not None:
+        common["attn_implementation"] = attention
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        kind = _class_of(opened.config)
+        model = kind.from_pretrained(opened.path, dtype=opened.dtype, **common)
+        return model.to(opened.device).eval()
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+        raise ModelError(
+            f"{_shown(opened.path)}: the weights cannot be loaded on {opened.device} as "
+            f"{dtype_name(opened.dtype)}: {_short(error)}"
+        ) from error
+
+
+def choose_device(wanted: str) -> Any:
+    """The device that was asked for, or the best there is.
+
+    Raises:
+        ModelError: torch does not know the device, or it is not at hand.
+    """
+    if wanted == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ModelError(f"device {wanted!r} cannot be used: {_short(error)}") from error
+    return device
+
+
+def choose_dtype(wanted: str, device: Any) -> Any:
+    """The number format that was asked for, or the one that fits the device."""
+    if wanted != "auto":
+        return getattr(torch, wanted)
+    if device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        return torch.float16
+    return torch.float32 if device.type == "cpu" else torch.bfloat16
+
+
+def dtype_name(dtype: Any) -> str:
+    """``bfloat16`` and its kin, without torch's prefix."""
+    return str(dtype).removeprefix("torch.")
+
+
+def describe(opened: Opened, settings: LocalSettings) -> dict[str, Json]:
+    """Everything about the model's files, device and libraries that may change a reply."""
+    architectures = getattr(opened.config, "architectures", None) or [type(opened.config).__name__]
+    return {
+        "revision": opened.revision,
+        "architecture": architectures[0],
+        "device": opened.device.type,
+        "dtype": dtype_name(opened.dtype),
+        "attention": _attention(opened.config, settings) or "default",
+        "processor": _processor_facts(opened.processor),
+        "chat_template": _digest(chat_template(opened.processor))[:12],
+        "packages": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "trust_remote_code": settings.trust_remote_code,
+    }
+
+
+def digest_files(folder: Path) -> str:
+    """Short digest of every file that decides what a model says.
+
+    Small files count whole. Of weights, name, size and 64 evenly spread pieces of 16 KiB count:
+    training changes them all, and hashing 15 GB would take longer than many a run.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in _WEIGHTS:
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            for piece in _pieces(path):
+                digest.update(piece)
+        elif path.suffix in _TEXTS:
+            digest.update(f"{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for number in range(_SAMPLES):
+            file.seek(max(0, size - _SAMPLE) * number // (_SAMPLES - 1))
+            yield file.read(_SAMPLE)
+
+
+def _common(path: str, settings: LocalSettings) -> dict[str, Any]:
+    # A folder must never be looked up on the hub, whatever is missing in it.
+    return {
+        "trust_remote_code": settings.trust_remote_code,
+        "revision": settings.revision or "main",
+        "local_files_only": Path(path).is_dir(),
+    }
+
+
+def _generation(path: str, config: Any, common: Mapping[str, Any]) -> Any:
+    try:
+        return GenerationConfig.from_pretrained(
+            path, revision=common["revision"], local_files_only=common["local_files_only"]
+        )
+    except OSError:
+        return GenerationConfig.from_model_config(config)
+
+
+def _check(path: str, config: Any, processor: Any) -> None:
+    adapter = _ADAPTERS.get(config.model_type)
+    if adapter and (not Path(path).is_dir() or (Path(path) / adapter).exists()):
+        raise ModelError(
+            f"{_shown(path)}: sees by the adapter {adapter}, which is not loaded here; merge it "
+            f"into the weights and name a folder without {adapter}, or ask a server that loads it"
+        )
+    if _class_of(config) is None:
+        raise ModelError(
+            f"{_shown(path)}: is a {config.model_type} model; expected one that transformers "
+            f"{transformers.__version__} knows as AutoModelForImageTextToText"
+        )
+    if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
+        raise ModelError(
+            f"{_shown(path)}: its processor takes no pictures; expected a tokenizer and an image "
+            "processor"
+        )
+    if not chat_template(processor):
+        raise ModelError(
+            f"{_shown(path)}: has no chat template; expected an instruction-tuned model, or put "
+            "its template into chat_template.jinja beside the weights"
+        )
+
+
+def _attention(config: Any, settings: LocalSettings) -> str | dict[str, str] | None:
+    """What was asked for, or what the model needs; ``None`` leaves it to transformers."""
+    needed = _ATTENTION.get(config.model_type)
+    return settings.attention or (None if needed is None else dict(needed))
+
+
+def _class_of(config: Any) -> Any:
+    """The class that opens a model; ``None`` where transformers knows none that sees."""
+    for kind in (AutoModelForImageTextToText, AutoModelForMultimodalLM):
+        own = kind.__name__ in (getattr(config, "auto_map", None) or {})
+        if own or type(config) in kind._model_mapping:  # noqa: SLF001 - no public list
+            return kind
+    return None
+
+
+def _processor_facts(processor: Any) -> dict[str, Json]:
+    images = processor.image_processor
+    facts = json.loads(images.to_json_string())
+    shown = {key: facts[key] for key in _PROCESSOR_KEYS if facts.get(key) is not None}
+    return {
+        "name": type(processor).__name__,
+        "images": type(images).__name__,
+        **shown,
+        "digest": _digest(facts)[:12],
+    }
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _shown(path: str) -> str:
+    return path if Path(path).is_absolute() else f"hf/{path}"
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:600]

@@ -1,0 +1,109 @@
+"""Any vision-language model that transformers opens, on this machine and in batches.
+
+The runner asks one question at a time, many at once; here they are put together again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from medrcube.evaluate.models.hf.batches import WINDOW, Batcher, Job
+from medrcube.evaluate.models.hf.engine import TransformersEngine
+from medrcube.evaluate.models.hf.images import PIXELS
+from medrcube.evaluate.models.hf.loading import describe, open_files
+from medrcube.evaluate.models.protocol import Json, RejectedError, Reply, Request
+from medrcube.evaluate.models.registry import ModelSettings
+
+ADAPTER = "hf/1"
+"""Changes whenever the same question would be put to the model in another form."""
+
+
+def open_hf(path: str, settings: ModelSettings) -> HFModel:
+    """Open a folder or a model of the hub; its weights are read at the first question.
+
+    Raises:
+        ModelError: it cannot be opened, or is no model that sees and chats.
+        MissingExtraError: torch, transformers or Pillow is not installed.
+    """
+    opened = open_files(path, settings.local)
+    engine = TransformersEngine(opened, settings)
+    identity: dict[str, Json] = {
+        "adapter": ADAPTER,
+        "name": f"hf/{opened.name}",
+        **describe(opened, settings.local),
+        "pixels": PIXELS,
+        "parameters": {**engine.parameters(), "seed": settings.seed},
+    }
+    return HFModel(engine, identity=identity, batch_size=settings.local.batch_size)
+
+
+class HFModel:
+    """One local model; see ``Model`` for the contract.
+
+    The size of a batch is no part of the identity: what it may change is rounding, and
+    ``selfcheck`` holds it against single questions.
+    """
+
+    def __init__(
+        self, engine: TransformersEngine, *, identity: Mapping[str, Json], batch_size: int
+    ) -> None:
+        self._engine = engine
+        self._identity = identity
+        self._batch_size = batch_size
+        self._batcher: Batcher | None = None
+
+    @property
+    def name(self) -> str:
+        """``hf/`` and the name on the hub, or that of the folder without what lies above it."""
+        return str(self._identity["name"])
+
+    @property
+    def takes_shots(self) -> bool:
+        """Examples are turns of the conversation before the question."""
+        return True
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """Files, device, libraries, processor and parameters."""
+        return self._identity
+
+    @property
+    def suggested_connections(self) -> int:
+        """Questions under way that keep batches full and of one length."""
+        return WINDOW * self._batch_size
+
+    @property
+    def batch_size(self) -> int:
+        """Most questions that are computed together."""
+        return self._batch_size
+
+    async def answer(self, request: Request) -> Reply:
+        """Ask once, in a batch with whatever else waits."""
+        started = time.monotonic()
+        if self._batcher is None:
+            self._batcher = Batcher(self._engine, batch_size=self._batch_size)
+        answer = await self._batcher.submit(lambda: self._job(request))
+        return Reply(
+            text=answer.text,
+            finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            scores=answer.scores,
+            model=f"{self.name}@{self._identity['revision']}",
+            latency=time.monotonic() - started,
+        )
+
+    async def close(self) -> None:
+        """Stop computing; the weights stay, so that the model may be used again."""
+        batcher, self._batcher = self._batcher, None
+        if batcher is not None:
+            await batcher.close()
+
+    def _job(self, request: Request) -> Job:
+        try:
+            return self._engine.job(request)
+        except Exception as error:  # noqa: BLE001 - whatever a template or decoder raises
+            short = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+            raise RejectedError(
+                f"cannot be put to the model: {short}", code="model-error"
+            ) from None

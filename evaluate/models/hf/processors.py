@@ -1,0 +1,111 @@
+"""What makes tensors of text and pictures, also where a package for videos is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from medrcube.errors import MissingExtraError, ModelError
+from medrcube.evaluate.models.hf.settings import LocalSettings
+
+try:
+    import transformers
+    from transformers import AutoImageProcessor, AutoProcessor, AutoTokenizer
+except ImportError as error:
+    raise MissingExtraError(error.name or "transformers", "local") from error
+
+_PROCESSING = ("torchvision", "num2words")
+"""Packages that processors of real checkpoints need; the extra brings them."""
+
+
+def open_processor(path: str, config: Any, common: Mapping[str, Any]) -> Any:
+    """The processor that a model names, or the same without its part for videos.
+
+    Args:
+        path: folder or name on the hub.
+        config: the model's configuration.
+        common: what transformers is told of every part.
+
+    Raises:
+        MissingExtraError: it needs packages that are not installed.
+        ImportError | ValueError | OSError: it cannot be made.
+    """
+    try:
+        return AutoProcessor.from_pretrained(path, **common)
+    # A class that needs a package is an ImportError, a name that ends in "Fast" a ValueError.
+    except (ImportError, ValueError) as error:
+        absent = [name for name in _PROCESSING if find_spec(name) is None]
+        if not any(name in str(error).lower() for name in absent):
+            raise
+        try:
+            return _still_processor(path, config, common, error)
+        except Exception:  # noqa: BLE001 - whatever else it lacks without these packages
+            raise MissingExtraError(" and ".join(absent), "local") from error
+
+
+def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: Exception) -> Any:
+    """A processor without its video part, which needs torchvision and is never used here."""
+    mapping = transformers.models.auto.processing_auto.PROCESSOR_MAPPING
+    if type(config) not in mapping:
+        raise error
+    base = mapping[type(config)]
+
+    def check(self: Any, name: str, part: object) -> Any:
+        if name == "video_processor" and part is None:
+            return None
+        return base.check_argument_for_proper_class(self, name, part)
+
+    kind: Any = type(base.__name__, (base,), {"check_argument_for_proper_class": check})
+    parts = {
+        "image_processor": AutoImageProcessor.from_pretrained(path, backend="pil", **common),
+        "tokenizer": AutoTokenizer.from_pretrained(path, **common),
+    }
+    settings, _ = kind.get_processor_dict(path, **common)
+    made = kind.from_args_and_dict([parts.get(name) for name in kind.get_attributes()], settings)
+    if template := chat_template(made):
+        # Some ask the part for videos how many frames it takes, whatever the question.
+        said = [{"type": "image"}, {"type": "text", "text": "?"}]
+        made.apply_chat_template([{"role": "user", "content": said}], chat_template=template)
+    return made
+
+
+def bound_pixels(processor: Any, settings: LocalSettings) -> None:
+    """Have a processor keep pictures within the pixels that the user asks for, if any.
+
+    Raises:
+        ModelError: its part for pictures has no such setting.
+    """
+    asked = {"min_pixels": settings.min_pixels, "max_pixels": settings.max_pixels}
+    given = {name: pixels for name, pixels in asked.items() if pixels is not None}
+    if not given:
+        return
+    images = processor.image_processor
+    known = getattr(getattr(images, "valid_kwargs", None), "__annotations__", {})
+    absent = [f"--{name.replace('_', '-')}" for name in given if name not in known]
+    if absent:
+        raise ModelError(
+            f"{' and '.join(absent)}: {type(images).__name__}, which makes tensors of this model's "
+            "pictures, has no such setting; leave it out, or use --image-size"
+        )
+    bounded = type(images)(**{**images.to_dict(), **given})
+    facts = bounded.to_dict()
+    size = facts.get("size") or {}
+    held = {
+        "min_pixels": facts.get("min_pixels") or size.get("shortest_edge"),
+        "max_pixels": facts.get("max_pixels") or size.get("longest_edge"),
+    }
+    for name, pixels in given.items():
+        if held[name] != pixels:
+            raise ModelError(
+                f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} has {held[name]} "
+                "all the same; leave it out, or use --image-size"
+            )
+    processor.image_processor = bounded
+
+
+def chat_template(processor: Any) -> Any:
+    """The template by which a processor writes a conversation, or ``None``."""
+    return getattr(processor, "chat_template", None) or getattr(
+        processor.tokenizer, "chat_template", None
+    )

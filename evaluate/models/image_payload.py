@@ -1,0 +1,73 @@
+"""Pictures in the form that an endpoint takes; the file's own bytes wherever that is possible.
+
+Chat endpoints take PNG, JPEG, GIF and WebP. What they cannot take is written anew as a PNG of
+8 bits, by the rules of ``POLICY``, and nothing else is ever touched:
+
+- TIFF and BMP: the first page; colour as it is, grey as it is.
+- More than 8 bits of grey, also in a PNG: one linear window from the smallest to the largest value
+  of the picture, so that nothing is cut off. Pillow's ``convert("RGB")`` would turn every value
+  above 255 white.
+- 16 bits a colour: the upper 8 of each, as the PNG specification has it (section 13.12).
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from medrcube.errors import MissingExtraError
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.protocol import RejectedError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+POLICY = "own-bytes, else png8/1"
+"""Names the rules above in the identity of a model; another rule is another run."""
+
+_TAKEN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+_DEPTH_AT = 24
+"""Byte of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
+
+
+def presentable(picture: Picture) -> tuple[str, bytes]:
+    """Media type and bytes to send. Decodes where it must, so call it in a thread.
+
+    Raises:
+        RejectedError: the picture cannot be decoded.
+        MissingExtraError: that needs Pillow, which is not installed.
+    """
+    if picture.media_type in _TAKEN and not _is_deep(picture):
+        return picture.media_type, picture.data
+    return "image/png", _png8(picture.data)
+
+
+def _is_deep(picture: Picture) -> bool:
+    return picture.media_type == "image/png" and picture.data[_DEPTH_AT : _DEPTH_AT + 1] == b"\x10"
+
+
+def _png8(data: bytes) -> bytes:
+    try:
+        from PIL import Image  # noqa: PLC0415 - few benchmarks need it
+    except ImportError as error:
+        raise MissingExtraError("PIL", "evaluate") from error
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+            deep = image.mode.startswith(("I", "F"))
+            flat = _windowed(image) if deep else image
+            if flat.mode not in {"1", "L", "LA", "P", "RGB", "RGBA"}:
+                flat = flat.convert("RGB")
+            out = io.BytesIO()
+            flat.save(out, "PNG", compress_level=1)
+            return out.getvalue()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
+
+
+def _windowed(image: Image.Image) -> Image.Image:
+    values = image.convert("F")
+    # One band has one pair; of several, which "F" never has, there would be a pair for each.
+    low, high = (float(value) for value in values.getextrema() if not isinstance(value, tuple))
+    scale = 255.0 / (high - low) if high > low else 0.0
+    return values.point(lambda value: value * scale + (0.5 - low * scale)).convert("L")

@@ -1,0 +1,1 @@
+"""Endpoints that speak the OpenAI chat-completions protocol."""

@@ -1,0 +1,179 @@
+"""The batch interface of OpenAI: a file of requests, a batch of it, files of replies and errors.
+
+Limits, fields and states are those of https://platform.openai.com/docs/api-reference/batch and
+https://platform.openai.com/docs/guides/batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.models.batch_api.http import BatchHttp, file_parts, safe_id
+from medrcube.evaluate.models.batch_api.protocol import (
+    BatchLimits,
+    BatchState,
+    Frame,
+    Letters,
+    Search,
+)
+from medrcube.evaluate.models.batch_api.result_lines import (
+    line_of,
+    question_error,
+    reply_or_error,
+    unfinished,
+)
+from medrcube.evaluate.models.openai_api.model import OpenAIModel
+from medrcube.evaluate.models.openai_api.providers import is_azure
+from medrcube.evaluate.models.protocol import AnswerError, Reply, Request
+from medrcube.model_endpoint import one_line
+
+__all__ = ["OpenAIBatches"]
+
+_ENDPOINT = "/v1/chat/completions"
+_TOKEN = "medrcube"  # noqa: S105 - name of a field of the metadata
+_ENDED = {"completed", "failed", "expired", "cancelled"}
+_FILES = ("input_file_id", "output_file_id", "error_file_id")
+_PAGE = 100
+_DAY = 86_400
+
+
+class OpenAIBatches:
+    """Batches of one model; see ``BatchInterface``."""
+
+    # 200 MB, less what goes around the file.
+    limits = BatchLimits(questions=50_000, size=199_000_000)
+    frame = Frame(head=b"", between=b"\n", tail=b"\n")
+
+    def __init__(self, model: OpenAIModel) -> None:
+        """Connect to nothing yet."""
+        self._model = model
+        self._sender = model.sender
+        key = model.sender.key
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        azure = {"api-key": key} if is_azure(model.sender.url) else {}
+        self._http = BatchHttp(model.sender, {**headers, **azure})
+
+    async def question(self, name: str, request: Request) -> Sequence[bytes]:
+        """One question as it stands in the file, in pieces."""
+        body = await self._model.body(request)
+        head = json.dumps({"custom_id": name, "method": "POST", "url": _ENDPOINT})[:-1]
+        return (f'{head}, "body": '.encode(), *body.pieces, b"}")
+
+    async def upload(self, file: Path) -> str:
+        """Bring a file to the provider; nothing is charged for it."""
+        mark = secrets.token_hex(16)
+        head = (
+            f'--{mark}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+            f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="batch.jsonl"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        ).encode()
+        tail = f"\r\n--{mark}--\r\n".encode()
+        size = len(head) + (await asyncio.to_thread(file.stat)).st_size + len(tail)
+        sent = await self._http.send(
+            "files", file_parts(file, head, tail), size, f"multipart/form-data; boundary={mark}"
+        )
+        return safe_id(sent.get("id"))
+
+    async def create(self, uploaded: str, file: Path, token: str) -> str:
+        """Have a batch answered; its id."""
+        del file
+        body = {
+            "input_file_id": uploaded,
+            "endpoint": _ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {_TOKEN: token},
+        }
+        return safe_id((await self._http.json("POST", "batches", body=body)).get("id"))
+
+    async def search(
+        self, token: str, *, questions: int, known: Collection[str], since: float
+    ) -> Search:
+        """Look for a batch by the token in its metadata."""
+        del questions, known
+        after: dict[str, str | int] = {}
+        while True:
+            page = await self._http.json("GET", "batches", parameters={"limit": _PAGE, **after})
+            batches = _objects(page.get("data"))
+            for batch in batches:
+                metadata = batch.get("metadata")
+                if isinstance(metadata, dict) and metadata.get(_TOKEN) == token:
+                    return Search(batch=safe_id(batch.get("id")))
+            # The newest come first.
+            too_old = bool(batches) and _number(batches[-1], "created_at") < since - _DAY
+            if too_old or not (batches and page.get("has_more")):
+                return Search(batch=None)
+            after = {"after": safe_id(batches[-1].get("id"))}
+
+    async def state(self, batch: str) -> BatchState:
+        """Where a batch stands."""
+        found = await self._http.json("GET", f"batches/{batch}")
+        status, counts = str(found.get("status")), found.get("request_counts")
+        counts = counts if isinstance(counts, dict) else {}
+        ended = max((_number(found, f"{end}_at") for end in _ENDED), default=0.0)
+        files = {name: found[name] for name in _FILES if isinstance(found.get(name), str)}
+        void, crowded = "", False
+        if status == "failed" and not files.keys() - {"input_file_id"}:
+            errors = found.get("errors")
+            first = _objects(errors.get("data") if isinstance(errors, dict) else None)[:1]
+            error: Mapping[str, Any] = first[0] if first else {}
+            void = one_line(str(error.get("message") or "the provider does not say why"), 500)
+            crowded = error.get("code") == "token_limit_exceeded"
+        return BatchState(
+            status=status,
+            ended=status in _ENDED,
+            done=int(_number(counts, "completed") + _number(counts, "failed")),
+            void=self._sender.scrub(void),
+            crowded=crowded,
+            seconds=max(0.0, ended - _number(found, "created_at")) if ended else 0.0,
+            files=files,
+        )
+
+    async def results(
+        self, batch: str, state: BatchState, letters: Letters
+    ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
+        """What came of each question: replies stand in one file, errors in the other."""
+        del batch
+        for kind in _FILES[1:]:
+            if kind not in state.files:
+                continue
+            async for data in self._http.lines(f"files/{safe_id(state.files[kind])}/content"):
+                if (line := line_of(data, self._sender)) is not None:
+                    name = line["custom_id"]
+                    yield name, self._result(line, letters(name), state.seconds)
+
+    async def forget(self, batch: str, state: BatchState) -> None:
+        """Delete the files."""
+        del batch
+        for name in state.files.values():
+            await self._http.json("DELETE", f"files/{safe_id(name)}")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+    def _result(
+        self, line: Mapping[str, Any], letters: Iterable[str], seconds: float
+    ) -> Reply | AnswerError:
+        response, error = line.get("response"), line.get("error")
+        if isinstance(response, dict) and type(status := response.get("status_code")) is int:
+            body = response.get("body")
+            if 200 <= status < 300:
+                text = json.dumps(body)
+                return reply_or_error(lambda: self._model.read(text, list(letters), seconds))
+            return question_error(self._sender, status, body, seconds)
+        error = error if isinstance(error, dict) else {}
+        return unfinished(str(error.get("code") or "no-response"), error.get("message"))
+
+
+def _objects(found: object) -> list[Mapping[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _number(found: Mapping[str, Any], name: str) -> float:
+    value = found.get(name)
+    return float(value) if isinstance(value, (int, float)) else 0.0

@@ -1,0 +1,152 @@
+"""Carries one request to an endpoint and sorts what goes wrong by who can mend it.
+
+The SDK of OpenAI does the talking, over aiohttp: its pool does not slow down with hundreds of
+connections. The body is sent as it is given and the response comes back as bytes, because building
+typed objects from both costs more time than all the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from medrcube.errors import MissingExtraError
+from medrcube.evaluate.models.endpoint_errors import Sender, read_problem
+from medrcube.evaluate.models.openai_api.request_body import Body
+from medrcube.evaluate.models.protocol import RejectedError, TransientError
+from medrcube.model_endpoint import retry_after
+
+try:
+    import openai
+except ImportError as error:
+    raise MissingExtraError("openai", "evaluate") from error
+
+_CONNECT = 10.0
+"""Seconds until an address that does not answer at all is given up."""
+
+LARGEST_REPLY = 16 * 2**20
+"""Bytes of one response, unpacked; a reply of 100,000 tokens with log-probabilities has fewer."""
+
+
+class _Bounded(openai.DefaultAioHttpClient):
+    """Reads no more of a response than a reply can have, however small it was packed."""
+
+    async def send(self, request: Any, *, stream: bool = False, **how: Any) -> Any:
+        response = await super().send(request, stream=True, **how)
+        if stream:
+            return response
+        try:
+            parts, size = [], 0
+            async for part in response.aiter_bytes():
+                parts.append(part)
+                size += len(part)
+                if size > LARGEST_REPLY:
+                    raise RejectedError(
+                        f"the response has more than {LARGEST_REPLY:,} bytes; it was not read",
+                        code="too-large",
+                    )
+        finally:
+            await response.aclose()
+        unpacked = {"content-encoding", "content-length", "transfer-encoding"}
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in unpacked
+        ]
+        return type(response)(
+            response.status_code, headers=headers, content=b"".join(parts), request=response.request
+        )
+
+
+class ChatClient:
+    """One endpoint, with its pool of connections."""
+
+    def __init__(
+        self,
+        sender: Sender,
+        *,
+        timeout: float,
+        path: str = "/chat/completions",
+        headers: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            sender: address, model and key.
+            timeout: seconds for one whole request.
+            path: what stands behind the address.
+            headers: headers of every request beside those of the SDK; ``None`` leaves one out.
+        """
+        self._sender = sender
+        self._timeout = timeout
+        self._path = path
+        self._headers = {
+            name: openai.Omit() if value is None else value
+            for name, value in (headers or {}).items()
+        }
+        address, _, query = sender.url.partition("?")
+        # The SDK wants a key even where the server wants none.
+        self._client = openai.AsyncOpenAI(
+            api_key=sender.key or "none",
+            base_url=address,
+            default_query=dict(parse_qsl(query)),
+            max_retries=0,
+            timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
+            http_client=_Bounded(),
+        )
+
+    async def post(self, body: Body) -> bytes | None:
+        """Send one request once; the SDK's own retries are off.
+
+        Returns:
+            The body of a successful response; ``None`` when a filter of the provider stopped it.
+
+        Raises:
+            TransientError: asking again may help.
+            RejectedError: this question will never be answered.
+            ModelError: no question will be answered.
+        """
+        headers = {
+            **self._headers,
+            "Content-Type": "application/json",
+            "Content-Length": str(body.size),
+        }
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._client.post(
+                    self._path, cast_to=bytes, content=body, options={"headers": headers}
+                )
+        except TimeoutError:
+            raise self._too_slow() from None
+        except openai.APIStatusError as error:
+            problem = read_problem(error.status_code, error.body or error.message)
+            if problem.filtered:
+                return None
+            raise self._sender.error(problem, retry_after(error.response.headers)) from None
+        except openai.APIConnectionError as error:
+            cause = _root(error)
+            if isinstance(cause, TimeoutError):
+                raise self._too_slow() from None
+            if isinstance(cause, RejectedError):  # ours; the first versions of the SDK wrap it
+                raise cause from None
+            message = self._sender.scrub(str(cause) or type(cause).__name__)
+            raise TransientError(f"connection failed: {message}", code="connection") from None
+        except (openai.APIError, ValueError) as error:
+            message = self._sender.scrub(str(error))
+            raise TransientError(f"reply is no HTTP: {message}", code="malformed") from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def _too_slow(self) -> TransientError:
+        return TransientError(f"no whole reply within {self._timeout:g} s", code="timeout")
+
+
+def _root(error: BaseException) -> BaseException:
+    """What went wrong below the SDK, which takes every lost connection for a slow one."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error

@@ -1,0 +1,245 @@
+"""Any endpoint that speaks the OpenAI chat-completions protocol, with the picture as it lies.
+
+``litellm/NAME`` is the same through LiteLLM's proxy, which passes every question on to a provider:
+pictures leave this machine, although its address is on it.
+
+The key comes from an environment variable. It is kept out of ``identity``, of ``repr`` and of
+every message: servers like to repeat it in what they refuse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from medrcube.errors import MissingExtraError, ModelError
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.endpoint_errors import Sender
+from medrcube.evaluate.models.image_payload import POLICY
+from medrcube.evaluate.models.openai_api.providers import (
+    forwards,
+    is_azure,
+    limit_field,
+    temperature_of,
+)
+from medrcube.evaluate.models.openai_api.reply import filtered_reply, read_reply
+from medrcube.evaluate.models.openai_api.request_body import Body, Turn, chat_body, data_url
+from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.runner.scheduling.shared_loads import Recent
+from medrcube.model_endpoint import OFFICIAL_URL, checked_url, is_official
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.models.openai_api.client import ChatClient
+
+ADAPTER = "openai/2"
+"""Changes whenever the same question would be sent in another form."""
+
+TOP_LOGPROBS = 20
+"""Most alternatives that OpenAI and, by default, vLLM tell for a token."""
+
+_OWN = ("model", "messages", "stream", "n")
+_KEPT = 16 * 2**20
+
+
+KEY_ENV = "OPENAI_API_KEY"
+LITELLM_URL, LITELLM_KEY_ENV = "http://localhost:4000/v1", "LITELLM_API_KEY"
+"""Where LiteLLM's proxy listens unless it is told otherwise."""
+
+
+def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
+    """Open a model behind an OpenAI-compatible endpoint.
+
+    Raises:
+        ModelError: the official endpoint is asked without a key, the address is none, or the
+            additional parameters hold what the adapter sets itself.
+        MissingExtraError: the SDK is not installed.
+    """
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
+    sender = sender_to(address, name, settings, KEY_ENV)
+    if not sender.key and settings.needs_key and is_official(sender.url):
+        raise no_key(sender)
+    return OpenAIModel(sender, settings, provider="openai", forwards=forwards(name))
+
+
+def open_litellm(name: str, settings: ModelSettings) -> OpenAIModel:
+    """Open a model that LiteLLM's proxy knows by that name.
+
+    Raises:
+        ModelError: the address is none, or the additional parameters hold what the adapter sets.
+        MissingExtraError: the SDK is not installed.
+    """
+    sender = sender_to(settings.base_url or LITELLM_URL, name, settings, LITELLM_KEY_ENV)
+    return OpenAIModel(sender, settings, provider="litellm", forwards=True)
+
+
+def sender_to(
+    address: str,
+    name: str,
+    settings: ModelSettings,
+    key_env: str,
+    own: Collection[str] = _OWN,
+) -> Sender:
+    """Who asks whom, with the key from the environment.
+
+    Args:
+        address: of the endpoint.
+        name: of the model, as the endpoint knows it.
+        settings: of the user.
+        key_env: environment variable of the key, unless the settings name one.
+        own: fields of the body that the adapter sets itself.
+
+    Raises:
+        ModelError: the address is none, or the additional parameters hold a field of ``own``.
+        MissingExtraError: the SDK is not installed.
+    """
+    for module in ("openai", "aiohttp"):
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError(module, "evaluate")
+    url = checked_url(address, query=("api-version",))
+    variable = settings.api_key_env or key_env
+    if taken := sorted(set(own) & set(settings.extra_body)):
+        raise ModelError(f"--extra-body sets {', '.join(taken)}, which is set by the run itself")
+    key = os.environ.get(variable, "").strip()
+    return Sender(url=url, model=name, key=key, key_env=variable)
+
+
+def no_key(sender: Sender) -> ModelError:
+    """The error of an endpoint that wants a key where there is none."""
+    return ModelError(
+        f"no API key: set the environment variable {sender.key_env}, name another one "
+        "with --api-key-env, or give the --base-url of a server that needs none"
+    )
+
+
+class OpenAIModel:
+    """One model behind one endpoint; see ``Model`` for the contract."""
+
+    def __init__(
+        self, sender: Sender, settings: ModelSettings, *, provider: str, forwards: bool
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            sender: endpoint, model and key.
+            settings: of the user.
+            provider: what stands before the slash in the name.
+            forwards: whether the endpoint passes questions on to another machine.
+        """
+        self.sender = sender
+        self._settings = settings
+        self._provider = provider
+        self._forwards = forwards
+        self._parameters = _parameters(settings, sender)
+        self._pictures: Recent[bytes] = Recent(most=_KEPT, weigh=len)
+        self._client: ChatClient | None = None
+        self._connecting = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        """The provider and the name that the endpoint knows."""
+        return f"{self._provider}/{self.sender.model}"
+
+    @property
+    def takes_shots(self) -> bool:
+        """Examples are turns of the conversation before the question."""
+        return True
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """Adapter, endpoint, model, parameters, and what is done to pictures."""
+        given = {"system": self._settings.system, "image_detail": self._settings.image_detail}
+        return {
+            **{name: value for name, value in given.items() if value is not None},
+            **({"forwards": True} if self._forwards else {}),
+            "adapter": ADAPTER,
+            "name": self.name,
+            "endpoint": self.sender.url,
+            "parameters": dict(self._parameters),
+            "pictures": POLICY,
+        }
+
+    async def answer(self, request: Request) -> Reply:
+        """Send one question."""
+        body = await self.body(request)
+        client = await self._connection()
+        started = time.monotonic()
+        data = await client.post(body)
+        latency = time.monotonic() - started
+        if data is None:
+            return filtered_reply(self.sender.model, latency)
+        letters = [letter for letter, _ in request.options]
+        return self.read(data.decode("utf-8-sig", "replace"), letters, latency)
+
+    async def body(self, request: Request) -> Body:
+        """What is sent for a question."""
+        turns = [
+            Turn(prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply)
+            for shot in request.shots
+        ]
+        turns.append(Turn(prompt=request.prompt, picture=await self._data_url(request.picture)))
+        return chat_body(
+            self.sender.model,
+            turns,
+            self._parameters,
+            system=self._settings.system,
+            detail=self._settings.image_detail,
+        )
+
+    def read(self, data: str, letters: Sequence[str], latency: float) -> Reply:
+        """The reply in the body of a successful response.
+
+        Raises:
+            TransientError: it is no chat completion.
+        """
+        scrub = self.sender.scrub
+        model = self.sender.model
+        reply = read_reply(scrub(data), model=model, letters=letters, latency=latency)
+        # Once more: JSON can write a character in several ways.
+        return replace(reply, text=scrub(reply.text), model=scrub(reply.model))
+
+    async def _data_url(self, picture: Picture | None) -> bytes | None:
+        if picture is None:
+            return None
+        return await self._pictures.get(picture.sha256, lambda: data_url(picture))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        self._connecting = asyncio.Lock()  # it belongs to the event loop that ends
+        if client is not None:
+            await client.close()
+
+    async def _connection(self) -> ChatClient:
+        # The SDK takes half a second to load, in which nothing else must wait.
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._connect)
+            return self._client
+
+    def _connect(self) -> ChatClient:
+        from medrcube.evaluate.models.openai_api.client import ChatClient  # noqa: PLC0415 - slow
+
+        azure = is_azure(self.sender.url)
+        return ChatClient(
+            self.sender,
+            timeout=self._settings.timeout,
+            headers={"api-key": self.sender.key} if azure else None,
+        )
+
+
+def _parameters(settings: ModelSettings, sender: Sender) -> dict[str, Json]:
+    chosen: dict[str, Json] = {
+        "temperature": temperature_of(settings, sender.model, sender.url),
+        limit_field(sender.url): settings.max_tokens,
+        "seed": settings.seed,
+    }
+    if settings.logprobs:
+        chosen |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return {**given, **settings.extra_body}

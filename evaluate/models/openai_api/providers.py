@@ -1,0 +1,57 @@
+"""What differs from provider to provider in a chat-completions request.
+
+Only what a run sends without being asked to is adapted: the limit of the reply and the temperature
+of 0. What a user asks for (a seed, log-probabilities, another temperature) is always sent, and a
+provider that refuses it ends the run at its first question with advice. The pages that each rule
+was read from stand in ``docs/how-to/ask-a-model-at-a-provider.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.model_endpoint import is_official
+
+__all__ = ["forwards", "is_azure", "limit_field", "temperature_of"]
+
+_DEFAULT = ModelSettings().temperature
+_REASONING = re.compile(r"(o\d|gpt-([5-9]|\d\d))(?!.*chat)", re.IGNORECASE)
+_SAMPLED_CLAUDE = re.compile(
+    r"claude-(instant|[123]\b|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?(-latest)?$)", re.IGNORECASE
+)
+_CLOUD = re.compile(r"[:-]cloud$", re.IGNORECASE)
+
+
+def is_azure(url: str) -> bool:
+    """Whether the address is Azure's, which takes its key in a header of its own."""
+    return (urlsplit(url).hostname or "").endswith(".azure.com")
+
+
+def limit_field(url: str) -> str:
+    """Name of the field for the longest reply.
+
+    OpenAI renamed it, and its reasoning models refuse the old name; most others know no other.
+    """
+    azure = is_azure(url) and "/openai" in urlsplit(url).path
+    return "max_completion_tokens" if is_official(url) or azure else "max_tokens"
+
+
+def temperature_of(settings: ModelSettings, model: str, url: str = "") -> Json:
+    """The temperature to send; ``None`` for a model that takes none, unless the user set one.
+
+    OpenAI's reasoning models and Claude from 4.7 on refuse every temperature but their own.
+    """
+    refused = (
+        _REASONING.match(model) is not None
+        if is_official(url) or is_azure(url)
+        else model.startswith("claude-") and _SAMPLED_CLAUDE.match(model) is None
+    )
+    return None if refused and settings.temperature == _DEFAULT else settings.temperature
+
+
+def forwards(model: str) -> bool:
+    """Whether a server on this machine passes the question on: Ollama does for its cloud models."""
+    return _CLOUD.search(model) is not None

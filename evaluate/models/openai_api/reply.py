@@ -1,0 +1,168 @@
+"""Read what a chat-completions endpoint sends back; nothing in it is trusted to have its form."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from medrcube.evaluate.models.protocol import Reply, TransientError
+from medrcube.model_endpoint import one_line
+
+_ENDS = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "prohibited_content": "content_filter",
+    "recitation": "content_filter",
+    "blocklist": "content_filter",
+    "refusal": "refusal",
+}
+_BROKEN_OFF = {"abort", "error", "insufficient_system_resource"}
+"""The server gave up, and the model did not: vLLM and SGLang, OpenRouter, DeepSeek."""
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_TEXTS = ("text", "output_text")
+_AROUND = " \t\n▁Ġ([*\"'"
+"""What may stand before a letter within one token: spaces as vocabularies write them, brackets."""
+
+
+def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float) -> Reply:
+    """The reply in the body of a successful response.
+
+    Args:
+        data: the body.
+        model: name to give where the endpoint tells none.
+        letters: letters of the options, for their scores.
+        latency: seconds since sending.
+
+    Raises:
+        TransientError: it is no chat completion.
+    """
+    body = _mapping(_json(data), data)
+    choice = _mapping(_first(body.get("choices"), data), data)
+    message = _mapping(choice.get("message"), data)
+    usage = _usage(body.get("usage"))
+    reason = _reason(choice.get("finish_reason"), usage)
+    text, refusal = _text(message.get("content"), data), _refusal(message)
+    if refusal:
+        text, reason = refusal, "refusal"
+    return Reply(
+        text=text,
+        finish_reason=reason,
+        usage=usage,
+        scores=_scores(choice.get("logprobs"), letters),
+        model=_name(body) or model,
+        latency=latency,
+    )
+
+
+def filtered_reply(model: str, latency: float) -> Reply:
+    """The reply of a model that a filter of its provider kept from answering."""
+    return Reply(text="", finish_reason="content_filter", usage={}, model=model, latency=latency)
+
+
+def _reason(found: object, usage: Mapping[str, int]) -> str:
+    """Why the model stopped, in the words of ``Reply``.
+
+    Google adds its own word to the reason (``content_filter: SAFETY``); a call of a tool is a stop.
+    """
+    word = found.partition(":")[0].strip().casefold() if isinstance(found, str) else ""
+    if word in _BROKEN_OFF:
+        raise TransientError(f"the server broke the reply off: {word}", code=word, usage=usage)
+    return _ENDS.get(word, "stop")
+
+
+def _json(data: str) -> object:
+    try:
+        found: object = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _malformed(data) from None
+    return found
+
+
+def _mapping(value: object, data: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _malformed(data)
+    return value
+
+
+def _first(value: object, data: str) -> object:
+    if not isinstance(value, list) or not value:
+        raise _malformed(data)
+    return value[0]
+
+
+def _text(content: object, data: str) -> str:
+    """The visible text, which some servers send in parts; thoughts and calls of tools are none.
+
+    A model that says nothing at all has no text. That is how it behaves, and no fault of the
+    connection: asked again, it would do the same, and be paid for it.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    texts = [_spoken(part) if isinstance(part, dict) else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise _malformed(data)
+    return "".join(map(str, texts))
+
+
+def _spoken(part: Mapping[str, Any]) -> object:
+    """What a part says; parts of another kind, such as ``thinking``, say nothing."""
+    kind = part.get("type", "text")
+    return part.get("text") if kind in _TEXTS or not isinstance(kind, str) else ""
+
+
+def _refusal(message: Mapping[str, Any]) -> str:
+    """The words of a refusal, which stand beside the content or as a part of it."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    said = [message, *(part for part in parts if isinstance(part, dict))]
+    words = (one.get("refusal") for one in said)
+    return next((word for word in words if isinstance(word, str) and word), "")
+
+
+def _usage(found: object) -> dict[str, int]:
+    counts = found if isinstance(found, dict) else {}
+    usage = {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
+    if len(usage) == len(_COUNTS):
+        # Gemini counts its thoughts in the total alone, and they are charged as written.
+        thought = usage["total_tokens"] - usage["prompt_tokens"] - usage["completion_tokens"]
+        usage["completion_tokens"] += max(0, thought)
+    return usage
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    """Model and build as the provider names them."""
+    names = (body.get("model"), body.get("system_fingerprint"))
+    return "@".join(name for name in names if isinstance(name, str) and name)
+
+
+def _scores(logprobs: object, letters: Sequence[str]) -> dict[str, float]:
+    """Log-probability of each letter as the first token, summed over the ways to write it."""
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    first = tokens[0] if isinstance(tokens, list) and tokens else None
+    top = first.get("top_logprobs") if isinstance(first, dict) else None
+    found: dict[str, list[float]] = {}
+    for one in top if isinstance(top, list) else ():
+        token, value = (one.get("token"), one.get("logprob")) if isinstance(one, dict) else (0, 0)
+        letter = token.lstrip(_AROUND) if isinstance(token, str) else ""
+        if letter in letters and isinstance(value, (int, float)) and math.isfinite(value):
+            found.setdefault(letter, []).append(float(value))
+    return {letter: _log_sum(found[letter]) for letter in letters if letter in found}
+
+
+def _log_sum(values: list[float]) -> float:
+    most = max(values)
+    return most + math.log(math.fsum(math.exp(value - most) for value in values))
+
+
+def _malformed(data: str) -> TransientError:
+    found = one_line(data[:2000])
+    return TransientError(f"reply is no chat completion: {found}", code="malformed")

@@ -1,0 +1,1 @@
+"""What is asked of a model: which items, under which condition, in which words."""

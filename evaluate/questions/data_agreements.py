@@ -1,0 +1,118 @@
+"""Which pictures must not leave this machine, because of what their user signed.
+
+Data under credentialed access or an agreement are given to a person, who may not pass them on; a
+model service is somebody else. Who has the owner's leave says so by name for each source.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.models.protocol import Model
+from medrcube.evaluate.questions.selection import Choice
+from medrcube.sources._framework.card import Card
+from medrcube.sources.registry import find_sources
+
+_HERE = ("hf/", "baseline/")
+
+
+def sends_outside(model: Model) -> bool:
+    """Whether pictures leave this machine; a model of another package that does not say so does.
+
+    An address counts as this machine when it is written as one: ``localhost`` or a loopback
+    address. What another name resolves to may change between two questions. A server here that
+    passes questions on (LiteLLM's proxy, Ollama for its cloud models) sends them outside.
+    """
+    if model.name.startswith(_HERE):
+        return False
+    if model.identity.get("forwards"):
+        return True
+    endpoint = model.identity.get("endpoint")
+    return not stays_here(endpoint if isinstance(endpoint, str) else None)
+
+
+def stays_here(endpoint: str | None) -> bool:
+    """Whether an address is written as one of this machine; an unknown one is elsewhere."""
+    host = urlsplit(endpoint).hostname if endpoint else None
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def cards() -> Mapping[str, Card]:
+    """The cards of all sources that are known here, by id."""
+    return {name: source.card for name, source in find_sources().items()}
+
+
+def without_contracts(
+    choice: Choice, items: Iterable[Item], model: Model, may_send: Iterable[str]
+) -> Choice:
+    """The choice without the sources whose pictures must not leave this machine.
+
+    Args:
+        choice: what was asked for.
+        items: items of the release.
+        model: who is asked.
+        may_send: folders of sources under contract that may be sent all the same.
+    """
+    if not sends_outside(model):
+        return choice
+    return replace(choice, withheld=under_contract(items, cards()) - frozenset(may_send))
+
+
+def under_contract(items: Iterable[Item], known: Mapping[str, Card]) -> frozenset[str]:
+    """Folders of sources with pictures that only their user may have, as they stand in a release.
+
+    Args:
+        items: items of the release.
+        known: cards by id; a source without one is judged by the mark of the release alone.
+    """
+    by_folder = {_fold(card.id): card for card in known.values()}
+    found = set[str]()
+    for item in items:
+        card = by_folder.get(_fold(item.dataset))
+        if card is None:
+            agreed, passed_on = True, not item.restricted
+        else:
+            agreed = card.access.mode != "open"
+            passed_on = not item.restricted and card.access.passed_on != "no"
+        if agreed and not passed_on:
+            found.add(item.dataset)
+    return frozenset(found)
+
+
+def allowed(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
+    """The folders of a release that ``--i-may-send`` names.
+
+    Raises:
+        WorkspaceError: a name is no source of the release that needs leave.
+    """
+    by_name = {_fold(folder): folder for folder in folders}
+    wanted = {name: by_name.get(_fold(name)) for name in named}
+    if unknown := sorted(name for name, folder in wanted.items() if folder is None):
+        needed = ", ".join(sorted(folders)) or "none"
+        raise WorkspaceError(
+            f"--i-may-send {', '.join(unknown)}: is no source of this release that needs leave; "
+            f"these do: {needed}"
+        )
+    return frozenset(folder for folder in wanted.values() if folder is not None)
+
+
+def terms(folder: str, known: Mapping[str, Card]) -> str:
+    """What is known of the rights to a source, in words for whoever is about to send it."""
+    card = next((card for card in known.values() if _fold(card.id) == _fold(folder)), None)
+    if card is None:
+        return f"{folder}: the release marks its pictures as restricted, and no card tells why."
+    return f"{card.title} ({card.access.mode} access, {card.access.licence}): {card.access.known()}"
+
+
+def _fold(name: str) -> str:
+    return "".join(char for char in name.casefold() if char.isalnum())

@@ -1,0 +1,78 @@
+"""Pictures with fewer pixels, for a model that shall see or cost less: never with more.
+
+Every pixel of the smaller picture is the mean of the part that it covers (Pillow's BOX filter), so
+that a thin drawn mark becomes paler and never falls between two samples. The result is a PNG:
+nothing is lost but resolution. A picture that is small enough keeps its own bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+
+from medrcube.errors import MissingExtraError
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.image_payload import presentable
+from medrcube.evaluate.models.protocol import RejectedError
+
+try:
+    from PIL import Image, ImageOps
+except ImportError as error:
+    raise MissingExtraError("PIL", "evaluate") from error
+
+__all__ = ["RULE", "shrink", "size_of", "size_within"]
+
+RULE = "means of areas, png8/1"
+"""Changes whenever the same picture would become other pixels."""
+
+
+def size_within(size: tuple[int, int], longest: int | None) -> tuple[int, int]:
+    """Width and height of a picture once its longer side is at most ``longest`` pixels."""
+    width, height = size
+    if longest is None or max(width, height) <= longest:
+        return size
+    scale = longest / max(width, height)
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def size_of(picture: Picture) -> tuple[int, int]:
+    """Width and height as they lie in the file, from its header alone.
+
+    Raises:
+        RejectedError: it cannot be read.
+    """
+    try:
+        with Image.open(io.BytesIO(picture.data)) as image:
+            width, height = image.size
+            return width, height
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
+
+
+def shrink(picture: Picture, longest: int) -> Picture:
+    """The picture with a longer side of at most ``longest`` pixels; call it in a thread.
+
+    Deep grey is first brought to 8 bits as it would be for sending (``models.image_payload``), and
+    a picture that is stored turned is turned upright.
+
+    Raises:
+        RejectedError: it cannot be decoded.
+    """
+    if max(size_of(picture)) <= longest:
+        return picture
+    _, data = presentable(picture)
+    try:
+        with Image.open(io.BytesIO(data)) as file:
+            file.load()
+            image: Image.Image = ImageOps.exif_transpose(file)
+        if image.mode == "P":
+            image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        elif image.mode not in {"L", "LA", "RGB", "RGBA"}:
+            image = image.convert("L" if image.mode == "1" else "RGB")
+        small = image.resize(size_within(image.size, longest), Image.Resampling.BOX)
+        out = io.BytesIO()
+        small.save(out, "PNG", compress_level=1)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
+    made = out.getvalue()
+    return Picture(data=made, media_type="image/png", sha256=hashlib.sha256(made).hexdigest())

@@ -1,0 +1,183 @@
+"""Choose items by an expression over their columns, such as ``options > 2 and "left" in question``.
+
+Python's own grammar without its powers: comparisons, ``and``, ``or``, ``not``, ``in``, columns and
+constants. Nothing is called, no attribute is looked up, and nothing is ever executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Item
+
+COLUMNS: Mapping[str, Callable[[Item], Any]] = {
+    "id": lambda item: item.id,
+    "source": lambda item: item.dataset,
+    "task": lambda item: item.task.value,
+    "level": lambda item: item.task.level.value,
+    "modality": lambda item: item.modality.value,
+    "anatomy": lambda item: item.parts.value,
+    "question": lambda item: item.question,
+    "options": lambda item: len(item.options),
+    "key": lambda item: item.key,
+    "answer": lambda item: dict(item.options)[item.key],
+    "image": lambda item: item.image or "",
+    "original_task": lambda item: item.original_task or "",
+    "restricted": lambda item: item.restricted,
+    "visible": lambda item: item.visible,
+    "unit": lambda item: item.unit,
+    "block": lambda item: item.block,
+}
+"""What an expression may name."""
+
+_NUMBERS = ("options", "restricted")
+_FEW = ("source", "task", "level", "modality", "anatomy")
+_LONGEST = 2000
+_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda left, right: left in right,
+    ast.NotIn: lambda left, right: left not in right,
+}
+
+Value = Callable[[Item], Any]
+
+
+def parse(text: str) -> Callable[[Item], bool]:
+    """The test that an expression describes.
+
+    Raises:
+        WorkspaceError: it is no expression, or uses what is not allowed. The test itself raises it
+            where an item's values cannot be compared so.
+    """
+    if len(text) > _LONGEST:
+        raise WorkspaceError(f"--where: has {len(text):,} characters; expected at most {_LONGEST}")
+    try:
+        parsed = ast.parse(text.strip(), mode="eval")
+        value = _value(parsed.body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise WorkspaceError(f"--where {text!r}: is no expression: {error}") from None
+    if not any(isinstance(node, ast.Name) for node in ast.walk(parsed)):
+        raise WorkspaceError(
+            f"--where {text!r}: names no column, so it holds for all items or for none; expected "
+            f"a column without quotes, one of {', '.join(sorted(COLUMNS))}"
+        )
+
+    def test(item: Item) -> bool:
+        try:
+            return bool(value(item))
+        except (TypeError, RecursionError) as error:
+            raise WorkspaceError(f"--where {text!r}: cannot be asked of items: {error}") from None
+
+    return test
+
+
+def _value(node: ast.expr) -> Value:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=values):
+            every = [_value(one) for one in values]
+            return lambda item: all(one(item) for one in every)
+        case ast.BoolOp(values=values):
+            some = [_value(one) for one in values]
+            return lambda item: any(one(item) for one in some)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _value(operand)
+            return lambda item: not inner(item)
+        case ast.Compare():
+            return _comparison(node)
+        case ast.Name(id=name):
+            return _column(name)
+        case ast.Constant(value=str() | int() | float() as constant):
+            return lambda _item: constant
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            listed = [_value(part) for part in parts]
+            return lambda item: [one(item) for one in listed]
+    raise WorkspaceError(
+        f"--where: {ast.unparse(node)!r} is not allowed; expected comparisons of columns and "
+        "constants with and, or, not, in"
+    )
+
+
+def _comparison(node: ast.Compare) -> Value:
+    for (left, right), kind in zip(
+        itertools.pairwise((node.left, *node.comparators)), node.ops, strict=True
+    ):
+        _require_one_kind(left, right, kind, node)
+    sides = [_value(one) for one in (node.left, *node.comparators)]
+    kinds = [_COMPARE.get(type(one)) for one in node.ops]
+    if not all(kinds):
+        raise WorkspaceError(f"--where: {ast.unparse(node)!r}: use ==, !=, <, <=, >, >= or in")
+
+    def test(item: Item) -> bool:
+        values = [side(item) for side in sides]
+        pairs = itertools.pairwise(values)
+        return all(
+            kind is not None and kind(*pair) for kind, pair in zip(kinds, pairs, strict=True)
+        )
+
+    return test
+
+
+def _require_one_kind(left: ast.expr, right: ast.expr, how: ast.cmpop, node: ast.Compare) -> None:
+    """Refuse a comparison of a number with text, which would hold of no item or of all."""
+    inside = isinstance(how, ast.In | ast.NotIn) and isinstance(right, ast.Tuple | ast.List)
+    for other in right.elts if inside and isinstance(right, ast.Tuple | ast.List) else [right]:
+        kinds = {_is_text(left), _is_text(other)}
+        if kinds == {True, False}:
+            raise WorkspaceError(
+                f"--where: {ast.unparse(node)!r} compares a number with text; options is a number "
+                "and restricted is True or False, without quotes, every other column is text"
+            )
+
+
+def _is_text(node: ast.expr) -> bool | None:
+    """Whether a side is text; ``None`` where neither column nor constant."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, str)
+        case ast.Name(id=name) if name in COLUMNS:
+            return name not in _NUMBERS
+    return None
+
+
+def require_known(text: str, items: Sequence[Item]) -> None:
+    """Refuse a value of a column with few values that no item has.
+
+    Raises:
+        WorkspaceError: names the value, and those that there are.
+    """
+    for node in ast.walk(ast.parse(text.strip(), mode="eval")):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+            continue
+        left, right = node.left, node.comparators[0]
+        if isinstance(right, ast.Name):
+            left, right = right, left
+        if not (isinstance(left, ast.Name) and left.id in _FEW):
+            continue
+        if isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            wanted: Sequence[ast.expr] = [right]
+        else:
+            wanted = right.elts if isinstance(right, ast.Tuple | ast.List) else []
+        known = {COLUMNS[left.id](item) for item in items}
+        values = [str(one.value) for one in wanted if isinstance(one, ast.Constant)]
+        # A list may name what another release has; one that chooses nothing is a slip.
+        if values and known.isdisjoint(values):
+            raise WorkspaceError(
+                f"--where: no item has {left.id} {' or '.join(values)}; there are "
+                f"{', '.join(sorted(known))}"
+            )
+
+
+def _column(name: str) -> Value:
+    if name not in COLUMNS:
+        raise WorkspaceError(f"--where: no column {name!r}; expected one of: {', '.join(COLUMNS)}")
+    return COLUMNS[name]

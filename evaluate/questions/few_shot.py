@@ -1,0 +1,253 @@
+"""Solved examples before a question: which items they are, and why never a wrong one.
+
+An example shows a question with its key. It must not be of the patient that is asked about, nor
+show the same picture in another file, or the answer stands in the prompt. Where a release tells no
+patients and no cases, pictures that look alike are all that is known, and the run says so.
+
+Examples come in one fixed order, drawn by the seed, from the cell of the question (task, modality,
+region) first, then from its task and modality, its task, the rest. So the questions of one cell
+have the same examples wherever they may, which a server may keep in its cache.
+
+A run keeps the items that it was begun with as its examples, also when its release later has more
+pictures. A question keeps its examples too, unless one of them was withdrawn, or is now known to
+show what is asked about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.conditions import Presentation
+from medrcube.evaluate.questions.perceptual_hashes import looks_of
+from medrcube.evaluate.runner.example_store import KeptExamples
+from medrcube.perceptual_hash import DISTANCE
+
+__all__ = ["MOST", "RULE", "Examples", "Shots", "examples"]
+
+MOST = 16
+"""So many examples may stand before a question."""
+
+RULE = "shots/1"
+"""Changes whenever the same release and seed would give other examples."""
+
+_TIERS: Mapping[str, Callable[[Item], tuple[str, ...]]] = {
+    "cell": lambda item: (item.task, item.modality, item.parts),
+    "task and modality": lambda item: (item.task, item.modality),
+    "task": lambda item: (item.task,),
+    "another task": lambda _item: (),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shots:
+    """What the user asks for.
+
+    Attributes:
+        count: examples before each question.
+        seed: which ones.
+    """
+
+    count: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.count <= MOST:
+            raise WorkspaceError(f"--shots {self.count}: expected a number from 1 to {MOST}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Examples that a release can give.
+
+    Attributes:
+        shots: what was asked for.
+        pool: items that may be examples, in the order of the draw.
+        units: unit of each picture by its path; see ``units_known``.
+        looks: hash of each picture by its path, of what it looks like.
+        units_known: whether patients or cases are told of every item of the pool.
+        withdrawn: names of items that are no examples any more, although the run has them.
+        chosen: examples that earlier sessions of the run chose; see ``KeptExamples``.
+    """
+
+    shots: Shots
+    pool: tuple[Item, ...]
+    units: Mapping[str, frozenset[str]]
+    looks: Mapping[str, int]
+    units_known: bool
+    withdrawn: Collection[str] = frozenset()
+    chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
+    _tiers: dict[tuple[str, ...], list[Item]] = field(default_factory=dict)
+    _by_name: dict[str, Item] = field(default_factory=dict)
+    _made: dict[tuple[str, str | None], list[tuple[str, Item]]] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What names the examples in a run's manifest."""
+        names = "\n".join(f"{item.name} {item.image}" for item in self.pool)
+        return {
+            "count": self.shots.count,
+            "seed": self.shots.seed,
+            "rule": RULE,
+            "pool": len(self.pool),
+            "pool_digest": hashlib.sha256(names.encode()).hexdigest(),
+            "apart_by": "unit and look" if self.units_known else "look alone",
+        }
+
+    def of(self, shown: Presentation) -> tuple[Item, ...]:
+        """The examples of a question.
+
+        Raises:
+            WorkspaceError: there are too few.
+        """
+        return tuple(item for _, item in self._chosen(shown))
+
+    def tiers(self, shown: Iterable[Presentation]) -> dict[str, int]:
+        """How many examples of these questions are how near to their question."""
+        found = Counter(tier for one in shown for tier, _ in self._chosen(one))
+        return {tier: found[tier] for tier in _TIERS if found[tier]}
+
+    def looks_by_digest(self, benchmark: Benchmark) -> dict[str, int]:
+        """Hash of each picture by the SHA-256 of its file, as a run keeps it."""
+        return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
+
+    def _chosen(self, shown: Presentation) -> list[tuple[str, Item]]:
+        # Turned options, another wording and a repetition change nothing of it.
+        key = (shown.item.name, shown.image)
+        if key not in self._made:
+            self._made[key] = self._choose(shown)
+        return self._made[key]
+
+    def _choose(self, shown: Presentation) -> list[tuple[str, Item]]:
+        chosen: list[tuple[str, Item]] = []
+        for candidates in (self._kept(shown), self._near(shown.item)):
+            apart = self._apart(shown)
+            fitting = (one for one in candidates if apart.takes(one[1]))
+            chosen = list(islice(fitting, self.shots.count))
+            if len(chosen) == self.shots.count:
+                return chosen
+        raise WorkspaceError(
+            f"--shots {self.shots.count}: {shown.item.name} has "
+            f"{counted(len(chosen), 'example')} of other patients and of pictures that do not "
+            "look alike, in a release of which "
+            f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
+        )
+
+    def _apart(self, shown: Presentation) -> _Apart:
+        # An item that is asked with a picture of another must not learn of either.
+        images = {str(image) for image in (shown.item.image, shown.image) if image is not None}
+        units = {unit for image in images for unit in self.units.get(image, ())}
+        return _Apart(
+            examples=self,
+            names={shown.item.name, *self.withdrawn},
+            images=images,
+            units=units | ({shown.item.unit} - {""}),
+            looks=[self.looks[image] for image in images if image in self.looks],
+        )
+
+    def _kept(self, shown: Presentation) -> Iterator[tuple[str, Item]]:
+        """Examples that the question had in an earlier session."""
+        names = self.chosen.get((shown.item.name, shown.image), ())
+        if not names:
+            return
+        by_name = self._by_name
+        if not by_name:
+            by_name.update({item.name: item for item in self.pool})
+        for item in (by_name[name] for name in names if name in by_name):
+            yield next(t for t, of in _TIERS.items() if of(item) == of(shown.item)), item
+
+    def _near(self, item: Item) -> Iterator[tuple[str, Item]]:
+        """The nearest first; within a tier those whose letter was not the key yet."""
+        passed: set[str] = set()
+        for tier, place in _TIERS.items():
+            near = self._of_tier(tier, place(item))
+            letters: set[str] = set()
+            later = []
+            for one in near:
+                if one.name in passed:
+                    continue
+                passed.add(one.name)
+                if one.key in letters:
+                    later.append(one)
+                else:
+                    letters.add(one.key)
+                    yield tier, one
+            yield from ((tier, one) for one in later)
+
+    def _of_tier(self, tier: str, place: tuple[str, ...]) -> list[Item]:
+        if not self._tiers:
+            for name, key in _TIERS.items():
+                for item in self.pool:
+                    self._tiers.setdefault((name, *key(item)), []).append(item)
+        return self._tiers.get((tier, *place), [])
+
+
+@dataclass(slots=True, kw_only=True)
+class _Apart:
+    """What a further example must differ from: the question, and the examples before it."""
+
+    examples: Examples
+    names: set[str]
+    images: set[str]
+    units: set[str]
+    looks: list[int]
+
+    def takes(self, item: Item) -> bool:
+        """Whether an item may be an example; if so, the next one must differ from it too."""
+        image = str(item.image)
+        units, look = self.examples.units.get(image, frozenset()), self.examples.looks[image]
+        if item.name in self.names or image in self.images or self.units & units:
+            return False
+        if any((look ^ other).bit_count() <= DISTANCE for other in self.looks):
+            return False
+        self.images.add(image)
+        self.units |= units
+        self.looks.append(look)
+        return True
+
+
+def examples(
+    benchmark: Benchmark,
+    shots: Shots,
+    asked: Iterable[Item],
+    withheld: Iterable[str] = (),
+    kept: KeptExamples | None = None,
+) -> Examples:
+    """The examples of a release; decodes every picture whose look is not kept.
+
+    Args:
+        benchmark: the release.
+        shots: what is wanted.
+        asked: items that are asked.
+        withheld: sources whose pictures must not be sent: an example is sent as well.
+        kept: what the run knows already.
+    """
+    kept, left_out = kept or KeptExamples(), set(withheld)
+    usable = [image for image, digest in benchmark.image_digests.items() if digest is not None]
+    looks = looks_of(benchmark, usable, kept.looks)
+    may = set(kept.pool) if kept.pool is not None else {i.name for i in benchmark.standing}
+    pool = [i for i in benchmark.items if i.image in looks and i.name in may]
+    pool = [item for item in pool if item.dataset not in left_out]
+    pool.sort(key=lambda item: hashlib.sha256(f"{shots.seed}:{item.name}".encode()).digest())
+    units: dict[str, set[str]] = {}
+    for item in (*benchmark.items, *asked):
+        if item.image is not None:
+            # Two files of the same bytes are one picture.
+            mine = {f"picture {benchmark.image_digests.get(item.image)}"}
+            units.setdefault(item.image, mine).update({item.unit} - {""})
+    return Examples(
+        shots=shots,
+        pool=tuple(pool),
+        units={image: frozenset(mine) for image, mine in units.items()},
+        looks=looks,
+        units_known=all(item.unit for item in pool),
+        withdrawn=frozenset(benchmark.errata),
+        chosen=kept.chosen,
+    )

@@ -1,0 +1,53 @@
+"""What the pictures of a release look like, each hashed once: see ``medrcube.perceptual_hash``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+
+from medrcube.errors import MissingExtraError
+from medrcube.evaluate.dataset import Benchmark
+from medrcube.evaluate.image_files import UnusablePictureError, read_picture
+
+try:
+    from PIL import Image
+
+    from medrcube.perceptual_hash import hash_of, shrunk
+except ImportError as error:
+    raise MissingExtraError(error.name or "numpy", "evaluate") from error
+
+__all__ = ["looks_of"]
+
+
+def looks_of(
+    benchmark: Benchmark, images: Iterable[str], known: Mapping[str, int]
+) -> dict[str, int]:
+    """Hash of each picture by its path; those that cannot be decoded are left out.
+
+    Args:
+        benchmark: the release.
+        images: paths of pictures in it.
+        known: hashes by the SHA-256 of a file, which need not be decoded again.
+    """
+    digests = benchmark.image_digests
+    found = {image: known[sha256] for image in images if (sha256 := str(digests[image])) in known}
+    rest = sorted(set(images) - set(found))
+    with ThreadPoolExecutor() as pool:
+        hashed = zip(rest, pool.map(lambda image: _look(benchmark, image), rest), strict=True)
+        return {**found, **{image: look for image, look in hashed if look is not None}}
+
+
+def _look(benchmark: Benchmark, image: str) -> int | None:
+    try:
+        data = read_picture(benchmark.root / image, root=benchmark.root).data
+        with Image.open(BytesIO(data)) as picture:
+            return int(hash_of(shrunk(picture)[None])[0])
+    except (
+        UnusablePictureError,
+        OSError,
+        ValueError,
+        SyntaxError,
+        Image.DecompressionBombError,
+    ):
+        return None

@@ -1,0 +1,208 @@
+"""The text that goes to a model beside the picture."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.option_letters import fold, misplaced_option
+
+__all__ = [
+    "DEFAULT_PROMPT",
+    "FIELDS",
+    "Prompt",
+    "default_prompt",
+    "prompt_of",
+    "prompt_version",
+    "read_prompt",
+    "render_data",
+    "render_prompt",
+]
+
+DEFAULT_PROMPT = "default"
+"""Name of the template in ``templates/prompts`` that asks for the letter."""
+
+FIELDS = ("question", "options", "letters", "task", "modality", "anatomy")
+"""What a template of the user may name; neither the key nor what it rests on is among them."""
+
+_LONGEST_TEMPLATE = 100_000
+_LONGEST_PROMPT = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """How a question is worded.
+
+    Attributes:
+        name: name of the template, or of the user's file without its folder.
+        text: the template.
+        own: whether it is the user's.
+    """
+
+    name: str
+    text: str
+    own: bool = False
+
+    @property
+    def version(self) -> str:
+        """Short digest of the template: another wording is another run."""
+        return _version(self.text)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What names the prompt in a run's manifest; a template of the user stands there whole."""
+        named: dict[str, Json] = {"name": self.name, "version": self.version}
+        return {**named, "text": self.text} if self.own else named
+
+    def render(self, item: Item) -> str:
+        """The whole text of a question; ends without a newline.
+
+        Raises:
+            WorkspaceError: the user's template names what there is not, fails, or leaves out a
+                part of the question, or shows an option without its own letter before it.
+        """
+        if not self.own:
+            return render_prompt(item)
+        try:
+            found = _own(self.text).render(_fields(item)).strip()
+        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise WorkspaceError(
+                f"--prompt {self.name}: cannot be written for {item.name}: {error}; a template has "
+                f"the names {', '.join(FIELDS)}"
+            ) from None
+        _check_whole(self.name, found, item)
+        return found
+
+
+def default_prompt() -> Prompt:
+    """The prompt of this version."""
+    return Prompt(name=DEFAULT_PROMPT, text=_source(DEFAULT_PROMPT))
+
+
+def read_prompt(path: Path) -> Prompt:
+    """A template of the user.
+
+    Raises:
+        WorkspaceError: the file cannot be read or is no template.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST_TEMPLATE + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkspaceError(f"--prompt {path}: cannot be read: {error}") from error
+    if len(data) > _LONGEST_TEMPLATE:
+        raise WorkspaceError(
+            f"--prompt {path}: has more than {_LONGEST_TEMPLATE:,} bytes; expected a short text"
+        )
+    if "\0" in text:
+        raise WorkspaceError(f"--prompt {path}: holds the character NUL; expected a text")
+    try:
+        _own(text)
+    except TemplateError as error:
+        line = f" line {number}" if (number := getattr(error, "lineno", None)) else ""
+        raise WorkspaceError(f"--prompt {path}{line}: is no Jinja template: {error}") from None
+    return Prompt(name=path.name, text=text, own=True)
+
+
+def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
+    """The prompt that a manifest names; ``None`` where this version cannot write it again."""
+    text = identity.get("text")
+    if isinstance(text, str):
+        return Prompt(name=str(identity["name"]), text=text, own=True)
+    default = default_prompt()
+    return default if identity.get("version") == default.version else None
+
+
+def render_prompt(item: Item, name: str = DEFAULT_PROMPT) -> str:
+    """The question, its options by letter, and what to reply; ends without a newline."""
+    template = _environment().get_template(f"{name}.j2")
+    return template.render(question=item.question, options=item.options).strip()
+
+
+def render_data(name: str, data: Mapping[str, Json]) -> str:
+    """A prompt around data that others wrote, which stands in it as one line of JSON."""
+    line = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return _environment().get_template(f"{name}.j2").render(data=line).strip()
+
+
+def prompt_version(name: str = DEFAULT_PROMPT) -> str:
+    """Short digest of the template's text: another wording is another run."""
+    return _version(_source(name))
+
+
+def _fields(item: Item) -> dict[str, object]:
+    return {
+        "question": item.question,
+        "options": item.options,
+        "letters": tuple(letter for letter, _ in item.options),
+        "task": item.task.value,
+        "modality": item.modality.value,
+        "anatomy": item.parts.value,
+    }
+
+
+def _check_whole(name: str, text: str, item: Item) -> None:
+    """A prompt without an option or its letter asks something else, which no score would show."""
+    if len(text) > _LONGEST_PROMPT:
+        raise WorkspaceError(f"--prompt {name}: {item.name} becomes {len(text):,} characters")
+    plain = fold(text)
+    parts = {"the question": item.question, **{f"option {x}": text for x, text in item.options}}
+    if gone := [part for part, words in parts.items() if fold(words) not in plain]:
+        raise WorkspaceError(
+            f"--prompt {name}: leaves out {', '.join(gone)} of {item.name}; expected "
+            "{{ question }} and every option, such as "
+            "{% for letter, text in options %}{{ letter }}. {{ text }}{% endfor %}"
+        )
+    if misplaced := misplaced_option(text, item.question, item.options):
+        letter, before = misplaced
+        shown = f"behind {' and '.join(before)}" if before else "without a letter before it"
+        raise WorkspaceError(
+            f"--prompt {name}: shows option {letter} of {item.name} {shown}; expected its own "
+            f"letter, and that alone, before its text on one line, such as  {letter}. TEXT  or  "
+            f"({letter}) TEXT"
+        )
+
+
+def _version(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _source(name: str) -> str:
+    environment = _environment()
+    assert environment.loader is not None  # noqa: S101 - set below
+    return environment.loader.get_source(environment, f"{name}.j2")[0]
+
+
+@cache
+def _own(text: str) -> Template:
+    # No loader: a template of the user includes nothing, and it can change nothing that it sees.
+    return ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).from_string(text)
+
+
+@cache
+def _environment() -> Environment:
+    # Plain text for a model: HTML escapes would change the question.
+    return Environment(
+        loader=PackageLoader("medrcube.templates", "prompts"),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )

@@ -1,0 +1,89 @@
+"""How a question is put, whatever it asks: its wording, examples before it, size of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.prompts import Prompt, default_prompt
+from medrcube.evaluate.runner.example_store import read_kept_examples
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.questions.few_shot import Examples, Shots
+
+__all__ = ["SMALLEST", "Asking"]
+
+SMALLEST = 32
+"""Least longest side of a picture that may be asked for; below it little of medicine is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How every question of a run is put; part of the run's identity.
+
+    Attributes:
+        prompt: how a question is worded.
+        shots: solved examples before it; ``None`` for none.
+        image_size: longest side of a picture in pixels; larger ones are made smaller. ``None``
+            sends the file's own bytes.
+    """
+
+    prompt: Prompt = field(default_factory=default_prompt)
+    shots: Shots | None = None
+    image_size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.image_size is not None and self.image_size < SMALLEST:
+            raise WorkspaceError(
+                f"--image-size {self.image_size}: expected at least {SMALLEST} pixels"
+            )
+
+    def examples(
+        self, benchmark: Benchmark, asked: Iterable[Item], withheld: Iterable[str], run: Path
+    ) -> Examples | None:
+        """The examples of a run in the folder ``run``; see ``shots.examples``."""
+        if self.shots is None:
+            return None
+        from medrcube.evaluate.questions.few_shot import examples  # noqa: PLC0415 - numpy and Pillow
+
+        return examples(benchmark, self.shots, asked, withheld, read_kept_examples(run))
+
+    def identity(self, found: Examples | None) -> dict[str, Json]:
+        """The parts of a manifest that name how questions are put.
+
+        Args:
+            found: the examples.
+        """
+        parts: dict[str, Json] = {"prompt": self.prompt.identity}
+        if found is not None:
+            parts["shots"] = found.identity
+        if (pixels := self.pixels) is not None:
+            parts["pictures"] = pixels
+        return parts
+
+    @property
+    def pixels(self) -> dict[str, Json] | None:
+        """What is done to pictures before a model has them; ``None`` for nothing."""
+        if self.image_size is None:
+            return None
+        from medrcube.evaluate.questions.downscaling import RULE  # noqa: PLC0415 - Pillow
+
+        return {"longest_side": self.image_size, "rule": RULE}
+
+    def shown(self, picture: Picture) -> Picture:
+        """A picture as it is put to a model; call it in a thread.
+
+        Raises:
+            RejectedError: it has to be made smaller and cannot be decoded.
+        """
+        if self.image_size is None:
+            return picture
+        from medrcube.evaluate.questions.downscaling import shrink  # noqa: PLC0415 - Pillow
+
+        return shrink(picture, self.image_size)

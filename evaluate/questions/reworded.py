@@ -1,0 +1,77 @@
+"""The same facts in another edition of a release: other wording, order and wrong options.
+
+Two editions of one workspace differ in their seed alone (``medrcube build --seed``), so that none
+is harder than the other on average. Whoever has learnt the items of one by heart, and not what
+the pictures show, is right less often about the same facts in the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, Item, item_from_json, item_to_json
+from medrcube.files.atomic import write_text
+
+FILE = "reworded.jsonl"
+
+
+def reworded_items(items: Iterable[Item], edition: Benchmark) -> dict[str, Item]:
+    """Items of another edition by the name of the item that asks the same fact.
+
+    They keep name, picture and unit of the first edition, so that answers to both are a pair.
+    Facts that the other edition does not ask, or asks in the very same words and order, have none.
+
+    Raises:
+        WorkspaceError: a release tells no facts, or the two share none.
+    """
+    items = list(items)
+    others = {item.fact: item for item in edition.standing if item.fact}
+    if not others or not any(item.fact for item in items):
+        where = edition.root if not others else "the release"
+        raise WorkspaceError(
+            f"{where}: tells no facts (column fact of items.csv), by which two editions are "
+            "paired; make both with  medrcube release  of this version, from one workspace"
+        )
+    found = {
+        item.name: replace(
+            other,
+            id=item.id,
+            dataset=item.dataset,
+            image=item.image,
+            restricted=item.restricted,
+            unit=item.unit,
+        )
+        for item in items
+        if (other := others.get(item.fact)) and not _same(item, other)
+    }
+    if not found:
+        raise WorkspaceError(
+            f"{edition.root}: asks no fact of the release in other words; expected another "
+            "edition of the same workspace:  medrcube build WORKSPACE --seed 1,  then  "
+            "medrcube release"
+        )
+    return found
+
+
+def write_reworded(run: Path, items: Mapping[str, Item]) -> None:
+    """Keep the second forms beside the run."""
+    rows = (json.dumps(item_to_json(item), ensure_ascii=False) for item in items.values())
+    write_text(run / FILE, "".join(f"{row}\n" for row in rows))
+
+
+def read_reworded(run: Path) -> dict[str, Item]:
+    """What ``write_reworded`` wrote; nothing where there is no such file."""
+    path = run / FILE
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").split("\n")
+    items = (item_from_json(json.loads(line)) for line in lines if line)
+    return {item.name: item for item in items}
+
+
+def _same(item: Item, other: Item) -> bool:
+    return (item.question, item.options) == (other.question, other.options)

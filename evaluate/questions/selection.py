@@ -1,0 +1,160 @@
+"""Which items of a release a run asks, and how that choice is named in its identity."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions import expressions
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+WITHHELD, NOT_THERE, WITHDRAWN = "may-not-be-sent", "not-there", "withdrawn"
+"""Why an item that was wanted is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was asked for; every part narrows the choice.
+
+    Attributes:
+        tasks: of these tasks; all where empty, and so on.
+        anatomies: of these regions.
+        modalities: of these modalities.
+        sources: of these sources, by folder in the release, in any case.
+        where: an expression over the columns of an item.
+        ids: of these names, ``SOURCE/ID``, or ids.
+        present_only: only items whose picture is there.
+        withheld: sources whose items are left out, because their pictures may not be sent.
+    """
+
+    tasks: frozenset[Task] = frozenset()
+    anatomies: frozenset[Anatomy] = frozenset()
+    modalities: frozenset[Modality] = frozenset()
+    sources: frozenset[str] = frozenset()
+    where: str | None = None
+    ids: frozenset[str] | None = None
+    present_only: bool = False
+    withheld: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The items that a choice leaves.
+
+    Attributes:
+        items: in the order of the release.
+        wanted: how many were wanted before any was left out.
+        left_out: how many for each reason.
+        by_source: of these, items that may not be sent, by source.
+        whole: whether these are all items of the release.
+    """
+
+    items: tuple[Item, ...]
+    wanted: int
+    left_out: Mapping[str, int]
+    by_source: Mapping[str, int]
+    whole: bool
+
+    @property
+    def identity(self) -> dict[str, Json] | None:
+        """What names the choice in a run's manifest; ``None`` for the whole release."""
+        if self.whole:
+            return None
+        names = "\n".join(sorted(item.name for item in self.items))
+        return {
+            "digest": hashlib.sha256(names.encode()).hexdigest(),
+            "items": len(self.items),
+            "wanted": self.wanted,
+            "left_out": dict(self.left_out),
+            "by_source": dict(self.by_source),
+        }
+
+
+def choose(benchmark: Benchmark, choice: Choice) -> Selection:
+    """The items that a run asks.
+
+    Raises:
+        WorkspaceError: no item is left, or a source or an id is not in the release.
+    """
+    tests = _tests(benchmark.items, choice)
+    wanted = [item for item in benchmark.items if all(test(item) for test in tests)]
+    if not wanted:
+        raise WorkspaceError("no item of the release is as the options ask for; ask for less")
+    withheld = Counter(item.dataset for item in wanted if item.dataset in choice.withheld)
+    may = [item for item in wanted if item.dataset not in choice.withheld]
+    digests = benchmark.image_digests if choice.present_only else {}
+    items = [
+        item
+        for item in may
+        if not choice.present_only or (item.image is not None and digests[item.image] is not None)
+    ]
+    left_out = {
+        why: count
+        for why, count in ((WITHHELD, withheld.total()), (NOT_THERE, len(may) - len(items)))
+        if count
+    }
+    if not items:
+        told = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
+        raise WorkspaceError(
+            f"nothing is left of {counted(len(wanted), 'item')} ({told}); see --i-may-send for "
+            "pictures under an agreement, medrcube reconstruct for pictures that are not there"
+        )
+    return Selection(
+        items=tuple(items),
+        wanted=len(wanted),
+        left_out=left_out,
+        by_source=dict(sorted(withheld.items())),
+        whole=len(items) == len(benchmark.items),
+    )
+
+
+def read_ids(path: Path) -> frozenset[str]:
+    """Names of items, one a line; empty lines and lines that begin with # are passed over.
+
+    Raises:
+        WorkspaceError: the file cannot be read, or names nothing.
+    """
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"--ids {path}: cannot be read: {error}") from error
+    found = frozenset(line for line in lines if line and not line.startswith("#"))
+    if not found:
+        raise WorkspaceError(f"--ids {path}: names no item; expected SOURCE/ID or ID on each line")
+    return found
+
+
+def _tests(items: Sequence[Item], choice: Choice) -> list[Callable[[Item], bool]]:
+    tests: list[Callable[[Item], bool]] = []
+    if choice.tasks:
+        tests.append(lambda item: item.task in choice.tasks)
+    if choice.anatomies:
+        tests.append(lambda item: item.parts in choice.anatomies)
+    if choice.modalities:
+        tests.append(lambda item: item.modality in choice.modalities)
+    if choice.sources:
+        folders = {item.dataset.casefold(): item.dataset for item in items}
+        named = {name.casefold() for name in choice.sources}
+        _all_known("--source", named, folders)
+        tests.append(lambda item: item.dataset.casefold() in named)
+    if choice.where is not None:
+        tests.append(expressions.parse(choice.where))
+        expressions.require_known(choice.where, items)
+    if (ids := choice.ids) is not None:
+        _all_known("--ids", ids, {name for item in items for name in (item.name, item.id)})
+        tests.append(lambda item: item.name in ids or item.id in ids)
+    return tests
+
+
+def _all_known(option: str, named: Collection[str], known: Collection[str]) -> None:
+    if unknown := sorted(set(named) - set(known)):
+        shown = ", ".join(unknown[:5])
+        more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
+        raise WorkspaceError(f"{option}: not in this release: {shown}{more}")

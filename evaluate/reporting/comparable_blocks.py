@@ -1,0 +1,76 @@
+"""Runs in the blocks of a leaderboard: only runs that were asked the same are ranked together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from medrcube.evaluate.reporting.question_setup import PLAIN, put
+from medrcube.evaluate.reporting.run_settings import INCOMPLETE, asked_alike
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.statistics.ranking import ranking
+
+__all__ = ["Block", "otherwise", "ranked_apart"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Runs that stand together.
+
+    Attributes:
+        title: why they stand below the ranking; empty for the ranking itself.
+        asked: what they were asked, in words; empty for incomplete runs.
+        runs: best first.
+    """
+
+    title: str
+    asked: str
+    runs: Sequence[Run]
+
+    def letters(self) -> Mapping[str, str]:
+        """Groups by label; runs that share a letter cannot be told apart. Incomplete: none."""
+        if len(self.runs) == 1 or not self.asked:
+            return {}
+        return {one.label: one.letters for one in ranking({r.label: r.results for r in self.runs})}
+
+
+def ranked_apart(runs: Sequence[Run]) -> list[Block]:
+    """Runs by what they were asked.
+
+    First those that were asked most, then each other selection, sample, prompt or setting that
+    changes the questions as a block, last the runs that lack too many replies.
+    """
+    groups = asked_alike([run for run in runs if not run.incomplete])
+    groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
+    found = [
+        Block(title=f"Asked {asked}" if place else "", asked=asked, runs=_best_first(members))
+        for place, (asked, members) in enumerate(groups)
+    ]
+    if incomplete := [run for run in runs if run.incomplete]:
+        found.append(Block(title=INCOMPLETE, asked="", runs=_best_first(incomplete)))
+    return found
+
+
+def otherwise(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
+    """By label, in which words a run was asked otherwise than the most; people are left out."""
+    asked = {run.label: _asked(run) for run in runs if run.readers is None}
+    usual = Counter(told for words in asked.values() for told in words.items())
+    half = len(asked) / 2
+    return {
+        run.label: [
+            told
+            for name, told in asked.get(run.label, {}).items()
+            if usual[name, told] < len(asked) and usual[name, told] <= half
+        ]
+        for run in runs
+    }
+
+
+def _asked(run: Run) -> dict[str, str]:
+    """The settings of a run that change its questions, in a few words each."""
+    return {**PLAIN, **put(run), "condition": run.condition.value}
+
+
+def _best_first(runs: Sequence[Run]) -> list[Run]:
+    return sorted(runs, key=lambda run: (-(run.total["accuracy"] or 0), run.label))

@@ -1,0 +1,256 @@
+"""Every table of a report for other programs: CSV, JSON, and Parquet where pyarrow is installed.
+
+One row a fact, the run named in each; accuracies from 0 to 1. Text that a spreadsheet would run
+as a formula is quoted in CSV and left as it is elsewhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.reporting.comparable_blocks import otherwise, ranked_apart
+from medrcube.evaluate.reporting.leaderboard import Entry, leaderboard
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.statistics import published_table
+from medrcube.files.atomic import replacing, write_text
+
+Row = dict[str, Any]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
+    """Rows of each table by its name; tables without a row are left out.
+
+    ``runs``, ``slices`` and ``voxels`` are accuracies; ``items`` the outcome of every question,
+    without the text of the reply, which stands in ``outcomes.jsonl`` of the run;
+    ``leaderboard`` holds the runs and the published models, block by block as a site ranks them:
+    only rows with one ``ranked_with`` were asked the same; ``contrasts``, ``position`` and
+    ``credibility`` are there where the runs are.
+    """
+    stands = _stands(runs)
+    found = {
+        "runs": [{**_run_row(run), **stands[run.label]} for run in runs],
+        "slices": [row for run in runs for row in _slice_rows(run)],
+        "voxels": [{"run": run.label, **_flat(row)} for run in runs for row in _voxels(run)],
+        "items": [row for run in runs for row in _item_rows(run)],
+        "leaderboard": _leaderboard_rows(runs, stands),
+        "contrasts": [row for run in runs for row in _contrast_rows(run, _PAIRED)],
+        "position": [row for run in runs for row in _contrast_rows(run, ("position",))],
+        "credibility": [row for run in runs for row in _credibility_rows(run)],
+    }
+    return {name: _squared(rows) for name, rows in found.items() if rows}
+
+
+def write_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Write every table as ``NAME.csv``, ``NAME.json`` and, with pyarrow, ``NAME.parquet``.
+
+    Returns:
+        The files, in the order of writing.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    written = []
+    for name, rows in tables(runs).items():
+        path = folder / name
+        write_text(path.with_suffix(".csv"), as_csv(rows))
+        write_text(path.with_suffix(".json"), json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+        written += [path.with_suffix(".csv"), path.with_suffix(".json")]
+        written += _write_parquet(path.with_suffix(".parquet"), rows)
+    return written
+
+
+def write_csv_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Write every table as ``NAME.csv``, and nothing else.
+
+    Returns:
+        The files.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    written = []
+    for name, rows in tables(runs).items():
+        written.append(folder / f"{name}.csv")
+        write_text(written[-1], as_csv(rows))
+    return written
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Rows with the same columns as CSV; what a spreadsheet would run as a formula is quoted."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _write_parquet(path: Path, rows: Sequence[Row]) -> list[Path]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - only where it is installed
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        return []
+    columns = {name: [_storable(row[name]) for row in rows] for name in rows[0]}
+    with replacing(path) as temporary:
+        parquet.write_table(pa.table(columns), temporary)
+    return [path]
+
+
+def _run_row(run: Run) -> Row:
+    manifest = run.manifest
+    macro = {f"macro_{name}": value for name, value in run.metrics["macro"].items()}
+    plan = {
+        "model": manifest["model"]["name"],
+        "benchmark": run.benchmark,
+        "prompt": manifest["prompt"]["version"],
+        "limit": manifest["limit"],
+    }
+    replies = _flat({"replies": run.metrics["replies"]})
+    plan["incomplete"] = run.incomplete
+    return {"run": run.label, **plan, **_flat(run.total), **macro, **replies}
+
+
+def _slice_rows(run: Run) -> Iterator[Row]:
+    for axis, groups in run.metrics["slices"].items():
+        for name, group in groups.items():
+            yield {"run": run.label, "axis": axis, "group": name, **_flat(group)}
+
+
+def _voxels(run: Run) -> Sequence[Mapping[str, Any]]:
+    voxels: Sequence[Mapping[str, Any]] = run.metrics["voxels"]
+    return voxels
+
+
+def _item_rows(run: Run) -> Iterator[Row]:
+    for result in run.everything:
+        item, shown = result.item, result.asked.presentation
+        yield {
+            "run": run.label,
+            "dataset": item.dataset,
+            "id": item.id,
+            "task": item.task.value,
+            "modality": item.modality.value,
+            "parts": item.parts.value,
+            "visible": item.visible,
+            "block": item.block,
+            "condition": shown.condition.value,
+            "turn": shown.turn,
+            "epoch": shown.epoch,
+            "key": item.key,
+            "answer": result.answer,
+            "outcome": result.outcome.value,
+            "rule": result.rule,
+            "image_sha256": result.asked.image_sha256,
+        }
+
+
+def _stands(runs: Sequence[Run]) -> dict[str, Row]:
+    """By label, in the order of the blocks, what a run is ranked with and how it was asked."""
+    how = otherwise(runs)
+    return {
+        run.label: {
+            "ranked_with": f"Asked {block.asked}" if block.asked else block.title,
+            "asked_otherwise": "; ".join(how[run.label]),
+            "group": letters.get(run.label, ""),
+        }
+        for block in ranked_apart(runs)
+        for letters in [block.letters()]
+        for run in block.runs
+    }
+
+
+def _leaderboard_rows(runs: Sequence[Run], stands: Mapping[str, Row]) -> list[Row]:
+    places = {label: place for place, label in enumerate(stands)}
+    board = leaderboard(sorted(runs, key=lambda run: places[run.label]))
+    printed = {"ranked_with": _PUBLISHED_DATA, "asked_otherwise": "", "group": ""}
+    lines = [("run", run.label, asked, cells) for run, asked, cells in board.runs]
+    lines += [("published", name, _PUBLISHED_DATA, cells) for name, cells in board.models]
+    return [
+        {
+            "kind": kind,
+            "model": name,
+            "data": data,
+            **(stands[name] if kind == "run" else printed),
+            **{
+                name: value
+                for column, cell in zip(published_table.COUNTS, cells, strict=True)
+                for name, value in _leaderboard_cell(column, cell)
+            },
+        }
+        for kind, name, data, cells in lines
+    ]
+
+
+def _leaderboard_cell(column: str, cell: Entry) -> Iterator[tuple[str, float | None]]:
+    low, high = cell.interval or (None, None)
+    yield from ((column, cell.value), (f"{column}_low", low), (f"{column}_high", high))
+
+
+def _contrast_rows(run: Run, names: Iterable[str]) -> Iterator[Row]:
+    found = run.metrics.get("contrasts") or {}
+    for name in names:
+        if name in found:
+            head = {"run": run.label, "contrast": name}
+            whole = {"task": None, "modality": None, "parts": None}
+            yield {**head, "level": "all", **whole, **_flat(found[name]["global"])}
+            for task, row in found[name]["task"].items():
+                yield {**head, "level": "task", **whole, "task": task, **_flat(row)}
+            for row in found[name]["voxels"]:
+                yield {**head, "level": "voxel", **_flat(row)}
+
+
+def _credibility_rows(run: Run) -> Iterator[Row]:
+    found = run.metrics.get("credibility") or {}
+    for reading in ("view_counted", "view_ignored"):
+        for weighting in ("by_pair", "by_image"):
+            row = found.get(reading, {}).get(weighting)
+            if row:
+                head = {"reading": reading, "weighting": weighting, "high": None, "low": None}
+                yield {"run": run.label, **head, **_flat(row)}
+    for row in found.get("by_task_pair", []):
+        head = {"reading": "view_counted", "weighting": "by_pair"}
+        yield {"run": run.label, **head, **_flat(row)}
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
+    """Objects become columns ``outer_inner``, intervals ``..._low`` and ``..._high``."""
+    flat: Row = {}
+    for name, value in row.items():
+        column = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{column}_")
+        elif name.endswith(_INTERVALS):
+            low, high = value or (None, None)
+            flat |= {f"{column}_low": low, f"{column}_high": high}
+        elif isinstance(value, list):
+            flat[column] = "; ".join(map(str, value))
+        else:
+            flat[column] = value
+    return flat
+
+
+def _squared(rows: Sequence[Row]) -> list[Row]:
+    """The same columns in every row, in the order in which they appear."""
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return [{column: row.get(column) for column in columns} for row in rows]
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _storable(value: object) -> object:
+    """Half of a surrogate pair, which a reply or a name may hold, has no place in Parquet."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+_INTERVALS = ("interval", "bounds")
+_PAIRED = ("image_gain", "image_swap", "reworded")
+_PUBLISHED_DATA = "the published 7,626 questions"

@@ -1,0 +1,188 @@
+"""The cube as heat maps, and the same results along one axis at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.evaluate.outcomes import lost
+from medrcube.evaluate.reporting.interval_text import accuracy_told, certainty, without_reply
+from medrcube.evaluate.reporting.markup.colour_scales import Shade, shade, signed_shade
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+Row = Mapping[str, Any]
+Slices = list[tuple[str, list[tuple[Run, Row | None]]]]
+"""Groups of one axis, each with its numbers in every run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One voxel of a heat map.
+
+    Attributes:
+        text: the number in it.
+        n: how many questions.
+        few: whether those are so few that the number says little.
+        gaps: whether many of them have no reply.
+        shade: its colours; ``None`` where there is no number.
+        said: everything about it in one line.
+    """
+
+    text: str
+    n: int
+    few: bool
+    gaps: bool = False
+    shade: Shade | None
+    said: str
+
+
+Map = list[tuple[Modality, list[tuple[Task, list[Cell | None]]]]]
+"""For each modality its rows of tasks, a cell or nothing for each region."""
+
+
+def accuracy_map(run: Run) -> Map:
+    """Accuracy in every voxel, seen from its chance line."""
+    return _arranged(run.metrics["voxels"], _accuracy)
+
+
+def contrast_map(voxels: Sequence[Row], other: str) -> Map:
+    """What the right picture adds in every voxel, in percentage points.
+
+    Args:
+        voxels: rows of a contrast.
+        other: what was shown instead, in words.
+    """
+    return _arranged(voxels, lambda row, name: _difference(row, name, other))
+
+
+def position_map(voxels: Sequence[Row]) -> Map:
+    """How often one text is chosen whatever its letter, in every voxel."""
+    return _arranged(voxels, _consistency)
+
+
+def axes(runs: Sequence[Run]) -> list[tuple[str, str, Slices]]:
+    """(title, remark, groups) of each axis that has any."""
+    tables = []
+    for key, title, remark in _AXES:
+        slices = [(run, run.metrics["slices"].get(key, {})) for run in runs]
+        names = dict.fromkeys(name for _, groups in slices for name in groups)
+        rows = [(name, [(run, groups.get(name)) for run, groups in slices]) for name in names]
+        if rows:
+            tables.append((title, remark, rows))
+    return tables
+
+
+def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], Cell]) -> Map:
+    cells = {(v["modality"], v["task"], v["parts"]): cell(v, _name(v)) for v in voxels}
+    return [
+        (
+            modality,
+            [(task, [cells.get((modality, task, parts)) for parts in Anatomy]) for task in Task],
+        )
+        for modality in Modality
+    ]
+
+
+def _accuracy(row: Row, name: str) -> Cell:
+    n, gone = row["n"], lost(row)
+    if gone == n:
+        said = f"{name}: {counted(n, 'question')}, none with a reply"
+        return Cell(text="\u2013", n=n, few=False, shade=None, said=said)
+    if row["accuracy"] is None:
+        said = (
+            f"{name}: {row['correct']:,} of {n:,} correct, {without_reply(row)}: between "
+            f"{accuracy_told(row)} %, chance {_percent(row['chance'])} %"
+        )
+        return Cell(text=accuracy_told(row, 0), n=n, few=False, shade=None, said=said)
+    said = (
+        f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
+        f"({certainty(row)}), chance {_percent(row['chance'])} %"
+        f"{'; few questions' if row['small'] else ''}"
+        f"{f'; {gone:,} without reply count as wrong' if gone else ''}"
+    )
+    return Cell(
+        text=f"{100 * row['accuracy']:.0f}",
+        n=n,
+        few=row["small"],
+        gaps=gone > FAILURE_GATE * n,
+        shade=shade(row["accuracy"], row["chance"]),
+        said=said,
+    )
+
+
+def _difference(row: Row, name: str, other: str) -> Cell:
+    if row["difference"] is None:
+        said = f"{name}: no pair with two replies"
+        return Cell(text="\u2013", n=row["n"], few=False, shade=None, said=said)
+    interval = row["interval"]
+    said = (
+        f"{name}: {_percent(row['first'])} % with the picture, {_percent(row['second'])} % "
+        f"{other}: {signed(row['difference'])} points"
+        f"{f' (95 % interval {signed_span(interval)})' if interval else ''}, "
+        f"{counted(row['n'], 'question')}{'; few' if row['small'] else ''}"
+    )
+    return Cell(
+        text=signed(row["difference"], 0),
+        n=row["n"],
+        few=row["small"],
+        shade=signed_shade(row["difference"], 0.6),
+        said=said,
+    )
+
+
+def _consistency(row: Row, name: str) -> Cell:
+    chance = row["chance_consistency"]
+    said = (
+        f"{name}: the same text in every order for {_percent(row['consistency'])} % of "
+        f"{counted(row['n'], 'question')}; a guesser {_percent(chance)} "
+        f"%{'; few' if row['small'] else ''}"
+    )
+    return Cell(
+        text=f"{100 * row['consistency']:.0f}",
+        n=row["n"],
+        few=row["small"],
+        shade=shade(row["consistency"], max(chance, 0.01)),
+        said=said,
+    )
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Percentage points with their sign; a dash for what is not known."""
+    if value is None:
+        return "\u2013"
+    shown = f"{100 * value:+.{digits}f}"
+    zero = f"{0:.{digits}f}"
+    return zero if shown.strip("+-") == zero else shown.replace("-", "\u2212")
+
+
+def signed_span(interval: Sequence[float] | None) -> str:
+    """An interval of percentage points."""
+    return "\u2013" if interval is None else f"{signed(interval[0])} to {signed(interval[1])}"
+
+
+def _name(voxel: Row) -> str:
+    return f"{voxel['task']}, {voxel['modality']}, {voxel['parts']}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+_PUBLISHED = "as in the published table, without View and Imaging Protocols Recognition"
+_WITHIN = "items all of whose options are answers of their own source: its look does not help"
+_VISIBLE = "whether a reader of the picture could know the answer"
+_AXES = (
+    ("task", "Task", ""),
+    ("level", "Tier of task", "low: what is seen; mid: where; high: what it means"),
+    ("modality", "Modality", ""),
+    ("parts", "Region", ""),
+    ("modality_as_published", "Modality, published margins", _PUBLISHED),
+    ("parts_as_published", "Region, published margins", _PUBLISHED),
+    ("dataset", "Source", ""),
+    ("visible", "Shown by the picture", _VISIBLE),
+    ("within_sources", "Within sources", _WITHIN),
+)

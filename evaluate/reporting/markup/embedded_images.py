@@ -1,0 +1,164 @@
+"""Pictures for a page that must stay small: the file's own bytes, or a reduced copy."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medrcube.evaluate.dataset import Benchmark
+from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.outcomes import Result
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Raster
+
+MOST_BYTES = 9_000_000
+"""Bytes of all pictures of a page together, before base64 adds a third."""
+
+SMALL_ENOUGH = 60_000
+"""A file of at most so many bytes goes into the page as it is."""
+
+LONGEST_SIDE = 448
+"""Pixels of the longer side of a reduced copy."""
+
+_LARGEST_PLAIN = 1_000_000
+_MOST_PIXELS = 50_000_000
+_SURELY = 4 / 3
+_SAFE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Gallery:
+    """The distinct pictures of a page, within a budget.
+
+    Attributes:
+        release: where the pictures lie.
+        uris: data URI of each picture that is on the page, in the order of taking them.
+    """
+
+    release: Benchmark
+    uris: list[str] = field(default_factory=list)
+    _taken: dict[str, tuple[int | None, str]] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def take(self, result: Result) -> tuple[int | None, str]:
+        """Number of the item's picture on the page, or ``None`` and why it is not shown.
+
+        It is the picture that was asked about, checked by its digest; a restricted one is never
+        opened.
+        """
+        if result.item.restricted:
+            return None, "This picture may not be passed on."
+        digest = result.asked.image_sha256
+        path = self.release.path(result.item)
+        if digest is None or path is None:
+            return None, "No picture was shown."
+        if digest not in self._taken:
+            self._taken[digest] = self._new(path, digest)
+        return self._taken[digest]
+
+    def _new(self, path: Path, digest: str) -> tuple[int | None, str]:
+        try:
+            picture = read_picture(path, root=self.release.root)
+        except UnusablePictureError:
+            return None, "The release does not have this picture."
+        if picture.sha256 != digest:
+            return None, "The release has another picture here than the one that was asked."
+        shown = _reduced(picture)
+        if shown is None or self._bytes + len(shown.data) > MOST_BYTES:
+            return None, "Left out to keep this page small."
+        self._bytes += len(shown.data)
+        self.uris.append(_uri(shown))
+        return len(self.uris) - 1, ""
+
+
+def _uri(picture: Picture) -> str:
+    return f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode('ascii')}"
+
+
+def _reduced(picture: Picture) -> Picture | None:
+    safe = picture.media_type in _SAFE
+    if safe and len(picture.data) <= SMALL_ENOUGH:
+        return picture
+    try:
+        import PIL  # noqa: F401, PLC0415 - only where it is installed
+    except ImportError:
+        return picture if safe and len(picture.data) <= _LARGEST_PLAIN else None
+    data = reduced_jpeg(picture.data)
+    if data is None:
+        return None
+    return Picture(data=data, media_type="image/jpeg", sha256=picture.sha256)
+
+
+def reduced_jpeg(data: bytes) -> bytes | None:
+    """A small copy: all colours kept apart, so that a thin red outline stays red.
+
+    ``None`` where the picture cannot be read. Pillow must be installed.
+    """
+    return jpeg_within(data, ((LONGEST_SIDE, 88),))
+
+
+def jpeg_within(
+    data: bytes, steps: Sequence[tuple[int, int]], most: float = math.inf
+) -> bytes | None:
+    """The copy of the first step that fits.
+
+    A step that would be a third too large by the size of an earlier one is not tried.
+
+    Args:
+        data: bytes of a picture.
+        steps: (pixels of the longer side, quality), the largest first.
+        most: bytes that the copy may have.
+
+    Returns:
+        ``None`` where the picture cannot be read, and where no step fits.
+    """
+    from PIL import Image  # noqa: PLC0415 - only where it is installed
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data)) as picture:
+                if picture.width * picture.height > _MOST_PIXELS:
+                    return None
+                shown = _eight_bits(picture)
+        per_pixel = 0.0
+        for side, quality in steps:
+            last = (side, quality) == steps[-1]
+            if not last and per_pixel * _pixels(shown, side) > most * _SURELY:
+                continue
+            made = shown.copy()
+            made.thumbnail((side, side), Image.Resampling.LANCZOS)
+            out = io.BytesIO()
+            made.save(out, "JPEG", quality=quality, subsampling=0, optimize=True)
+            if out.tell() <= most:
+                return out.getvalue()
+            per_pixel = out.tell() / (made.width * made.height)
+    except (OSError, ValueError, SyntaxError, Warning, Image.DecompressionBombError):
+        return None
+    return None
+
+
+def _pixels(picture: Raster, side: int) -> float:
+    """Pixels of the picture once its longer side is at most so long."""
+    scale = min(1.0, side / max(picture.size))
+    return picture.width * picture.height * scale * scale
+
+
+def _eight_bits(picture: Raster) -> Raster:
+    """Grey or colour of eight bits; a deeper picture from its darkest to its brightest value."""
+    if picture.mode in {"L", "RGB"}:
+        return picture.copy()
+    if not picture.mode.startswith(("I", "F")):
+        return picture.convert("RGB")
+    deep = picture.convert("F")
+    extrema = deep.getextrema()
+    low, high = (float(value) for value in extrema if isinstance(value, int | float))
+    scale = 255 / (high - low) if high > low else 0.0
+    return deep.point(lambda value: value * scale - low * scale).convert("L")

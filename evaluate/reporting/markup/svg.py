@@ -1,0 +1,96 @@
+"""Pieces of SVG: numbers rounded so that the same data give the same bytes, all text escaped.
+
+Colours, fonts and strokes come from classes of the page's style sheet, for a light page, a dark
+one and paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from medrcube.evaluate.reporting.markup.escaping import one_line
+
+Point = tuple[float, float]
+
+_LONGEST = 300
+
+
+def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
+    """A whole picture that scales with its place; ``title`` is what a screen reader says."""
+    return Markup(
+        '<svg class="chart" viewBox="0 0 {} {}" width="{}" height="{}" role="img" '
+        'aria-label="{}">{}</svg>'
+    ).format(number(width), number(height), number(width), number(height), title, join(parts))
+
+
+def group(css: str, parts: Iterable[Markup]) -> Markup:
+    """Parts that share a class."""
+    return Markup('<g class="{}">{}</g>').format(css, join(parts))
+
+
+def line(start: Point, end: Point, css: str) -> Markup:
+    """A straight line."""
+    return Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
+        css, *map(number, (*start, *end))
+    )
+
+
+def polygon(points: Sequence[Point], css: str) -> Markup:
+    """A closed line."""
+    corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+    return Markup('<polygon class="{}" points="{}"/>').format(css, corners)
+
+
+def mark(place: Point, shape: int, css: str, said: str) -> Markup:
+    """One of three small marks, so that colour is not all that tells two runs apart."""
+    x, y = place
+    title = Markup("<title>{}</title>").format(one_line(said, _LONGEST))
+    if shape % 3 == 0:
+        return Markup('<circle class="{}" cx="{}" cy="{}" r="5">{}</circle>').format(
+            css, number(x), number(y), title
+        )
+    half = 4.6 if shape % 3 == 1 else 6.2
+    corners = (
+        ((x - half, y - half), (x + half, y - half), (x + half, y + half), (x - half, y + half))
+        if shape % 3 == 1
+        else ((x, y - half), (x + half, y), (x, y + half), (x - half, y))
+    )
+    points = " ".join(f"{number(a)},{number(b)}" for a, b in corners)
+    return Markup('<polygon class="{}" points="{}">{}</polygon>').format(css, points, title)
+
+
+def square(corner: Point, side: float, css: str, said: str) -> Markup:
+    """A filled square with what it means."""
+    x, y, size = (number(value) for value in (*corner, side))
+    return Markup(
+        '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
+    ).format(css, x, y, size, size, one_line(said, _LONGEST))
+
+
+def text(place: Point, words: str, css: str, anchor: str = "middle") -> Markup:
+    """A label; ``anchor`` is ``start``, ``middle`` or ``end``."""
+    return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
+        css, number(place[0]), number(place[1]), anchor, words
+    )
+
+
+def turned(place: Point, words: str, css: str) -> Markup:
+    """A label that reads upwards, centred on its place."""
+    x, y = number(place[0]), number(place[1])
+    return Markup(
+        '<text class="{}" x="{}" y="{}" text-anchor="middle" '
+        'transform="rotate(-90 {} {})">{}</text>'
+    ).format(css, x, y, x, y, words)
+
+
+def join(parts: Iterable[Markup]) -> Markup:
+    """One after the other."""
+    return Markup("").join(parts)
+
+
+def number(value: float) -> str:
+    """At most two decimals, without a sign for zero."""
+    shown = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if shown in {"-0", ""} else shown

@@ -1,0 +1,51 @@
+"""How the replies were read: by which rules, by the published rule instead, and by a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.evaluate.reporting.scored_runs import Run
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the section shows.
+
+    Attributes:
+        published: (run, numbers by the published rule) of complete runs that have them.
+        rules: names of the rules, most used first.
+        counts: (run, how often each of them fired).
+        judged: (run, accuracy by the rules alone, account of the judge) where one was used.
+    """
+
+    published: Sequence[tuple[Run, Row]]
+    rules: Sequence[str]
+    counts: Sequence[tuple[Run, Sequence[int]]]
+    judged: Sequence[tuple[Run, Row, Row]]
+
+
+def reading(runs: Sequence[Run]) -> Reading:
+    """How the replies of every run were read."""
+    fired = [(run, run.metrics.get("rules", {})) for run in runs]
+    names = {name for _, counts in fired for name in counts}
+    ranked = sorted(
+        names, key=lambda name: (-sum(counts.get(name, 0) for _, counts in fired), name)
+    )
+    return Reading(
+        published=[
+            (run, found)
+            for run in runs
+            if not run.incomplete and (found := run.metrics.get("upstream"))
+        ],
+        rules=ranked,
+        counts=[(run, [counts.get(name, 0) for name in ranked]) for run, counts in fired],
+        judged=[
+            (run, run.metrics["strict"], judge)
+            for run in runs
+            if (judge := run.metrics.get("judge") or {}).get("used")
+        ],
+    )

@@ -1,0 +1,48 @@
+"""How the questions of a run were put; runs that differ in it are ranked apart."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from medrcube.console.counts import counted
+from medrcube.evaluate.questions.prompts import prompt_version
+from medrcube.evaluate.questions.settings import prompt_words
+from medrcube.evaluate.reporting.scored_runs import Run
+
+__all__ = ["PLAIN", "put"]
+
+PLAIN: Mapping[str, str] = {
+    "prompt": "the usual prompt",
+    "system": "no system prompt",
+    "shots": "no examples",
+    "pictures": "whole pictures",
+    "detail": "detail not set",
+}
+"""Every setting, with the words for a plain run."""
+
+
+def put(run: Run) -> dict[str, str]:
+    """What was set otherwise than for a plain run, in a few words each; nothing for people.
+
+    Equal words mean equal settings.
+    """
+    manifest, model = run.manifest, run.manifest["model"]
+    if run.readers is not None:
+        return {}
+    prompt, shots, pixels = manifest["prompt"], manifest.get("shots"), manifest.get("pictures")
+    usual = prompt["name"] == "default" and prompt["version"] == prompt_version()
+    system, detail = model.get("system"), model.get("image_detail")
+    seed = f" by seed {shots['seed']}" if shots and shots.get("seed") else ""
+    told = {
+        "prompt": "" if usual else f"prompt {prompt_words(prompt)}",
+        "system": f"system prompt {_digest(system)}" if system else "",
+        "shots": f"{counted(shots['count'], 'example')}{seed}" if shots else "",
+        "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "",
+        "detail": f"detail {detail}" if detail else "",
+    }
+    return {name: words for name, words in told.items() if words}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,144 @@
+"""Runs by what they were asked, and what tells apart those that were asked the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.reporting.question_setup import put
+from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.evaluate.statistics.answer_matrix import answer_table
+from medrcube.evaluate.statistics.compare_many_runs import compare_table
+from medrcube.evaluate.statistics.grouping import Axis
+from medrcube.evaluate.statistics.verdict_text import short_name
+from medrcube.evaluate.statistics.verdict_text_many import detectable
+
+INCOMPLETE = f"Not ranked: more than {100 * FAILURE_GATE:.0f} % of the questions have no reply"
+_AXES: tuple[Axis, ...] = ("task", "voxel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Groups of one axis.
+
+    Attributes:
+        title: what the groups are.
+        tests: pairs of runs in all groups, which are adjusted together.
+        rows: (name, number of questions, accuracy and letters of each run); of cells only those
+            in which some two runs are told apart.
+        alike: groups that were tested and are left out because no two runs are told apart there.
+    """
+
+    title: str
+    tests: int
+    rows: Sequence[tuple[str, int, Sequence[tuple[float, str]]]]
+    alike: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """Runs that were asked the same questions, or those that lack too many replies to be ranked.
+
+    Attributes:
+        title: what they were asked, in words, or why they are not ranked.
+        asked: what they were asked, in words; empty for incomplete runs.
+        runs: in the order of the report.
+        letters: groups of each by its label; runs that share a letter are not told apart. Empty
+            for a run alone, and where no question was answered by all.
+        detectable: what difference of two of them would be found.
+        tables: the same in the groups of an axis.
+    """
+
+    title: str
+    asked: str
+    runs: Sequence[Run]
+    letters: Mapping[str, str]
+    detectable: str
+    tables: Sequence[Table]
+
+
+def comparison(runs: Sequence[Run]) -> list[Alike]:
+    """Runs by what they were asked, in the order of their first one; last, incomplete ones."""
+    found = [
+        _alike(members, asked)
+        for asked, members in asked_alike([run for run in runs if not run.incomplete])
+    ]
+    if incomplete := [run for run in runs if run.incomplete]:
+        found.append(
+            Alike(title=INCOMPLETE, asked="", runs=incomplete, letters={}, detectable="", tables=[])
+        )
+    return found
+
+
+def asked_alike(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
+    """(what they were asked, in words; the runs), in the order of their first one."""
+    groups: dict[object, list[Run]] = {}
+    for run in runs:
+        names = frozenset(result.item.name for result in run.results)
+        how = tuple(put(run).items())
+        groups.setdefault((run.benchmark, run.condition, names, how), []).append(run)
+    releases = {run.manifest["dataset"]["digest"] for run in runs}
+    return [(_asked(members[0], several=len(releases) > 1), members) for members in groups.values()]
+
+
+def _alike(runs: Sequence[Run], asked: str) -> Alike:
+    told: Mapping[str, Any] | None = None
+    tables: list[Table] = []
+    if len(runs) > 1:
+        answers = answer_table({run.label: run.results for run in runs})
+        order = [run.label for run in runs]
+        try:
+            for axis in _AXES:
+                found = compare_table(answers, axis)
+                told = found["overall"]
+                tables.append(_table(found, order))
+        except WorkspaceError:
+            told = None
+    return Alike(
+        title=f"Asked {asked}",
+        asked=asked,
+        runs=runs,
+        letters={run["label"]: run["letters"] for run in told["runs"]} if told else {},
+        detectable=detectable(told) if told else "",
+        tables=[table for table in tables if table.tests],
+    )
+
+
+def _asked(run: Run, *, several: bool) -> str:
+    told = ", ".join((_asked_of(run), *put(run).values()))
+    if run.condition is not Condition.FULL:
+        told = f"{told}, {run.condition.value}"
+    return f"{told}, release {run.manifest['dataset']['digest'][:8]}" if several else told
+
+
+def _asked_of(run: Run) -> str:
+    whole = run.manifest["dataset"]["items"]
+    wanted = run.selection["items"] if run.selection else whole
+    named = f"{wanted:,} chosen questions of {whole:,}" if run.selection else f"{whole:,} questions"
+    asked = run.total["n"] + len(run.withdrawn)
+    if asked < wanted:
+        return f"a sample of {asked:,} of {named}"
+    return named if run.selection else f"all {named}"
+
+
+def _table(found: Mapping[str, Any], order: Sequence[str]) -> Table:
+    axis: Axis = found["axis"]
+    tested = [group for group in found["groups"] if not group["small"]]
+    shown = tested
+    if axis == "voxel":
+        shown = [group for group in tested if any(pair["apart"] for pair in group["pairs"])]
+    return Table(
+        title="task" if axis == "task" else "cell",
+        tests=found["correction"]["group_tests"],
+        rows=[(short_name(axis, group), group["n"], _cells(group, order)) for group in shown],
+        alike=len(tested) - len(shown),
+    )
+
+
+def _cells(group: Mapping[str, Any], order: Sequence[str]) -> list[tuple[float, str]]:
+    known = {run["label"]: (run["accuracy"], run["letters"]) for run in group["runs"]}
+    return [known[label] for label in order]

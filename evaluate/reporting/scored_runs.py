@@ -1,0 +1,235 @@
+"""Scored runs as a report needs them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.progress import Advance, ignored
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Benchmark
+from medrcube.evaluate.errata import require_current
+from medrcube.evaluate.outcomes import Outcome, Result, is_incomplete, lost
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.settings import asked_how
+from medrcube.evaluate.runner.run_folder import attempts_path, benchmark_of, read_manifest
+from medrcube.evaluate.scoring import main_results, read_metrics, read_results
+
+_BEGUN_WITH = ("started", "model", "dataset", "prompt", "conditions", "selection", "shots")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A scored run.
+
+    Attributes:
+        label: model, and the folder where two runs have one model.
+        folder: name of the run's folder.
+        manifest: what the run was begun with.
+        metrics: content of ``metrics.json``.
+        everything: every scored presentation.
+        results: one result an item, those that the accuracies are of.
+    """
+
+    label: str
+    folder: str
+    manifest: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+    everything: Sequence[Result]
+    results: Sequence[Result]
+
+    @property
+    def total(self) -> Mapping[str, Any]:
+        """The numbers of all questions together."""
+        group: Mapping[str, Any] = self.metrics["global"]
+        return group
+
+    @property
+    def benchmark(self) -> str:
+        """Digest that names what was asked."""
+        return benchmark_of(self.manifest)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether too many questions have no reply."""
+        return is_incomplete(self.total)
+
+    @property
+    def replied(self) -> int:
+        """Questions that have a reply."""
+        return int(self.total["n"]) - lost(self.total)
+
+    @property
+    def cut(self) -> int:
+        """Replies that the limit of tokens cut."""
+        return sum(result.cut for result in self.everything)
+
+    @property
+    def cut_unanswered(self) -> int:
+        """Of these, cut before they gave an answer."""
+        return sum(result.outcome is Outcome.CUT for result in self.everything)
+
+    @property
+    def selection(self) -> Mapping[str, Any] | None:
+        """Which items of the release were asked; ``None`` for all."""
+        found: Mapping[str, Any] | None = self.manifest.get("selection")
+        return found
+
+    @property
+    def withdrawn(self) -> Sequence[str]:
+        """Items that were withdrawn and are left out of every number."""
+        names: Sequence[str] = self.metrics.get("withdrawn", ())
+        return names
+
+    @property
+    def readers(self) -> Mapping[str, Any] | None:
+        """Of a run of people: group, number of readers, agreement; ``None`` for a model."""
+        found: Mapping[str, Any] | None = self.manifest.get("readers")
+        return found
+
+    @property
+    def asked_how(self) -> Mapping[str, str]:
+        """What was set for the run, in words."""
+        return asked_how(self.manifest)
+
+    @property
+    def put_differently(self) -> list[str]:
+        """What of that makes its questions others than those of a plain run."""
+        told = self.asked_how
+        names = {
+            "template": "a prompt of its own",
+            "system prompt": "a system prompt",
+            "examples": "solved examples before each question",
+            "size of pictures": "smaller pictures",
+            "detail of pictures": "pictures seen in another detail",
+        }
+        return [words for name, words in names.items() if name in told]
+
+    @property
+    def condition(self) -> Condition:
+        """Which condition its accuracies are of."""
+        shown = [result.asked.presentation.condition for result in self.results[:1]]
+        return shown[0] if shown else Condition.FULL
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the run was broken off or stopped, so that more may come."""
+        return not self.manifest["ended"] or self.stopped is not None or self.not_asked > 0
+
+    @property
+    def not_asked(self) -> int:
+        """Questions that the run has not come to."""
+        return sum(result.outcome is Outcome.NOT_ASKED for result in self.everything)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the last session was stopped before its end."""
+        sessions = self.manifest.get("sessions") or [{}]
+        why: str | None = sessions[-1].get("stopped")
+        return why
+
+    @property
+    def versions(self) -> str:
+        """What the replies went through, by package."""
+        return ", ".join(f"{name} {of}" for name, of in self.manifest["versions"].items())
+
+
+def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
+    """Read scored runs and give each a name of its own; a folder or a copy given twice is one run.
+
+    Args:
+        folders: of the runs.
+        advance: called after each.
+
+    Raises:
+        WorkspaceError: there is none, a folder holds no scored run, or runs on one release leave
+            different withdrawn items out.
+    """
+    if not folders:
+        raise WorkspaceError("no run to report; expected at least one --out folder of evaluate")
+    runs = []
+    for folder in distinct_folders(folders):
+        runs.append(_load(folder))
+        advance()
+    _one_list_for_a_release(runs)
+    for name in (_with_folder, _with_number):
+        labels = [run.label for run in runs]
+        runs = [
+            run if labels.count(run.label) == 1 else replace(run, label=name(run, number))
+            for number, run in enumerate(runs, start=1)
+        ]
+    return runs
+
+
+def distinct_folders(folders: Sequence[Path]) -> list[Path]:
+    """Each run once, at its first place: however its path is written, and copies left out."""
+    return [folder for folder, same in same_runs(folders) if not same]
+
+
+def same_runs(folders: Sequence[Path]) -> list[tuple[Path, Path | None]]:
+    """Each folder with the earlier one that is the same run; ``None`` for the first of its kind.
+
+    A copy has what the run was begun with, the moment too, and the same tries, byte for byte.
+    """
+    first: dict[object, Path] = {}
+    found = []
+    for folder in folders:
+        key = _identity(folder) or folder.resolve()
+        found.append((folder, first.get(key)))
+        first.setdefault(key, folder)
+    return found
+
+
+def _identity(folder: Path) -> tuple[str, str] | None:
+    try:
+        manifest = read_manifest(folder)
+        tries = hashlib.sha256(attempts_path(folder).read_bytes()).hexdigest()
+    except (OSError, WorkspaceError):
+        return None
+    return json.dumps([manifest.get(name) for name in _BEGUN_WITH], sort_keys=True), tries
+
+
+def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:
+    """Refuse runs that leave other items out than the errata of their release.
+
+    Raises:
+        WorkspaceError: one does; says how to score it again.
+    """
+    for run in runs:
+        if run.manifest["dataset"]["digest"] == benchmark.digest:
+            asked = {result.item.name for result in run.results}.union(run.withdrawn)
+            require_current(run.folder, run.withdrawn, asked.intersection(benchmark.errata))
+
+
+def _one_list_for_a_release(runs: Sequence[Run]) -> None:
+    for digest in {run.manifest["dataset"]["digest"] for run in runs}:
+        alike = [run for run in runs if run.manifest["dataset"]["digest"] == digest]
+        withdrawn = {name for run in alike for name in run.withdrawn}
+        for run in alike:
+            asked = {result.item.name for result in run.results}.union(run.withdrawn)
+            require_current(run.folder, run.withdrawn, asked & withdrawn)
+
+
+def _load(folder: Path) -> Run:
+    manifest = read_manifest(folder)
+    everything = read_results(folder)
+    return Run(
+        label=str(manifest["model"]["name"]),
+        folder=folder.resolve().name,
+        manifest=manifest,
+        metrics=read_metrics(folder),
+        everything=everything,
+        results=main_results(everything),
+    )
+
+
+def _with_folder(run: Run, _number: int) -> str:
+    return f"{run.label} ({run.folder})"
+
+
+def _with_number(run: Run, number: int) -> str:
+    return f"{run.label} (run {number})"

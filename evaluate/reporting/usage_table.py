@@ -1,0 +1,130 @@
+"""What it took to ask a run: tries, failed ones too, their tokens, money and time.
+
+Nothing of this is in a report. A run that was killed and went on took other tries and another time
+than one that was not, and its report is the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from medrcube.evaluate.runner.attempt_log import read_attempts
+from medrcube.evaluate.runner.run_folder import attempts_path, read_manifest
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """What all sessions of a run took together.
+
+    Attributes:
+        model: whom it asked.
+        run: name of its folder.
+        started: when the first session began.
+        ended: when the last one was done; ``None`` for a run that is not.
+        sessions: how many there were, those that were killed too.
+        minutes: length of them all; a session that was killed ends with its last try.
+        tries: questions sent, repeated ones too.
+        failed: tries that brought no reply, by reason.
+        usage: tokens of all tries, as far as the server counts them.
+        cost: US dollars; ``None`` when no prices were given.
+        median_latency: seconds for a whole reply; ``None`` without one.
+        p95_latency: within so many seconds came 95 % of them.
+    """
+
+    model: str
+    run: str
+    started: str
+    ended: str | None
+    sessions: int
+    minutes: float
+    tries: int
+    failed: Mapping[str, int]
+    usage: Mapping[str, int]
+    cost: float | None
+    median_latency: float | None
+    p95_latency: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        return asdict(self)
+
+
+def effort(run: Path) -> Effort:
+    """Count what a run took.
+
+    Raises:
+        WorkspaceError: the folder is no run.
+    """
+    manifest = read_manifest(run)
+    attempts = list(read_attempts(attempts_path(run)))
+    latencies = sorted(record["latency"] for record in attempts if record["status"] == "reply")
+    failed = Counter(record["code"] for record in attempts if record["status"] != "reply")
+    usage: Counter[str] = Counter()
+    for record in attempts:
+        usage.update(record.get("usage", {}))
+    sessions = manifest.get("sessions") or []
+    return Effort(
+        model=str(manifest["model"]["name"]),
+        run=run.resolve().name,
+        started=manifest["started"],
+        ended=manifest["ended"],
+        sessions=len(sessions),
+        minutes=sum(_lengths(sessions, attempts)) / 60,
+        tries=len(attempts),
+        failed=dict(sorted(failed.items())),
+        usage=dict(sorted(usage.items())),
+        cost=next((s["cost"] for s in reversed(sessions) if s.get("cost") is not None), None),
+        median_latency=latencies[len(latencies) // 2] if latencies else None,
+        p95_latency=latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
+    )
+
+
+def effort_table(efforts: Sequence[Effort]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Titles and rows for people; a column in which nothing is known is left out."""
+    found = [[_shown(value(one), form) for _, value, form in _COLUMNS] for one in efforts]
+    kept = [n for n in range(len(_COLUMNS)) if any(row[n] != _UNKNOWN for row in found)]
+    titles = tuple(_COLUMNS[n][0] for n in kept)
+    rows = [
+        (one.run, *(row[n] for n in kept), _reasons(one.failed))
+        for one, row in zip(efforts, found, strict=True)
+    ]
+    return ("run", *titles, "failed tries"), rows
+
+
+def _lengths(sessions: Sequence[Record], attempts: Sequence[Record]) -> Iterator[float]:
+    """Seconds of each session; one without an end was killed and lasted until its last try."""
+    ends = [(datetime.fromisoformat(a["at"]), a.get("latency", 0.0)) for a in attempts]
+    starts = [datetime.fromisoformat(session["started"]) for session in sessions]
+    nexts: list[datetime | None] = [*starts, None]
+    for session, began, following in zip(sessions, starts, nexts[1:], strict=True):
+        if session["ended"]:
+            yield (datetime.fromisoformat(session["ended"]) - began).total_seconds()
+            continue
+        own = [(at, s) for at, s in ends if began <= at and (following is None or at < following)]
+        yield max(((at - began).total_seconds() + seconds for at, seconds in own), default=0.0)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return _UNKNOWN if value is None else format(value, form)
+
+
+def _reasons(failed: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} x {code}" for code, number in failed.items()) or "none"
+
+
+_UNKNOWN = "\u2013"
+_COLUMNS: tuple[tuple[str, Callable[[Effort], float | None], str], ...] = (
+    ("tries", lambda one: one.tries, ",d"),
+    ("tokens in", lambda one: one.usage.get("prompt_tokens"), ",d"),
+    ("tokens out", lambda one: one.usage.get("completion_tokens"), ",d"),
+    ("US $", lambda one: one.cost, ",.2f"),
+    ("median s", lambda one: one.median_latency, ",.2f"),
+    ("minutes", lambda one: one.minutes, ",.1f"),
+)

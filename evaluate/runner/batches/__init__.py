@@ -1,0 +1,1 @@
+"""A run through the batch interface of a provider."""

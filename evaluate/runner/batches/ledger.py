@@ -1,0 +1,169 @@
+"""The batches of a run, written down before each step so that a kill loses none of them.
+
+``batches.jsonl`` is only ever appended: a batch is ``planned`` with a token and its questions
+before it is sent, ``created`` when the provider named it, and ``kept`` when its replies are on the
+disk or ``void`` when nothing of it was run. What is neither is still under way somewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.runner.attempt_log import AttemptLog, read_attempts
+
+__all__ = [
+    "FILE",
+    "BatchLedger",
+    "SentBatch",
+    "SentQuestion",
+    "known_batches",
+    "none_under_way",
+    "open_batches",
+    "under_way",
+]
+
+FILE = "batches.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class SentQuestion:
+    """One question of a batch.
+
+    Attributes:
+        key: digest of everything that may change the reply.
+        item: its item.
+        letters: letters of its options.
+    """
+
+    key: str
+    item: str
+    letters: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBatch:
+    """A batch that was sent, or was about to be.
+
+    Attributes:
+        token: names it from before it was sent.
+        at: when that was, in seconds of the epoch.
+        questions: in their order; the name of each is the token and its place.
+        batch: the provider's id; ``None`` while it is not known.
+    """
+
+    token: str
+    at: float
+    questions: tuple[SentQuestion, ...]
+    batch: str | None = None
+
+    def question(self, name: str) -> SentQuestion | None:
+        """The question of that name; ``None`` for a name of another batch."""
+        token, _, place = name.rpartition("-")
+        known = token == self.token and place.isdecimal() and int(place) < len(self.questions)
+        return self.questions[int(place)] if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLedger:
+    """Writes down what happens to batches; each line is on the disk before the next step."""
+
+    log: AttemptLog
+
+    async def planned(self, token: str, questions: Sequence[SentQuestion]) -> SentBatch:
+        """A batch is about to be sent."""
+        sent = SentBatch(token=token, at=time.time(), questions=tuple(questions))
+        rows = [[one.key, one.item, one.letters] for one in questions]
+        await self.log.append({"event": "planned", "token": token, "at": sent.at, "asks": rows})
+        return sent
+
+    async def created(self, sent: SentBatch, batch: str) -> SentBatch:
+        """The provider has named it."""
+        await self.log.append({"event": "created", "token": sent.token, "batch": batch})
+        return replace(sent, batch=batch)
+
+    async def kept(self, sent: SentBatch, counts: Mapping[str, int]) -> None:
+        """All that came back is on the disk."""
+        await self.log.append({"event": "kept", "token": sent.token, "counts": dict(counts)})
+
+    async def void(self, sent: SentBatch, why: str) -> None:
+        """Nothing of it was run."""
+        await self.log.append({"event": "void", "token": sent.token, "why": why})
+
+
+def open_batches(run: Path) -> list[SentBatch]:
+    """The batches of a run that are still under way, as far as the run knows.
+
+    Raises:
+        WorkspaceError: the file was changed by something else.
+    """
+    path = run / FILE
+    found: dict[str, SentBatch] = {}
+    try:
+        for record in read_attempts(path):
+            _read(record, found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise WorkspaceError(
+            f"{path}: a line is no record of a batch ({error!r}); restore the file, or what it "
+            "names is asked and paid for again"
+        ) from error
+    return list(found.values())
+
+
+def known_batches(run: Path) -> Iterator[str]:
+    """Every id that a provider gave to a batch of the run."""
+    for record in read_attempts(run / FILE):
+        if record.get("event") == "created":
+            yield str(record["batch"])
+
+
+def _read(record: Mapping[str, Any], found: dict[str, SentBatch]) -> None:
+    event, token = record["event"], str(record["token"])
+    if event == "planned":
+        found[token] = SentBatch(
+            token=token, at=float(record["at"]), questions=tuple(_questions(record["asks"]))
+        )
+    elif event == "created":
+        found[token] = replace(found[token], batch=str(record["batch"]))
+    else:
+        found.pop(token, None)
+
+
+def _questions(rows: Iterable[Sequence[str]]) -> Iterator[SentQuestion]:
+    for key, item, letters in rows:
+        yield SentQuestion(str(key), str(item), str(letters))
+
+
+def none_under_way(run: Path) -> None:
+    """Make sure that no question is asked one by one that a batch is already paid for.
+
+    Raises:
+        WorkspaceError: batches of the run are under way.
+    """
+    if sent := open_batches(run):
+        asked = sum(len(batch.questions) for batch in sent)
+        raise WorkspaceError(
+            f"{run}: {counted(asked, 'question')} in batches under way; the same command with  "
+            "--batch  fetches what came of them, and may then go on without it"
+        )
+
+
+def under_way(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
+    """Batches under way, in words.
+
+    Args:
+        sent: these batches.
+        through: questions that are through, by the token of a batch whose provider tells.
+    """
+    told = [through.get(batch.token) for batch in sent]
+    questions = counted(sum(len(batch.questions) for batch in sent), "question")
+    # Anthropic counts at the end alone.
+    if None not in told:
+        done = sum(count for count in told if count is not None)
+        questions = f"{done:,} of {questions} through"
+    return f"{counted(len(sent), 'batch')} under way, {questions}"

@@ -1,0 +1,107 @@
+"""Write questions into the file of a batch, up to what the provider takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.models.batch_api.protocol import BatchInterface
+from medrcube.evaluate.models.protocol import AnswerError, RejectedError
+from medrcube.evaluate.runner.request_builder import Requests
+from medrcube.evaluate.runner.scheduling.question_queue import Turn
+
+__all__ = ["BatchFile", "drop_files", "write_batch"]
+
+_NAME = "batch-{}.partial"
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchFile:
+    """A file of questions, ready to be sent.
+
+    Attributes:
+        path: where it lies.
+        turns: its questions, in their order.
+        refused: questions that cannot be sent, and why.
+    """
+
+    path: Path
+    turns: list[Turn] = field(default_factory=list)
+    refused: list[tuple[Turn, AnswerError]] = field(default_factory=list)
+
+
+async def write_batch(
+    out: Path,
+    token: str,
+    queue: deque[Turn],
+    *,
+    most: int,
+    interface: BatchInterface,
+    requests: Requests,
+) -> BatchFile:
+    """Take questions from the queue while they fit.
+
+    Args:
+        out: folder of the run; the file lies there while it is sent.
+        token: of the batch.
+        queue: questions to ask; those that were taken are no longer in it.
+        most: largest number of questions.
+        interface: the provider.
+        requests: how a question becomes a request.
+
+    Raises:
+        WorkspaceError: the disk takes no more.
+        ReleaseError: a picture changed.
+    """
+    file = BatchFile(path=out / _NAME.format(token))
+    frame, limits = interface.frame, interface.limits
+    size = len(frame.head) + len(frame.tail)
+    try:
+        with file.path.open("wb") as opened:
+            opened.write(frame.head)
+            while queue and len(file.turns) < min(most, limits.questions):
+                turn = queue[0]
+                try:
+                    request = await requests.build(turn.asked)
+                    pieces = await interface.question(f"{token}-{len(file.turns)}", request)
+                    grown = _fit(
+                        pieces, size + len(frame.between), limits.size, alone=not file.turns
+                    )
+                except AnswerError as error:
+                    file.refused.append((queue.popleft(), error))
+                    continue
+                if grown is None:
+                    break
+                size = grown
+                between = (frame.between,) if file.turns else ()
+                await asyncio.to_thread(opened.writelines, (*between, *pieces))
+                file.turns.append(queue.popleft())
+            opened.write(frame.tail)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{file.path}: cannot be written ({error.strerror}); a batch needs up to "
+            f"{limits.size // 10**6} MB there while it is sent"
+        ) from error
+    return file
+
+
+def drop_files(out: Path) -> None:
+    """Delete what a killed process left; it holds pictures."""
+    for path in out.glob(_NAME.format("*")):
+        path.unlink(missing_ok=True)
+
+
+def _fit(pieces: Sequence[bytes], size: int, most: int, *, alone: bool) -> int | None:
+    """The size of the file with one more question; ``None`` where it belongs to the next file."""
+    grown = size + sum(map(len, pieces))
+    if grown <= most:
+        return grown
+    if alone:
+        raise RejectedError(
+            f"the question has {grown:,} bytes, and a batch holds {most:,}", code="too-large"
+        )
+    return None

@@ -1,0 +1,303 @@
+"""One session of a run in batches: send files, look after them with growing waits, keep what comes.
+
+The order of the steps makes sure that nothing is paid for twice. A batch is written down before it
+is sent; one whose id was lost is searched for at the provider before its questions are asked again;
+and replies are on the disk before the batch counts as kept and is deleted there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from medrcube.console.counts import counted
+from medrcube.errors import ModelError
+from medrcube.evaluate.models.batch_api.protocol import BatchInterface, BatchState
+from medrcube.evaluate.models.protocol import AnswerError, RejectedError, TransientError
+from medrcube.evaluate.runner.attempt_log import open_log
+from medrcube.evaluate.runner.batches.ledger import (
+    FILE,
+    BatchLedger,
+    SentBatch,
+    known_batches,
+    open_batches,
+    under_way,
+)
+from medrcube.evaluate.runner.batches.polling import Polling
+from medrcube.evaluate.runner.batches.request_file import drop_files, write_batch
+from medrcube.evaluate.runner.batches.tally import Tally, question_of
+from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_session import Session
+from medrcube.evaluate.runner.run_state import Progress
+from medrcube.evaluate.runner.scheduling.question_queue import Turn
+from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT
+
+__all__ = ["BatchSession", "in_batches"]
+
+PILOT = 32
+"""Questions of the first batch where a largest cost is set and few replies have told a price."""
+
+_FEWEST = 10
+"""Questions of a batch of an account that takes no larger one at this time."""
+
+_ALL = 10**9
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchSession:
+    """Asks questions in batches until all are answered or given up.
+
+    Attributes:
+        single: asks the first question of a run alone, so that a wrong name shows at once.
+        interface: the batches of the provider.
+        ledger: where batches are written down.
+        tally: how the questions fare.
+        out: folder of the run.
+        polling: how patiently batches are looked after.
+    """
+
+    single: Session
+    interface: BatchInterface
+    ledger: BatchLedger
+    tally: Tally
+    out: Path
+    polling: Polling
+    _open: list[SentBatch] = field(default_factory=list, init=False)
+    _through: dict[str, int] = field(default_factory=dict, init=False)
+    _most: int = field(default=_ALL, init=False)
+    _held: bool = field(default=False, init=False)
+    _heard: float = field(default=0.0, init=False)
+    _hint: float = field(default=0.0, init=False)
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        return self.tally.progress
+
+    @property
+    def models(self) -> set[str]:
+        """Names by which the provider answered."""
+        return self.tally.models
+
+    async def ask_all(self, todo: Iterable[Asked]) -> None:
+        """Fetch what earlier sessions sent, then ask the rest.
+
+        Raises:
+            MedrcubeError: the model cannot be used, or a file cannot be read or written.
+        """
+        drop_files(self.out)
+        self._open = open_batches(self.out)
+        self.tally.want((Turn(asked=one) for one in todo), self._open)
+        try:
+            if self.tally.queue and not self._open and not self.single.budget.counted:
+                await self.single.ask_all([self.tally.queue.popleft().asked])
+                self.tally.progress = self.single.progress
+            await self._go_on()
+        finally:
+            await self.interface.close()
+            await self.single.model.close()
+
+    async def _go_on(self) -> None:
+        self._heard, wait = time.monotonic(), self.polling.first
+        self.tally.advance()
+        while True:
+            while self.tally.queue and not self._held and (room := self._room()):
+                await self._send(room)
+            if not self._open and not (self.tally.queue and self._held):
+                return
+            wait = max(wait, self._hint)
+            self.tally.advance(waiting=self._words(wait))
+            await asyncio.sleep(wait)
+            self._held, self._hint = False, 0.0
+            ended = await self._look()
+            longer = min(wait * self.polling.growth, self.polling.longest)
+            wait = self.polling.first if ended else longer
+
+    def _room(self) -> int:
+        """How many questions may be sent now, for the largest cost that is set."""
+        affordable = self.single.budget.affordable(sum(len(b.questions) for b in self._open))
+        if affordable is None or affordable >= 2 * len(self.tally.queue):
+            return self._most
+        if self._open:
+            return 0
+        # Half of what the mean price of few replies allows: the next ones tell it better.
+        return min(max(min(PILOT, affordable), affordable // 2), self._most)
+
+    async def _send(self, most: int) -> None:
+        """Send one batch; what cannot be sent now goes back to the queue.
+
+        Raises:
+            ModelError: the provider refuses the batch, or any.
+        """
+        token = secrets.token_hex(8)
+        file = await write_batch(
+            self.out,
+            token,
+            self.tally.queue,
+            most=most,
+            interface=self.interface,
+            requests=self.single.requests,
+        )
+        try:
+            for turn, error in file.refused:
+                await self.tally.refuse(turn, error)
+            if file.turns:
+                await self._hand_over(token, file.path, file.turns)
+        except RejectedError as error:
+            raise ModelError(f"the batch was refused: {error}") from None
+        finally:
+            file.path.unlink(missing_ok=True)
+
+    async def _hand_over(self, token: str, path: Path, turns: list[Turn]) -> None:
+        try:
+            uploaded = await self.interface.upload(path)
+        except TransientError as error:
+            self._put_back(turns, error)
+            return
+        sent = await self.ledger.planned(token, [question_of(turn) for turn in turns])
+        try:
+            batch = await self.interface.create(uploaded, path, token)
+        except TransientError as error:
+            if error.code == RATE_LIMIT:
+                await self.ledger.void(sent, str(error))
+                self._put_back(turns, error)
+                return
+            # It may have been created all the same; a later look tells.
+            self._open.append(sent)
+            self._reach(error)
+        except (RejectedError, ModelError) as error:
+            await self.ledger.void(sent, str(error))
+            raise
+        else:
+            self._open.append(await self.ledger.created(sent, batch))
+            self._heard = time.monotonic()
+        for turn in turns:
+            turn.tries += 1
+
+    def _put_back(self, turns: list[Turn], error: TransientError) -> None:
+        self.tally.queue.extendleft(reversed(turns))
+        self._held = True
+        self._reach(error)
+
+    async def _look(self) -> bool:
+        """Look at every batch once; whether one has ended."""
+        ended = False
+        for sent in list(self._open):
+            try:
+                if sent.batch is None:
+                    await self._search(sent)
+                else:
+                    state = await self.interface.state(sent.batch)
+                    if state.done is not None:
+                        self._through[sent.token] = state.done
+                    ended |= state.ended and await self._settle(sent.batch, sent, state)
+                self._heard = time.monotonic()
+            except TransientError as error:
+                self._reach(error)
+        return ended
+
+    def _reach(self, error: TransientError) -> None:
+        """Bear with a provider that does not answer, for a while.
+
+        Raises:
+            ModelError: it has not answered for too long.
+        """
+        self._hint = max(self._hint, min(error.retry_after or 0.0, self.polling.longest))
+        self.tally.advance(note=str(error))
+        silent = time.monotonic() - self._heard
+        if silent > self.polling.unreachable:
+            raise ModelError(
+                f"no answer about batches for {silent:,.0f} s: {error}\n"
+                "what is under way goes on at the provider; the same command fetches it"
+            )
+
+    async def _search(self, sent: SentBatch) -> None:
+        """Find a batch whose id was lost, or make sure that it was never taken."""
+        if time.time() - sent.at < self.polling.settled:
+            return
+        found = await self.interface.search(
+            sent.token,
+            questions=len(sent.questions),
+            known=set(known_batches(self.out)),
+            since=sent.at,
+        )
+        place = self._open.index(sent)
+        if found.batch is not None:
+            self._open[place] = await self.ledger.created(sent, found.batch)
+        elif found.unsure:
+            self.tally.advance(
+                note=f"the id of a batch of {counted(len(sent.questions), 'question')} was lost; "
+                "it is one of those under way at the provider, and shows when it ends"
+            )
+        else:
+            await self.ledger.void(sent, "the provider does not know it")
+            del self._open[place]
+            self.tally.again(sent, "a batch never reached the provider; it is sent again")
+
+    async def _settle(self, batch: str, sent: SentBatch, state: BatchState) -> bool:
+        """Keep what came of a batch, and what did not for another one; whether it was run.
+
+        Raises:
+            ModelError: it was refused as a whole, or every question of it was.
+        """
+        if state.void:
+            await self.ledger.void(sent, state.void)
+            self._open.remove(sent)
+            await self._forget(batch, state)
+            if not state.crowded:
+                raise ModelError(f"the batch {batch} was not run: {state.void}")
+            self._most = max(_FEWEST, len(sent.questions) // 2)
+            self._held = True
+            self.tally.again(sent, state.void)
+            return False
+
+        def letters(name: str) -> str:
+            question = sent.question(name)
+            return "" if question is None else question.letters
+
+        self.tally.advance(waiting="fetching what came of a batch")
+        kept = await self.tally.keep(batch, sent, self.interface.results(batch, state, letters))
+        await self.ledger.kept(sent, kept.counts)
+        self._open.remove(sent)
+        await self._forget(batch, state)
+        if kept.refused:
+            raise ModelError(f"every question of the batch {batch} was refused: {kept.refused}")
+        return True
+
+    async def _forget(self, batch: str, state: BatchState) -> None:
+        """Delete a batch at the provider: it holds pictures."""
+        try:
+            await self.interface.forget(batch, state)
+        except (AnswerError, ModelError) as error:
+            words = str(error).partition("\n")[0]
+            self.tally.advance(note=f"{batch} still lies at the provider: {words}")
+
+    def _words(self, wait: float) -> str:
+        then = datetime.fromtimestamp(time.time() + wait).astimezone()
+        return f"{under_way(self._open, self._through)}; next look at {then:%H:%M:%S}"
+
+
+@contextmanager
+def in_batches(
+    single: Session, interface: BatchInterface, out: Path, polling: Polling
+) -> Iterator[BatchSession]:
+    """A session in batches of the run in ``out``.
+
+    Raises:
+        WorkspaceError: the list of batches cannot be written.
+    """
+    with open_log(out / FILE) as log:
+        yield BatchSession(
+            single=single,
+            interface=interface,
+            ledger=BatchLedger(log),
+            tally=Tally(single=single, out=out),
+            out=out,
+            polling=polling,
+        )

@@ -1,0 +1,70 @@
+"""Write what a run asks into its folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import medrcube
+from medrcube.evaluate.dataset import item_to_json
+from medrcube.evaluate.errata import withdraw_from_run
+from medrcube.evaluate.questions.reworded import write_reworded
+from medrcube.evaluate.runner.example_store import write_kept_examples
+from medrcube.evaluate.runner.image_digests import FILE as LOCK
+from medrcube.evaluate.runner.image_digests import write_lock
+from medrcube.evaluate.runner.plan import Plan
+from medrcube.evaluate.runner.run_folder import (
+    ASKED,
+    ITEMS,
+    Asked,
+    asked_row,
+    versions,
+    write_lines,
+    write_manifest,
+)
+
+__all__ = ["write_plan"]
+
+
+def write_plan(out: Path, plan: Plan) -> None:
+    """Write what a run asks into its folder.
+
+    Raises:
+        WorkspaceError: it cannot be written.
+    """
+    # The manifest says what the lists hold only once they do, whenever the process is killed.
+    listed = {
+        **plan.changing,
+        "medrcube": medrcube.__version__,
+        "pictures": _pictures_told(plan.listed),
+    }
+    if plan.manifest.get("listed") != listed:
+        out.mkdir(parents=True, exist_ok=True)
+        write_manifest(out, {**plan.manifest, **plan.changing, "listed": None})
+        digests: dict[str | None, str | None] = {None: None}
+        digests.update(plan.benchmark.image_digests)
+        write_lines(
+            out / ITEMS,
+            ({**item_to_json(item), "image_sha256": digests[item.image]} for item in plan.items),
+        )
+        if plan.second:
+            write_reworded(out, plan.second)
+        write_lines(out / ASKED, map(asked_row, plan.listed))
+    if (drawn_from := plan.drawn_from) is not None:
+        pool = [item.name for item in drawn_from.pool]
+        write_kept_examples(out, pool, drawn_from.looks_by_digest(plan.benchmark))
+    seen = {image: one for image, one in plan.benchmark.pictures.items() if one}
+    if plan.seen != seen:
+        write_lock(out / LOCK, seen)
+    begun_by = {"medrcube": medrcube.__version__, "versions": versions()}
+    write_manifest(out, {**plan.manifest, **plan.changing, **begun_by, "listed": listed})
+    withdraw_from_run(out, plan.benchmark)
+
+
+def _pictures_told(asked: Iterable[Asked]) -> str:
+    """Digest of the pictures that a run shows: others lie there once a release is reconstructed."""
+    total = hashlib.sha256()
+    for one in asked:
+        total.update(f"{one.subject} {one.image_sha256}\n".encode())
+    return total.hexdigest()

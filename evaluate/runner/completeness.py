@@ -1,0 +1,101 @@
+"""Whether the lists of a run hold every question that its manifest says it asks.
+
+A run that was asked a part of a release says so: by its choice of items, or by a limit. Lists that
+are shorter without either lack questions that somebody took out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Item, item_from_json
+from medrcube.evaluate.questions.conditions import Condition, presentations
+from medrcube.evaluate.questions.reworded import read_reworded
+from medrcube.evaluate.runner.plan import drawn
+from medrcube.evaluate.runner.run_folder import ASKED, ITEMS, read_lines, read_manifest
+
+__all__ = ["gaps", "not_drawn"]
+
+_SHOWN = 3
+
+
+def gaps(run: Path) -> list[str]:
+    """What the lists of a run lack of what its manifest says, in words; nothing for a whole run.
+
+    Raises:
+        WorkspaceError: the folder is no run, or a list cannot be read.
+    """
+    manifest = read_manifest(run)
+    try:
+        items = [item_from_json(row) for row in read_lines(run / ITEMS)]
+        listed = [_form(row) for row in read_lines(run / ASKED)]
+        return [*_items(manifest, items), *_forms(run, manifest, items, listed)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
+
+
+def not_drawn(manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[Item]) -> int:
+    """How many items of a run with a limit are not those that the draw gives.
+
+    Args:
+        manifest: of the run.
+        asked: names of its items.
+        release: all items of its release.
+    """
+    limit = manifest.get("limit")
+    if limit is None or manifest.get("selection") is not None:
+        return 0
+    return len(set(asked) - {item.name for item in drawn(release)[:limit]})
+
+
+def _items(manifest: Mapping[str, Any], items: Sequence[Item]) -> Iterator[str]:
+    chosen, limit = manifest.get("selection"), manifest.get("limit")
+    wanted = manifest["dataset"]["items"] if chosen is None else chosen["items"]
+    expected = wanted if limit is None else min(limit, wanted)
+    names = {item.name for item in items}
+    if len(items) != expected or len(names) != expected:
+        why = "selection" if chosen is not None else "dataset"
+        told = f"{why}.items is {wanted:,}, " + (
+            "with no limit" if limit is None else f"with limit {limit:,}"
+        )
+        yield (
+            f"{ITEMS}: holds {counted(len(names), 'item')}, and the run asks {expected:,} "
+            f"(manifest.json: {told}); questions were taken out or put in after it was asked: take "
+            "the whole folder as it was, or ask again"
+        )
+    elif chosen is not None and limit is None and chosen["digest"] != _digest(names):
+        yield f"{ITEMS}: holds other items than selection.digest of manifest.json names"
+
+
+def _forms(
+    run: Path,
+    manifest: Mapping[str, Any],
+    items: Sequence[Item],
+    listed: Sequence[tuple[str, str, int, int]],
+) -> Iterator[str]:
+    conditions = [Condition(name) for name in manifest["conditions"]]
+    shown = presentations(items, conditions, epochs=manifest["epochs"], reworded=read_reworded(run))
+    expected = Counter((p.item.name, p.condition.value, p.turn, p.epoch) for p in shown)
+    found = Counter(listed)
+    for those, what in ((expected - found, "lacks"), (found - expected, "has beyond its items")):
+        if those:
+            named = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_SHOWN]
+            yield (
+                f"{ASKED}: {what} {counted(those.total(), 'question')}, such as of "
+                f"{', '.join(named)}; expected {expected.total():,} from the items, conditions "
+                f"and epochs of the run, and it holds {found.total():,}"
+            )
+
+
+def _form(row: Mapping[str, Any]) -> tuple[str, str, int, int]:
+    return row["item"], row["condition"], row["turn"], row["epoch"]
+
+
+def _digest(names: set[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()

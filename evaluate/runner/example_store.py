@@ -1,0 +1,62 @@
+"""What a run keeps of its solved examples, so that it goes on with those that it was begun with.
+
+``examples.json`` holds the names of the items that may be examples, and what pictures look like by
+the SHA-256 of their files; ``asked.jsonl`` holds the examples of each question. A release that gets
+pictures later, or withdraws items, would otherwise draw others; and hashing pictures takes longer
+than everything else that a run does before its first question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from medrcube.evaluate.runner.run_folder import ASKED, read_lines
+from medrcube.files.atomic import write_text
+
+__all__ = ["FILE", "KeptExamples", "read_kept_examples", "write_kept_examples"]
+
+FILE = "examples.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptExamples:
+    """What earlier sessions of a run know of its examples.
+
+    Attributes:
+        pool: names of the items that may be examples; ``None`` for a run that is yet to begin.
+        looks: hash of each picture by the SHA-256 of its file, of what it looks like.
+        chosen: names of the examples of a question, by its item and the picture that is shown.
+    """
+
+    pool: Sequence[str] | None = None
+    looks: Mapping[str, int] = field(default_factory=dict)
+    chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
+
+
+def read_kept_examples(run: Path) -> KeptExamples:
+    """What a run keeps; nothing where the folder holds no such files or damaged ones."""
+    try:
+        kept = json.loads((run / FILE).read_text(encoding="utf-8"))
+        return KeptExamples(
+            pool=[str(name) for name in kept["pool"]],
+            looks={str(digest): int(look, 16) for digest, look in kept["looks"].items()},
+            chosen={
+                (row["item"], row["image"]): [name for name, _ in row["shots"]]
+                for row in read_lines(run / ASKED)
+                if row.get("shots")
+            },
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return KeptExamples()
+
+
+def write_kept_examples(run: Path, pool: Sequence[str], looks: Mapping[str, int]) -> None:
+    """Keep pool and looks, unless the run has them so."""
+    hashes = {digest: f"{look:016x}" for digest, look in sorted(looks.items())}
+    text = json.dumps({"pool": list(pool), "looks": hashes}, ensure_ascii=False) + "\n"
+    path = run / FILE
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)

@@ -1,0 +1,263 @@
+"""What a run would ask, and whether a folder may go on with it; nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import ModelError, WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.models.protocol import Json, Model
+from medrcube.evaluate.questions.conditions import Condition, presentations
+from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.reworded import read_reworded, reworded_items
+from medrcube.evaluate.questions.selection import Choice, Selection, choose
+from medrcube.evaluate.runner.image_digests import FILE as LOCK
+from medrcube.evaluate.runner.image_digests import Seen, read_lock
+from medrcube.evaluate.runner.question_keys import Keys
+from medrcube.evaluate.runner.run_folder import (
+    ITEMS,
+    MANIFEST,
+    Asked,
+    now,
+    read_lines,
+    read_manifest,
+)
+from medrcube.evaluate.runner.run_identity import check_same, first_limit
+from medrcube.files.atomic import PARTIAL
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.questions.few_shot import Examples
+
+__all__ = ["Plan", "drawn", "plan_run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run asks, and what its folder says of it.
+
+    Attributes:
+        asked: presentations, those of one picture back to back; without items that the release
+            has withdrawn.
+        listed: the same with them: they stay part of the run.
+        items: the items, in that order.
+        second: second forms of items in another edition, by name.
+        examples: items that stand before some question as an example, by name.
+        drawn_from: where examples come from; ``None`` for a run without them.
+        manifest: what the manifest says already or will say first.
+        changing: what a later session may change in it: limit, conditions, epochs, edition.
+        selection: what was wanted and what was left out.
+        benchmark: the release; pictures that look unchanged are not read again.
+        seen: pictures as the last session saw them.
+    """
+
+    asked: tuple[Asked, ...]
+    listed: tuple[Asked, ...]
+    items: Sequence[Item]
+    second: Mapping[str, Item]
+    examples: Mapping[str, Item]
+    drawn_from: Examples | None
+    manifest: Mapping[str, Any]
+    changing: Mapping[str, Any]
+    selection: Selection
+    benchmark: Benchmark
+    seen: Mapping[str, Seen]
+
+
+def plan_run(
+    out: Path,
+    benchmark: Benchmark,
+    model: Model,
+    *,
+    limit: int | None = None,
+    conditions: Iterable[Condition] = (Condition.FULL,),
+    epochs: int = 1,
+    recheck: bool = False,
+    edition: Benchmark | None = None,
+    again: bool = False,
+    choice: Choice | None = None,
+    may_send: Iterable[str] = (),
+    elsewhere: bool = False,
+    asking: Asking | None = None,
+) -> Plan:
+    """What a run in ``out`` asks; of one that is there, what it would go on with.
+
+    Conditions and epochs that an earlier session asked stay part of the run.
+
+    Args:
+        out: folder of the run.
+        benchmark: what to ask.
+        model: whom to ask.
+        limit: ask so many items only.
+        conditions: what of a question is shown.
+        epochs: how often each question is asked.
+        recheck: read every picture, also those that look as the last session saw them.
+        edition: another edition of the release, for the condition ``reworded``; a run that has
+            asked it knows its second forms.
+        again: some questions of a run that is there are asked again; the model may write longer
+            replies than before.
+        choice: which items to ask; all of them by default.
+        may_send: sources under contract whose user says that they may be sent; for the record.
+        elsewhere: the questions were answered in another place, which had the pictures; those
+            that this copy of the release lacks count as shown.
+        asking: how a question is put; as this version puts it by default.
+
+    Returns:
+        The plan; its ``asked`` has presentations of one picture back to back, without items that
+        the release has withdrawn, which are part of the run all the same.
+
+    Raises:
+        WorkspaceError: the folder holds something else, or a run of another benchmark, model,
+            parameters, prompt, examples, size of pictures or edition; or no edition is given
+            where one is needed, or there are too few examples.
+    """
+    if epochs < 1:
+        raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
+    asking, choice = asking or Asking(), choice or Choice()
+    if asking.shots and not getattr(model, "takes_shots", False):
+        raise ModelError(f"--shots: {model.name} takes no examples before a question; leave it out")
+    known = read_lock(out / LOCK)
+    described = _described(model, out, again=again)
+    benchmark = benchmark.knowing({} if recheck else known)
+    selection = choose(benchmark, choice)
+    found = asking.examples(benchmark, selection.items, choice.withheld, out)
+    parts: dict[str, Any] = {
+        "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
+        "model": {"name": model.name, **described},
+        **asking.identity(found),
+        **({} if selection.identity is None else {"selection": selection.identity}),
+    }
+    identity = json.loads(json.dumps(parts))
+    wanted = set(conditions)
+    manifest: dict[str, Any] = {"started": now(), "ended": None, **identity}
+    if (out / MANIFEST).exists():
+        manifest = read_manifest(out)
+        check_same(out, manifest, identity)
+        wanted |= {Condition(name) for name in manifest["conditions"]}
+        epochs = max(epochs, manifest["epochs"])
+    elif _holds_something_else(out):
+        raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
+    items = _select(selection.items, limit)
+    if leave := sorted({*manifest.get("may_send", ()), *may_send}):
+        manifest["may_send"] = leave
+    keys = Keys.of(benchmark, described, asking, found, elsewhere=elsewhere)
+    second = _second_forms(out, items, wanted, manifest, edition)
+    shown = presentations(items, wanted, epochs=epochs, reworded=second)
+    listed = tuple(keys.asked(one) for one in shown)
+    _keeps_pictures(out, listed)
+    changing: dict[str, Any] = {
+        "limit": limit,
+        "conditions": [c for c in Condition if c in wanted],
+        "epochs": epochs,
+    }
+    if second:
+        changing["edition"] = edition.digest if edition else manifest["edition"]
+    if found is not None:
+        changing["examples_from"] = found.tiers(shown)
+    return Plan(
+        asked=tuple(one for one in listed if one.item.name not in benchmark.errata),
+        listed=listed,
+        items=items,
+        second=second,
+        examples=keys.examples_used,
+        drawn_from=found,
+        manifest=manifest,
+        changing=changing,
+        selection=selection,
+        benchmark=benchmark,
+        seen=known,
+    )
+
+
+def drawn(items: Iterable[Item]) -> list[Item]:
+    """Items in the order in which a limit takes them: a fair draw, the same at every call."""
+    return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
+
+
+def _described(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
+    """The identity of a model, as the run knows it where its questions are asked again."""
+    if not again:
+        return dict(model.identity)
+    if not (out / MANIFEST).exists():
+        raise WorkspaceError(f"{out}: is no run yet, so there is nothing to ask again")
+    return first_limit(dict(model.identity), read_manifest(out))
+
+
+def _keeps_pictures(out: Path, asked: Iterable[Asked]) -> None:
+    """A run may get pictures that it was begun without, and never loses or changes any.
+
+    Raises:
+        WorkspaceError: a picture that the run was asked with is gone, or is another one now.
+    """
+    if not (out / ITEMS).exists():
+        return
+    subjects = {one.item.name: one.subject for one in asked}
+    try:
+        before = {f"{r['dataset']}/{r['id']}": r["image_sha256"] for r in read_lines(out / ITEMS)}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{out / ITEMS}: cannot be read: {error!r}") from error
+    lost = [
+        name
+        for name, digest in before.items()
+        if digest is not None and subjects.get(name, digest) != digest
+    ]
+    if lost:
+        raise WorkspaceError(
+            f"{out}: was asked with {counted(len(lost), 'picture')} gone from the release or "
+            f"changed since, such as that of {lost[0]}; nothing was changed. Go on with the "
+            "release that the run was begun with, or choose another --out folder"
+        )
+
+
+def _second_forms(
+    out: Path,
+    items: Iterable[Item],
+    wanted: Iterable[Condition],
+    manifest: Mapping[str, Any],
+    edition: Benchmark | None,
+) -> dict[str, Item]:
+    if Condition.REWORDED not in wanted:
+        return {}
+    known = manifest.get("edition")
+    if edition is None:
+        if known is None:
+            raise WorkspaceError(
+                "condition reworded asks the same facts in the words of another edition; name its "
+                "release:  --edition RELEASE"
+            )
+        edition_items = read_reworded(out)
+        return {item.name: edition_items[item.name] for item in items if item.name in edition_items}
+    if known not in {None, edition.digest}:
+        raise WorkspaceError(
+            f"{out}: asked the edition {known[:12]}, and {edition.root} is {edition.digest[:12]}; "
+            "choose another --out folder, or the edition that began this run"
+        )
+    return reworded_items(items, edition)
+
+
+def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:
+    """All items, or ``limit`` of them drawn by a hash: a fair sample, and a larger limit keeps it.
+
+    Questions on one picture stand together, so that a server can reuse what it made of it.
+    """
+    if limit is not None:
+        if limit < 1:
+            raise WorkspaceError(f"limit is {limit}; expected at least 1")
+        kept = {item.name for item in drawn(items)[:limit]}
+        items = tuple(item for item in items if item.name in kept)
+    pictures: dict[str, list[Item]] = {}
+    for item in items:
+        pictures.setdefault(item.image or "", []).append(item)
+    return [item for group in pictures.values() for item in group]
+
+
+def _holds_something_else(out: Path) -> bool:
+    """Whether a folder may not become a run; half a file of a killed process does not count."""
+    if not out.exists():
+        return False
+    return not out.is_dir() or any(path.suffix != PARTIAL for path in out.iterdir())

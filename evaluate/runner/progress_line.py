@@ -1,0 +1,57 @@
+"""The progress of a run on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from medrcube.console.progress import Advance, Reporter
+from medrcube.evaluate.runner.run_state import OnProgress, Progress
+
+
+@contextmanager
+def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
+    """A callback for ``run_evaluation`` that moves one line; new trouble is told once.
+
+    Args:
+        reporter: where it is shown.
+        timed: whether what is done tells how long the rest takes; batches do not.
+    """
+    with ExitStack() as stack:
+        advance: Advance | None = None
+        last: Progress | None = None
+
+        def show(progress: Progress) -> None:
+            nonlocal advance, last
+            known, last = last, progress
+            if advance is None or known is None:
+                left = progress.total - progress.reused
+                reporter.note(f"{progress.reused:,} reused, {left:,} to run")
+                advance = stack.enter_context(
+                    reporter.stage(
+                        "evaluate",
+                        left,
+                        lambda: describe(last),
+                        timed=timed,
+                    )
+                )
+                return
+            advance(progress.done - known.done)
+            if progress.note and progress.note != known.note:
+                reporter.note(progress.note)
+
+        yield show
+
+
+def describe(progress: Progress) -> str:
+    """Rate, failures, what is under way and what it cost, in a few words."""
+    words = [progress.waiting or f"{progress.running} of {progress.limit} under way"]
+    if progress.rate is not None and not progress.waiting:
+        words.insert(0, f"{progress.rate:.1f} a second")
+    if progress.failed:
+        words.append(f"{progress.failed:,} failed")
+    if progress.retries:
+        words.append(f"{progress.retries:,} asked again")
+    if progress.cost is not None:
+        words.append(f"{progress.cost:.2f} US dollars")
+    return ", ".join(words)

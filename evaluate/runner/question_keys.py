@@ -1,0 +1,113 @@
+"""Name each question by everything that may change its reply."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.runner.run_folder import Asked
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.questions.few_shot import Examples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Names the questions of a run.
+
+    Attributes:
+        benchmark: the release.
+        model: digest of the model's identity.
+        asking: how questions are put.
+        examples: where solved examples come from; ``None`` for none.
+        elsewhere: the questions were answered in another place; they need no picture here.
+        examples_used: items that some question has as an example, by name; filled by ``asked``.
+    """
+
+    benchmark: Benchmark
+    model: str
+    asking: Asking
+    examples: Examples | None
+    elsewhere: bool = False
+    examples_used: dict[str, Item] = field(default_factory=dict)
+    _prompts: dict[tuple[str, tuple[tuple[str, str], ...]], str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: Benchmark,
+        model: Mapping[str, Json],
+        asking: Asking,
+        examples: Examples | None,
+        *,
+        elsewhere: bool,
+    ) -> Keys:
+        """Of the questions that a model, under its identity, is asked about a release."""
+        identity = json.dumps(model, sort_keys=True)
+        digest = hashlib.sha256(identity.encode()).hexdigest()
+        return cls(
+            benchmark=benchmark,
+            model=digest,
+            asking=asking,
+            examples=examples,
+            elsewhere=elsewhere,
+        )
+
+    def asked(self, presentation: Presentation) -> Asked:
+        """A presentation with its key.
+
+        Raises:
+            WorkspaceError: the prompt cannot be written, or there are too few examples.
+        """
+        shown = presentation.image
+        digest = None if shown is None else self.benchmark.image_digests[shown]
+        usable = digest is not None or self.elsewhere or not presentation.wants_image
+        shots = self.examples.of(presentation) if self.examples and usable else ()
+        self.examples_used.update({item.name: item for item in shots})
+        return Asked(
+            presentation=presentation,
+            subject=self._image(presentation.item),
+            image_sha256=digest,
+            key=self._key(presentation, digest, shots) if usable else None,
+            shots=tuple((item.name, self._image(item) or "") for item in shots),
+        )
+
+    def _image(self, item: Item) -> str | None:
+        return None if item.image is None else self.benchmark.image_digests[item.image]
+
+    def _key(
+        self, presentation: Presentation, image_sha256: str | None, shots: tuple[Item, ...]
+    ) -> str:
+        # Neither the item nor the condition is in it: one question in two conditions is one.
+        blind = presentation.condition is Condition.BLIND
+        request: dict[str, Json] = {
+            "model": self.model,
+            "prompt": self._prompt(presentation.item),
+            "image_sha256": image_sha256,
+            "epoch": presentation.epoch,
+        }
+        if self.elsewhere:
+            # Two questions whose pictures are not here would look alike.
+            request["item"] = presentation.item.name
+        # A run without them keeps the keys of earlier versions.
+        if shots:
+            request["shots"] = [
+                [self._prompt(item), item.key, None if blind else self._image(item)]
+                for item in shots
+            ]
+        if self.asking.pixels and not blind:
+            request["pixels"] = self.asking.pixels
+        return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+    def _prompt(self, item: Item) -> str:
+        text = (item.question, item.options)
+        if text not in self._prompts:
+            self._prompts[text] = self.asking.prompt.render(item)
+        return self._prompts[text]

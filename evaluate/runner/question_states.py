@@ -1,0 +1,53 @@
+"""How the questions of a run stand: what is answered, what is lost, what is still to be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from medrcube.console.counts import counted
+from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+
+__all__ = ["Standing", "ends_of", "standing_of"]
+
+_END_OF = {outcome: outcome.value for outcome in Outcome} | dict.fromkeys(
+    (Outcome.CORRECT, Outcome.WRONG), "answered"
+)
+_WITHOUT_ANSWER = (Outcome.CUT, Outcome.FAILED, Outcome.MISSING_IMAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How often each end holds over every presentation of a run.
+
+    Attributes:
+        ends: ``answered`` and every further outcome, each with its count.
+    """
+
+    ends: Mapping[str, int]
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why the numbers are of a part only; ``None`` where they are not."""
+        if left := self.ends[Outcome.NOT_ASKED]:
+            return f"{counted(left, 'question')} not asked yet"
+        if sum(self.ends[end] for end in _WITHOUT_ANSWER) > FAILURE_GATE * sum(self.ends.values()):
+            return "too many questions have no reply, or one that was cut"
+        return None
+
+    def __str__(self) -> str:
+        """The counts in one line."""
+        return ", ".join(f"{count:,} {end.replace('-', ' ')}" for end, count in self.ends.items())
+
+
+def standing_of(results: Iterable[Result]) -> Standing:
+    """How the questions of a run stand."""
+    return Standing(ends_of(results))
+
+
+def ends_of(results: Iterable[Result]) -> Mapping[str, int]:
+    """How often each end holds."""
+    found = Counter(_END_OF[result.outcome] for result in results)
+    return {end: found[end] for end in dict.fromkeys(_END_OF.values())}

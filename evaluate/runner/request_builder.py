@@ -1,0 +1,87 @@
+"""Make the request of a question at the moment when it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.models.protocol import Request, Shot
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.scheduling.shared_loads import Recent
+
+_KEPT = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A picture as it is put to the model, and the digest of its file."""
+
+    picture: Picture
+    sha256: str
+
+
+def _pictures() -> Recent[_Read]:
+    return Recent(most=_KEPT, weigh=lambda one: len(one.picture.data))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests:
+    """Builds requests; each picture is read and proved once for questions back to back.
+
+    Attributes:
+        root: folder of the release.
+        asking: how a question is put.
+        examples: items that may stand before a question as an example, by name.
+    """
+
+    root: Path
+    asking: Asking = field(default_factory=Asking)
+    examples: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
+    _recent: Recent[_Read] = field(default_factory=_pictures, init=False)
+
+    async def build(self, asked: Asked) -> Request:
+        """The request of a question.
+
+        Raises:
+            ReleaseError: a picture is not what it was when the run was begun.
+            RejectedError: a picture has to be made smaller and cannot be decoded.
+        """
+        blind = asked.presentation.condition is Condition.BLIND
+        image = asked.presentation.image
+        shots = []
+        for name, digest in asked.shots:
+            item = self.examples[name]
+            picture = None if blind or item.image is None else await self._shown(item.image, digest)
+            prompt = self.asking.prompt.render(item)
+            shots.append(Shot(prompt=prompt, reply=item.key, picture=picture))
+        return Request(
+            item=asked.item.name,
+            prompt=self.asking.prompt.render(asked.item),
+            options=asked.item.options,
+            picture=None if image is None else await self._shown(image, asked.image_sha256),
+            shots=tuple(shots),
+        )
+
+    async def _shown(self, image: str, expected: str | None) -> Picture:
+        found = await self._recent.get(image, lambda: self._read(image))
+        if found.sha256 != expected:
+            raise ReleaseError(
+                f"{self.root / image}: changed while the run was under way; begin a new run "
+                "with the release as it is now"
+            )
+        return found.picture
+
+    def _read(self, image: str) -> _Read:
+        path = self.root / image
+        try:
+            picture = read_picture(path, root=self.root)
+        except UnusablePictureError as error:
+            raise ReleaseError(f"{path}: vanished while the run was under way: {error}") from error
+        return _Read(self.asking.shown(picture), picture.sha256)

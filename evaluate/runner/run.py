@@ -1,0 +1,298 @@
+"""Ask a model every question of a benchmark, keep each reply the moment it comes, and resume."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ModelError, WorkspaceError
+from medrcube.evaluate.cost.budget import Budget, Prices
+from medrcube.evaluate.dataset import Benchmark
+from medrcube.evaluate.models.batch_api.registry import batches_of
+from medrcube.evaluate.models.protocol import Json, Model
+from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.data_agreements import without_contracts
+from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.selection import WITHDRAWN, Choice
+from medrcube.evaluate.runner.attempt_log import open_log, read_attempts
+from medrcube.evaluate.runner.batches.ledger import none_under_way
+from medrcube.evaluate.runner.batches.polling import Polling
+from medrcube.evaluate.runner.batches.session import BatchSession, in_batches
+from medrcube.evaluate.runner.begin_run import write_plan
+from medrcube.evaluate.runner.plan import drawn, plan_run
+from medrcube.evaluate.runner.question_states import ends_of
+from medrcube.evaluate.runner.request_builder import Requests
+from medrcube.evaluate.runner.run_folder import (
+    RESULTS,
+    Asked,
+    attempts_path,
+    now,
+    read_manifest,
+    write_manifest,
+)
+from medrcube.evaluate.runner.run_session import Session
+from medrcube.evaluate.runner.run_state import FAILURE_GATE, OnProgress, Progress, RunSummary
+from medrcube.evaluate.runner.scheduling.adaptive_concurrency import Pace
+from medrcube.evaluate.runner.scheduling.retry_policy import RetryPolicy
+from medrcube.evaluate.runner.scheduling.stall_watchdog import STALLED_AFTER, Watchdog
+from medrcube.evaluate.scoring import (
+    UPSTREAM_METRICS,
+    UPSTREAM_RESULTS,
+    judge_run,
+    read_metrics,
+    read_results,
+    score,
+    withdrawn_items,
+)
+from medrcube.release_format.errata import digest_of
+
+__all__ = [
+    "FAILURE_GATE",
+    "OnProgress",
+    "Polling",
+    "Prices",
+    "Progress",
+    "RetryPolicy",
+    "RunSummary",
+    "run_evaluation",
+]
+
+_KEPT_SESSIONS = 100
+
+
+def run_evaluation(
+    benchmark: Benchmark,
+    model: Model,
+    out: Path,
+    *,
+    max_connections: int = 32,
+    fixed_connections: bool = False,
+    limit: int | None = None,
+    conditions: Iterable[Condition] = (Condition.FULL,),
+    epochs: int = 1,
+    retry: RetryPolicy | None = None,
+    timeout: float | None = None,
+    prices: Prices | None = None,
+    max_cost: float | None = None,
+    recheck: bool = False,
+    edition: Benchmark | None = None,
+    again: Iterable[Outcome] = (),
+    first: int | None = None,
+    choice: Choice | None = None,
+    may_send: Iterable[str] = (),
+    asking: Asking | None = None,
+    selfcheck: Mapping[str, Json] | None = None,
+    stalled_after: float = STALLED_AFTER,
+    batches: Polling | None = None,
+    on_progress: OnProgress | None = None,
+) -> RunSummary:
+    """Ask every question that has no reply yet, then score the run.
+
+    Args:
+        benchmark: what to ask.
+        model: whom to ask.
+        out: folder of the run; one that was begun the same way is continued.
+        max_connections: most questions that are under way at one time.
+        fixed_connections: have as many as that under way at once, instead of finding out how
+            many the server takes.
+        limit: ask so many items only, drawn evenly by a hash.
+        conditions: what of a question is shown; see ``conditions``.
+        epochs: how often each question is asked.
+        retry: how patiently to repeat.
+        timeout: seconds after which a try is cut off; ``None`` leaves that to the model.
+        prices: what a reply costs.
+        max_cost: US dollars, of all sessions of the run, at which no further question is asked.
+        recheck: read every picture, also those that look as the last session saw them.
+        edition: another edition of the release, for the condition ``reworded``.
+        again: ask only the questions of a run that ended so; the last reply counts. The model may
+            differ from that of the run in the longest reply.
+        first: in this session ask only the first so many items of the draw by which a limit takes
+            them; the others stay to be asked.
+        choice: which items to ask; all of them by default.
+        may_send: sources under contract, by folder, that may be sent to another machine; all
+            others of them are left out where the model is elsewhere.
+        asking: how a question is put; as this version puts it by default.
+        selfcheck: what a comparison of batches with single questions found, for the manifest.
+        stalled_after: seconds of silence after which the progress says what it waits for.
+        batches: ask in batches of the provider, looked after so; ``None`` asks one by one.
+        on_progress: called at the start and after every change, from the event loop.
+
+    Raises:
+        WorkspaceError: the folder belongs to another run, or cannot be written.
+        ModelError: the model cannot be used; what was answered is kept.
+        ReleaseError: a picture changed while the run was under way.
+    """
+    if max_connections < 1:
+        raise ModelError(f"max connections is {max_connections}; expected at least 1")
+    interface = None if batches is None else batches_of(model)
+    if interface is None:
+        none_under_way(out)
+    started, began = now(), time.monotonic()
+    budget = Budget(prices=prices, most=max_cost)
+    wanted, leave = frozenset(again), frozenset(may_send)
+    plan = plan_run(
+        out,
+        benchmark,
+        model,
+        limit=limit,
+        conditions=conditions,
+        epochs=epochs,
+        recheck=recheck,
+        edition=edition,
+        again=bool(wanted),
+        choice=without_contracts(choice or Choice(), benchmark.items, model, leave),
+        may_send=leave,
+        asking=asking,
+    )
+    write_plan(out, plan)
+    asked = plan.asked
+    if selfcheck is not None:
+        write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
+    pace = Pace(highest=max_connections, fixed=fixed_connections)
+    with open_log(attempts_path(out)) as log, ExitStack() as stack:
+        before = _Before.read(attempts_path(out), budget)
+        answerable = [a for a in asked if a.key is not None]
+        # Two items, or two conditions, may ask the same of the same picture; it is asked once.
+        distinct = {a.key: a for a in answerable}
+        chosen = _ended(asked, attempts_path(out), wanted) if wanted else None
+        held: list[Asked] = []
+        todo = [
+            one
+            for key, one in distinct.items()
+            if (key not in before.replied if chosen is None else key in chosen)
+        ]
+        if first is not None:
+            names = {item.name for item in drawn(plan.items)[:first]}
+            held = [one for one in todo if one.item.name not in names]
+            todo = [one for one in todo if one.item.name in names]
+        session = Session(
+            model=model,
+            requests=Requests(
+                root=benchmark.root, asking=asking or Asking(), examples=plan.examples
+            ),
+            log=log,
+            retry=retry or RetryPolicy(),
+            pace=pace,
+            budget=budget,
+            progress=Progress(
+                total=len(distinct) - len(held), reused=len(distinct) - len(held) - len(todo)
+            ),
+            on_progress=on_progress or _unwatched,
+            cut_after=timeout,
+            watchdog=Watchdog(patience=stalled_after),
+        )
+        way: Session | BatchSession = session
+        if batches is not None and interface is not None:
+            way = stack.enter_context(in_batches(session, interface, out, batches))
+        manifest = read_manifest(out)
+        if todo:
+            # Now, so that a session that is killed is on record too.
+            before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
+            begun = {"started": started, "ended": None}
+            manifest["sessions"] = [*before_this, begun]
+            if wanted:
+                once = {"at": started, "ended": sorted(wanted), "questions": len(todo)}
+                settings = dict(model.identity).get("parameters")
+                manifest["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
+            write_manifest(out, {**manifest, "ended": None})
+        asyncio.run(way.ask_all(todo))
+    progress = way.progress
+    left = len(todo) - progress.done + len(held)
+    summary = RunSummary(
+        out=out,
+        asked=len(asked),
+        reused=progress.reused,
+        answered=progress.done - progress.failed,
+        failed=progress.failed,
+        missing=len(asked) - len(answerable),
+        shared=len(answerable) - len(distinct),
+        left=left,
+        left_out=_left_out(out),
+        seconds=time.monotonic() - began,
+        cost=budget.spent if prices else None,
+        stopped=_why_stopped(len(todo) - progress.done, max_cost, first) if left else None,
+    )
+    if todo:
+        manifest["sessions"][-1] = _session_row(started, summary, pace)
+    if todo or not manifest["ended"]:
+        manifest["ended"] = None if left else now()
+        manifest["models"] = sorted(before.models | way.models)
+    _score(out, manifest)
+    return replace(summary, ends=ends_of(read_results(out)))
+
+
+def _left_out(out: Path) -> Mapping[str, int]:
+    """Items that were wanted and are not asked, by reason."""
+    chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
+    withdrawn = len(withdrawn_items(out))
+    return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
+
+
+def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str:
+    if unasked:
+        return f"the largest cost of {max_cost:g} US dollars is reached"
+    return f"only the first {first:,} items of a fair draw were to be asked"
+
+
+def _session_row(started: str, summary: RunSummary, pace: Pace) -> Mapping[str, Any]:
+    names = ("reused", "answered", "failed", "missing", "shared", "left", "cost", "stopped")
+    return {
+        "started": started,
+        "ended": now(),
+        **{name: getattr(summary, name) for name in names},
+        "connections": pace.to_json(),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What earlier sessions left."""
+
+    replied: frozenset[str]
+    models: frozenset[str]
+
+    @classmethod
+    def read(cls, path: Path, budget: Budget) -> _Before:
+        replied, models = set[str](), set[str]()
+        for record in read_attempts(path):
+            if record["status"] == "reply":
+                replied.add(record["key"])
+                models.add(record["model"])
+            budget.count(record)
+        return cls(replied=frozenset(replied), models=frozenset(models))
+
+
+def _ended(asked: Iterable[Asked], attempts: Path, outcomes: Collection[Outcome]) -> set[str]:
+    """Keys of the questions that ended in one of some ways."""
+    results = judge_run(asked, read_attempts(attempts))
+    return {str(result.asked.key) for result in results if result.outcome in outcomes}
+
+
+def _score(out: Path, manifest: Mapping[str, Any]) -> None:
+    """Score the run, unless that was done from the same replies."""
+    stamp = {
+        "attempts": attempts_path(out).stat().st_size,
+        "listed": manifest["listed"],
+        "withdrawn": digest_of(withdrawn_items(out)),
+    }
+    if manifest.get("scored") != stamp or not _has_scores(out):
+        score(out)
+    write_manifest(out, {**manifest, "scored": stamp})
+
+
+def _has_scores(out: Path) -> bool:
+    try:
+        read_metrics(out)
+    except WorkspaceError:
+        return False
+    return all((out / name).exists() for name in (RESULTS, UPSTREAM_RESULTS, UPSTREAM_METRICS))
+
+
+def _unwatched(_progress: Progress) -> None:
+    """Progress that nobody watches."""

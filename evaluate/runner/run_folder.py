@@ -1,0 +1,174 @@
+"""The folder of a run: what it was begun with, what it asks, and its derived files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import medrcube
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Item, item_from_json
+from medrcube.evaluate.errata import withdrawn_of
+from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
+from medrcube.evaluate.questions.reworded import read_reworded
+from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
+from medrcube.files.atomic import write_text
+
+MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
+OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One presentation of an item as a run asks it.
+
+    Attributes:
+        presentation: the item as it is shown, and the picture beside it.
+        subject: digest of the item's own picture, under which its questions belong together;
+            ``None`` when there is no usable one.
+        image_sha256: digest of the picture that is shown; ``None`` when none is, or no usable one.
+        key: digest of everything that may change the reply. ``None`` when a picture is wanted and
+            there is no usable one: such a question is never asked.
+        shots: examples before the question: name of the item, digest of its picture.
+    """
+
+    presentation: Presentation
+    subject: str | None
+    image_sha256: str | None
+    key: str | None
+    shots: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def item(self) -> Item:
+        """The item, its options and key in the order that is shown."""
+        return self.presentation.item
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a reply goes through, as far as it is installed."""
+    found = {"python": platform.python_version(), "medrcube": medrcube.__version__}
+    for name in ("openai", "aiohttp", "pillow", "torch", "transformers"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """What the run was begun with.
+
+    Raises:
+        WorkspaceError: the folder is no run.
+    """
+    try:
+        manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(
+            f"{run}: is no run ({MANIFEST}: {error}); expected the --out folder of an evaluation"
+        ) from error
+    if not isinstance(manifest, dict):
+        raise WorkspaceError(f"{run / MANIFEST}: expected an object")
+    return manifest
+
+
+def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
+    """Replace the manifest atomically."""
+    write_text(run / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_asked(run: Path) -> tuple[Asked, ...]:
+    """What a run asks, as ``plan_run`` planned it; withdrawn items are left out.
+
+    Raises:
+        WorkspaceError: a list is missing or malformed.
+    """
+    try:
+        lines = _lines_of(run / ITEMS)
+        items, subjects = {}, {}
+        for item, subject in map(_item_of_line, lines):
+            items[item.name], subjects[item.name] = item, subject
+        second = read_reworded(run)
+        withdrawn = withdrawn_of(run)
+        return tuple(
+            Asked(
+                presentation=Presentation(
+                    item=rotate(
+                        (second if row["condition"] == Condition.REWORDED else items)[row["item"]],
+                        row["turn"],
+                    ),
+                    condition=Condition(row["condition"]),
+                    turn=row["turn"],
+                    epoch=row["epoch"],
+                    image=row["image"],
+                ),
+                subject=subjects[row["item"]],
+                image_sha256=row["image_sha256"],
+                key=row["key_sha256"],
+                shots=tuple((name, digest) for name, digest in row.get("shots", ())),
+            )
+            for row in read_lines(run / ASKED)
+            if row["item"] not in withdrawn
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
+
+
+def attempts_path(run: Path) -> Path:
+    """File of the attempts."""
+    return run / ATTEMPTS
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Replace a JSONL file atomically."""
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def now() -> str:
+    """UTC time for records, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def benchmark_of(manifest: Mapping[str, Any]) -> str:
+    """Digest that names what a run was asked: the release, and which of its items."""
+    digest, selection = manifest["dataset"]["digest"], manifest.get("selection")
+    return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
+
+
+def asked_row(asked: Asked) -> dict[str, Json]:
+    """The row of ``asked.jsonl`` that ``read_asked`` reads back."""
+    shown = asked.presentation
+    return {
+        "item": shown.item.name,
+        "condition": shown.condition.value,
+        "turn": shown.turn,
+        "epoch": shown.epoch,
+        "image": shown.image,
+        "image_sha256": asked.image_sha256,
+        "key_sha256": asked.key,
+        **({"shots": [list(shot) for shot in asked.shots]} if asked.shots else {}),
+    }
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Rows of a JSONL file."""
+    return [json.loads(line) for line in _lines_of(path)]
+
+
+def _lines_of(path: Path) -> list[str]:
+    # Not splitlines(): a question may hold U+2028, which JSON does not escape.
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+@lru_cache(maxsize=1 << 15)
+def _item_of_line(line: str) -> tuple[Item, str | None]:
+    """An item and the digest of its picture; runs on one release share their lines."""
+    row = json.loads(line)
+    return item_from_json(row), row["image_sha256"]

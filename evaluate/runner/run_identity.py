@@ -1,0 +1,86 @@
+"""Whether a run is the one that was begun: what differs is named, and nothing is changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.models.protocol import Json
+
+__all__ = ["check_same", "differences", "first_limit"]
+
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
+_OPTIONAL = ("selection", "shots", "pictures")
+"""Parts that a run has only where an option asked for them."""
+
+_WORDS = {"shots": "other examples", "pictures": "another size of pictures"}
+_TOLD = 12
+_LONGEST = 120
+
+
+def check_same(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Refuse to go on with a run that was begun otherwise.
+
+    Raises:
+        WorkspaceError: names every setting that differs, as it is there and as it is asked for.
+    """
+    wanted = {**dict.fromkeys(_OPTIONAL), **identity}
+    there = {part: manifest.get(part) for part in wanted}
+    parts = [part for part in wanted if there[part] != wanted[part]]
+    if not parts:
+        return
+    lines = [
+        f"  {name}: there {_shown(old)}, asked {_shown(new)}"
+        for part in parts
+        for name, old, new in differences(there[part], wanted[part], part)
+    ]
+    more = [f"  and {len(lines) - _TOLD} more"] if len(lines) > _TOLD else []
+    told_parts = " and ".join(_WORDS.get(part, f"another {part}") for part in parts)
+    told = "\n".join([*lines[:_TOLD], *more])
+    raise WorkspaceError(
+        f"{out}: was begun with {told_parts}; nothing was changed.\n"
+        f"{told}\nchoose another --out folder, or repeat the command that began this run"
+    )
+
+
+def differences(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
+    """(dotted name, old, new) of every value in which two settings differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            if old.get(key) != new.get(key):
+                yield from differences(old.get(key), new.get(key), f"{name}.{key}")
+    else:
+        yield name, old, new
+
+
+def first_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
+    """A model as the run was begun with it, where it differs in the longest reply alone.
+
+    Raises:
+        WorkspaceError: replies would be shorter than before.
+    """
+    now_set, first = described.get("parameters"), manifest["model"].get("parameters")
+    if not isinstance(now_set, dict) or not isinstance(first, dict):
+        return described
+    for name in _LIMITS:
+        limit, before = now_set.get(name), first.get(name)
+        if isinstance(limit, int) and isinstance(before, int) and limit < before:
+            raise WorkspaceError(
+                f"{name} is {limit}, and the run was begun with {before}; to ask what was cut "
+                "again, give a larger --max-tokens"
+            )
+    others = {name: value for name, value in now_set.items() if name not in _LIMITS}
+    return {
+        **described,
+        "parameters": {**others, **{name: first[name] for name in _LIMITS if name in first}},
+    }
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

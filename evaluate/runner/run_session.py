@@ -1,0 +1,269 @@
+"""One session of a run: sends questions as fast as the pace allows and keeps every reply.
+
+One loop decides what is sent next; every try is a task of its own, which builds its request when
+it is sent, so that memory is bounded by the number of connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from medrcube.errors import MedrcubeError, ModelError
+from medrcube.evaluate.cost.budget import Budget
+from medrcube.evaluate.models.protocol import (
+    AnswerError,
+    Model,
+    RejectedError,
+    Reply,
+    TransientError,
+)
+from medrcube.evaluate.runner.attempt import error_record, reply_record
+from medrcube.evaluate.runner.attempt_log import AttemptLog
+from medrcube.evaluate.runner.request_builder import Requests
+from medrcube.evaluate.runner.run_folder import Asked, now
+from medrcube.evaluate.runner.run_state import OnProgress, Progress, Rate
+from medrcube.evaluate.runner.scheduling.adaptive_concurrency import Pace
+from medrcube.evaluate.runner.scheduling.question_queue import Agenda, Turn
+from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT, RetryPolicy
+from medrcube.evaluate.runner.scheduling.stall_watchdog import Watchdog
+
+STOP_AFTER = 10
+"""The run stops when at least so many questions in a row fail: nobody is there."""
+
+PROBES = 3
+"""So many questions are tried alone at first; one that is refused may be at fault itself."""
+
+PROBE_TRIES = 3
+"""Tries of a probe, so that a wrong address shows within seconds."""
+
+_TICK = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """Asks questions until all are answered or given up.
+
+    Attributes:
+        model: whom to ask.
+        requests: how a question becomes a request.
+        log: where every try is kept.
+        retry: how patiently to repeat.
+        pace: how many questions may be under way.
+        budget: what it may cost.
+        progress: where the run stands.
+        on_progress: called after every change, from the event loop.
+        cut_after: seconds after which a try is cut off; ``None`` leaves that to the model.
+        watchdog: notices a stall.
+        models: names by which the provider answered.
+    """
+
+    model: Model
+    requests: Requests
+    log: AttemptLog
+    retry: RetryPolicy
+    pace: Pace
+    budget: Budget
+    progress: Progress
+    on_progress: OnProgress
+    cut_after: float | None = None
+    watchdog: Watchdog = field(default_factory=Watchdog)
+    models: set[str] = field(default_factory=set, init=False)
+    _began: float = field(default=0.0, init=False)
+    _rate: Rate = field(default_factory=Rate, init=False)
+    _tasks: int = field(default=0, init=False)
+    _failed_in_a_row: int = field(default=0, init=False)
+    _probing: bool = field(default=False, init=False)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    async def ask_all(self, todo: Iterable[Asked]) -> None:
+        """Ask every question.
+
+        Raises:
+            MedrcubeError: the model cannot be used, or a file cannot be read or written.
+        """
+        self._began = time.monotonic()
+        self._advance()
+        rest = iter(todo)
+        try:
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(self._watch())
+                await self._probe(rest, group)
+                await self._dispatch(Agenda(rest), group)
+                watch.cancel()
+        except BaseExceptionGroup as errors:
+            known = errors.subgroup(MedrcubeError)
+            raise (_first(known) if known else errors) from None
+        finally:
+            await self.model.close()
+
+    async def _probe(self, rest: Iterator[Asked], group: asyncio.TaskGroup) -> None:
+        """Ask the first question alone: whoever mistyped a name learns it at once."""
+        self._probing = True
+        for _, asked in zip(range(PROBES), rest, strict=False):
+            await self._dispatch(Agenda([asked]), group)
+            if self.progress.done > self.progress.failed:
+                break
+        self._probing = False
+
+    async def _dispatch(self, agenda: Agenda, group: asyncio.TaskGroup) -> None:
+        while True:
+            clock, spent, empty = self._clock(), False, False
+            self._changed.clear()
+            while self.pace.room(clock):
+                spent = self.budget.exhausted(self.pace.running)
+                turn = None if spent else agenda.next(clock)
+                if turn is None:
+                    empty = agenda.due is None
+                    break
+                self.pace.sent()
+                self._tasks += 1
+                group.create_task(self._try(turn, agenda))
+            if not self._tasks and (empty or spent):
+                return
+            pauses = (agenda.due, self.pace.held_until(clock))
+            ends = [at - clock for at in pauses if at is not None and at > clock]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(ends, default=None)):
+                    await self._changed.wait()
+
+    async def _try(self, turn: Turn, agenda: Agenda) -> None:
+        """Send a question once, and again in its own place where the fault was not its number."""
+        try:
+            while True:
+                pause = await self._send(turn, agenda)
+                if pause is None:
+                    return
+                await asyncio.sleep(pause)
+        finally:
+            self._tasks -= 1
+            self._changed.set()
+
+    async def _send(self, turn: Turn, agenda: Agenda) -> float | None:
+        """One try, recorded; seconds until the next one in the same place."""
+        turn.tries += 1
+        key, name = str(turn.asked.key), turn.asked.item.name
+        head = {"key": key, "item": name, "try": turn.tries, "at": now()}
+        self.watchdog.sent(key, name, self._clock())
+        try:
+            reply = await self._answer(turn.asked)
+        except AnswerError as error:
+            self.watchdog.ended(key, self._clock())
+            lost = error_record(error)
+            await self.log.append({**head, **lost})
+            self.budget.count(lost)
+            return self._repeat(error, turn, agenda)
+        self.watchdog.ended(key, self._clock())
+        kept = reply_record(reply)
+        await self.log.append({**head, **kept})
+        self.models.add(reply.model)
+        self.budget.count(kept)
+        self.pace.answered(self._clock(), clean=turn.tries == 1)
+        self._failed_in_a_row = 0
+        self._advance(done=1)
+        return None
+
+    async def _answer(self, asked: Asked) -> Reply:
+        request = await self.requests.build(asked)
+        if self.cut_after is None:
+            return await self.model.answer(request)
+        try:
+            async with asyncio.timeout(self.cut_after):
+                return await self.model.answer(request)
+        except TimeoutError:
+            raise TransientError(
+                f"no whole reply within {self.cut_after:g} s", code="timeout"
+            ) from None
+
+    def _repeat(self, error: AnswerError, turn: Turn, agenda: Agenda) -> float | None:
+        clock = self._clock()
+        limited = error.code == RATE_LIMIT
+        turn.refusals += limited
+        turn.errors += not limited
+        wait = self._wait(error, turn.refusals if limited else turn.errors)
+        if limited:
+            hinted = isinstance(error, TransientError) and error.retry_after is not None
+            self.pace.refused(clock, wait=wait or 0.0, hinted=hinted)
+        if wait is None:
+            if not limited:
+                self.pace.failed()
+            self._give_up(error, self._too_long(error))
+            return None
+        self._advance(retries=1, note=str(error))
+        if not limited:
+            return wait
+        # Its place goes to another question: the server takes some, only not so many.
+        agenda.put_back(turn, due=clock + wait)
+        return None
+
+    def _wait(self, error: AnswerError, tries: int) -> float | None:
+        if not isinstance(error, TransientError):
+            return None
+        if self._probing and error.code != RATE_LIMIT and tries >= PROBE_TRIES:
+            return None
+        return self.retry.wait(error, tries)
+
+    def _too_long(self, error: AnswerError) -> str:
+        if not (isinstance(error, TransientError) and self.retry.too_long(error)):
+            return ""
+        wait, most = error.retry_after, self.retry.longest_hint
+        return f"; the server asks for a wait of {wait:,.0f} s, and {most:,.0f} s is the most"
+
+    def _give_up(self, error: AnswerError, why: str = "") -> None:
+        """Count a question that has no reply.
+
+        Raises:
+            ModelError: nothing was answered for long enough.
+        """
+        words = f"{error}{why}"
+        self._advance(done=1, failed=1, note=words)
+        progress = self.progress
+        rejected = isinstance(error, RejectedError)
+        if self._probing and not rejected:
+            raise ModelError(f"the first question got no reply: {words}")
+        # A refused question may be at fault itself, where others are answered.
+        if not (rejected and progress.reused + progress.done > progress.failed):
+            self._failed_in_a_row += 1
+        if self._failed_in_a_row >= max(STOP_AFTER, self.pace.most):
+            raise ModelError(
+                f"stopped: {self._failed_in_a_row} questions in a row failed, the last with: "
+                f"{words}\nwhat was answered is kept; the same command goes on from there"
+            )
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            if complaint := self.watchdog.complaint(self._clock()):
+                self._advance(note=complaint)
+
+    def _advance(
+        self, *, done: int = 0, failed: int = 0, retries: int = 0, note: str | None = None
+    ) -> None:
+        progress = self.progress
+        self.progress = replace(
+            progress,
+            done=progress.done + done,
+            failed=progress.failed + failed,
+            retries=progress.retries + retries,
+            running=self.pace.running,
+            limit=self.pace.limit,
+            rate=self._rate.at(self._clock(), progress.done + done),
+            cost=self.budget.spent if self.budget.prices else None,
+            note=progress.note if note is None else note,
+        )
+        self.on_progress(self.progress)
+
+    def _clock(self) -> float:
+        return time.monotonic() - self._began
+
+
+def _first(errors: BaseExceptionGroup[MedrcubeError]) -> MedrcubeError:
+    """The first error of a group; the others are the same trouble in other tasks."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, MedrcubeError)  # noqa: S101 - the group was filtered
+    return error

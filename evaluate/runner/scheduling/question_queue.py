@@ -1,0 +1,52 @@
+"""What is to be asked next: a question that waited first, then a new one."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from medrcube.evaluate.runner.run_folder import Asked
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One question and how it fared in this session.
+
+    Attributes:
+        asked: the question.
+        tries: how often it was sent.
+        refusals: of these, ended by a rate limit.
+        errors: of these, ended by another error.
+    """
+
+    asked: Asked
+    tries: int = 0
+    refusals: int = 0
+    errors: int = 0
+
+
+class Agenda:
+    """Questions that are still to be sent."""
+
+    def __init__(self, todo: Iterable[Asked]) -> None:
+        self._new = iter(todo)
+        self._waiting: list[tuple[float, int, Turn]] = []
+        self._numbers = itertools.count()
+
+    def next(self, now: float) -> Turn | None:
+        """The next question, or ``None`` when there is none at this moment."""
+        if self._waiting and self._waiting[0][0] <= now:
+            return heapq.heappop(self._waiting)[2]
+        asked = next(self._new, None)
+        return None if asked is None else Turn(asked=asked)
+
+    def put_back(self, turn: Turn, *, due: float) -> None:
+        """Ask a question again, not before ``due``."""
+        heapq.heappush(self._waiting, (due, next(self._numbers), turn))
+
+    @property
+    def due(self) -> float | None:
+        """When the first of the waiting questions may be sent; ``None`` when none waits."""
+        return self._waiting[0][0] if self._waiting else None

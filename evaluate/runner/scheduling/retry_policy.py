@@ -1,0 +1,54 @@
+"""How patiently a question is asked again."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from medrcube.evaluate.models.protocol import TransientError
+
+RATE_LIMIT = "429"
+"""Code of the error by which a server says that it is asked too much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and how patiently a question is asked again.
+
+    Attributes:
+        attempts: tries of one question after errors other than a rate limit.
+        rate_limited: tries of one question while the server says 429.
+        first_wait: seconds before the second try; doubles from then on.
+        longest_wait: upper bound of a wait of our own.
+        longest_hint: longest wait that the server may ask for; a question for which it asks
+            more is given up.
+    """
+
+    attempts: int = 6
+    rate_limited: int = 40
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    longest_hint: float = 600.0
+
+    def too_long(self, error: TransientError) -> bool:
+        """Whether the server asks for a wait that no run should sit out.
+
+        A spent quota names hours, a broken clock the year 2099.
+        """
+        return error.retry_after is not None and error.retry_after > self.longest_hint
+
+    def wait(self, error: TransientError, tries: int) -> float | None:
+        """Seconds to wait, or ``None`` to give up.
+
+        Args:
+            error: what came back.
+            tries: how often the question has ended with an error of this kind: a rate limit, or
+                any other.
+        """
+        allowed = self.rate_limited if error.code == RATE_LIMIT else self.attempts
+        if tries >= allowed or self.too_long(error):
+            return None
+        spread = random.uniform(0.5, 1.0)  # noqa: S311 - keeps questions from knocking in step
+        if error.retry_after is not None:
+            return error.retry_after * (1 + 0.1 * spread)
+        return min(self.first_wait * 2.0 ** min(tries - 1, 30) * spread, self.longest_wait)

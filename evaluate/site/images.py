@@ -1,0 +1,108 @@
+"""Pictures of a site as small files, within a budget; restricted ones are never opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.console.progress import Advance, ignored
+from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.image_files import UnusablePictureError, read_picture
+from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
+from medrcube.files.atomic import write_again
+
+FOLDER = "pictures"
+
+MOST_BYTES = 30_000_000
+"""Bytes of all pictures together."""
+
+_STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70), (160, 64), (128, 60), (96, 50))
+"""Pixels of the longer side and quality; the last is small enough for any picture of 10,000."""
+_DIGEST = 20
+
+WITHHELD = "This picture may not be passed on."
+NONE_NAMED = "The question has no picture."
+ABSENT = "The release does not have this picture."
+ANOTHER = "The release has another picture here than the one that was asked."
+TOO_LARGE = "Left out to keep this site small."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The picture of an item.
+
+    Attributes:
+        file: its file below ``pictures``; empty where there is none.
+        why: reason in words where there is none.
+    """
+
+    file: str = ""
+    why: str = ""
+
+
+def write_pictures(
+    out: Path,
+    release: Benchmark,
+    asked: Mapping[str, str],
+    items: Sequence[Item],
+    advance: Advance = ignored,
+) -> dict[str, Shown]:
+    """Write a reduced copy of every picture that may be passed on.
+
+    Args:
+        out: folder for the files.
+        release: where the pictures lie.
+        asked: digest of the picture that models were asked about, by the name of the item.
+        items: what the site shows.
+        advance: called after each picture.
+
+    Returns:
+        The picture of each item by its name.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = sorted(_wanted(items))
+    allotment = MOST_BYTES // max(1, len(wanted))
+    made = {}
+    with ThreadPoolExecutor() as pool:
+        copies = pool.map(lambda image: _write(out, release, image, allotment), wanted)
+        for image, copy in zip(wanted, copies, strict=True):
+            made[image] = copy
+            advance()
+    return {item.name: _of(item, asked.get(item.name), made) for item in items}
+
+
+def count_pictures(items: Sequence[Item]) -> int:
+    """How many distinct pictures may be passed on."""
+    return len(_wanted(items))
+
+
+def _wanted(items: Sequence[Item]) -> set[str]:
+    withheld = {item.image for item in items if item.restricted}
+    return {item.image for item in items if item.image is not None and item.image not in withheld}
+
+
+def _of(item: Item, asked: str | None, made: Mapping[str, tuple[Shown, str]]) -> Shown:
+    if item.restricted:
+        return Shown(why=WITHHELD)
+    if item.image is None:
+        return Shown(why=NONE_NAMED)
+    if item.image not in made:
+        return Shown(why=WITHHELD)
+    shown, digest = made[item.image]
+    return Shown(why=ANOTHER) if asked and digest and asked != digest else shown
+
+
+def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[Shown, str]:
+    """The copy and the digest of the original."""
+    try:
+        picture = read_picture(release.root / image, root=release.root)
+    except UnusablePictureError:
+        return Shown(why=ABSENT), ""
+    data = jpeg_within(picture.data, _STEPS, allotment)
+    if data is None:
+        return Shown(why=TOO_LARGE), picture.sha256
+    name = f"{picture.sha256[:_DIGEST]}.jpg"
+    write_again(out / name, data)
+    return Shown(file=name), picture.sha256

@@ -1,0 +1,157 @@
+"""Rows of the leaderboard, and the same numbers cut by every axis for the choice of a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.evaluate.reporting.comparable_blocks import otherwise, ranked_apart
+from medrcube.evaluate.reporting.heat_maps import axes
+from medrcube.evaluate.reporting.scored_runs import Run
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One model on the leaderboard.
+
+    Attributes:
+        run: its run.
+        page: its page, relative to the site.
+        block: why it stands below the ranking; empty within it.
+        letters: groups that it is in; models that share a letter cannot be told apart.
+        shortcut: shortcut probability of its pairs of questions, or ``None``.
+        gain: what the picture adds over the same questions without it, or ``None``.
+        remarks: what a reader has to know before the number, in a word or two each.
+        otherwise: of these, how it was asked otherwise than the others.
+    """
+
+    run: Run
+    page: str
+    block: str
+    letters: str
+    shortcut: float | None
+    gain: float | None
+    remarks: Sequence[str]
+    otherwise: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slices:
+    """Accuracies of every model in every group of every axis.
+
+    Attributes:
+        names: (title of the axis, names of its groups).
+        rows: for each model, in the order of the leaderboard, the groups' numbers in the order of
+            ``names``: accuracy, both ends of its interval, n, chance; ``None`` for a group of
+            which it was asked nothing.
+    """
+
+    names: Sequence[tuple[str, Sequence[str]]]
+    rows: Sequence[Sequence[Sequence[float | None] | None]]
+
+
+def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
+    """The leaderboard, best first.
+
+    Only runs that were asked the same stand in one ranking: first those that were asked most, then
+    each other selection, sample or prompt as a block, last the runs that lack too many replies.
+    """
+    how = otherwise(runs)
+    entries = []
+    for block in ranked_apart(runs):
+        letters = block.letters()
+        entries += [_entry(run, pages, block.title, letters, how[run.label]) for run in block.runs]
+    return entries
+
+
+def blocks(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """What stands below the ranking: (why, entries)."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.block:
+            found.setdefault(entry.block, []).append(entry)
+    return list(found.items())
+
+
+def who(entries: Sequence[Entry]) -> str:
+    """How many models, and how many groups of people, which are none."""
+    people = sum(entry.run.readers is not None for entry in entries)
+    models = counted(len(entries) - people, "model")
+    return f"{models} and {counted(people, 'group')} of readers" if people else models
+
+
+def _entry(
+    run: Run,
+    pages: Mapping[str, str],
+    block: str,
+    letters: Mapping[str, str],
+    how: Sequence[str],
+) -> Entry:
+    return Entry(
+        run=run,
+        page=f"models/{pages[run.label]}",
+        block=block,
+        letters=letters.get(run.label, ""),
+        shortcut=_shortcut(run),
+        gain=_gain(run),
+        remarks=[*how, *_remarks(run)],
+        otherwise=how,
+    )
+
+
+def slices(runs: Sequence[Run]) -> Slices:
+    """The numbers of every slice, of runs in the order of the leaderboard."""
+    found = axes(runs)
+    return Slices(
+        names=[(title, [name for name, _ in groups]) for title, _, groups in found],
+        rows=[
+            [_numbers(groups[place][1]) for _, _, table in found for _, groups in table]
+            for place in range(len(runs))
+        ],
+    )
+
+
+def _numbers(group: Row | None) -> list[float | None] | None:
+    if group is None or not group["n"]:
+        return None
+    low, high = group["interval"] or (None, None)
+    return [
+        _short(group["accuracy"]),
+        _short(low),
+        _short(high),
+        group["n"],
+        _short(group["chance"]),
+    ]
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _shortcut(run: Run) -> float | None:
+    pairs = run.metrics.get("credibility", {}).get("view_counted", {}).get("by_pair", {})
+    value: float | None = pairs.get("shortcut_probability", {}).get("value")
+    return value
+
+
+def _gain(run: Run) -> float | None:
+    contrasts = run.metrics.get("contrasts") or {}
+    found: float | None = contrasts.get("image_gain", {}).get("global", {}).get("difference")
+    return found
+
+
+def _remarks(run: Run) -> list[str]:
+    asked, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
+    readers = run.readers["readers"] if run.readers else 0
+    told = {
+        f"{readers:,} people": run.readers is not None,
+        f"incomplete: {run.replied:,} of {asked:,} have a reply": run.incomplete,
+        "unfinished": run.unfinished,
+        f"{counted(run.cut, 'reply')} cut": run.cut > 0,
+        f"sample of {whole:,}": asked < whole,
+    }
+    return [remark for remark, holds in told.items() if holds]

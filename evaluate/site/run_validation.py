@@ -1,0 +1,299 @@
+"""Whether a run that somebody hands in is whole, of this release, and scored from its replies.
+
+Nothing in the folder is trusted: its items are held against the release, and its replies are
+scored anew. What cannot be known from a folder is whether a model gave the replies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import MedrcubeError, WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
+from medrcube.evaluate.errata import require_current
+from medrcube.evaluate.outcomes import Outcome, Result, lost
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.prompts import prompt_version
+from medrcube.evaluate.questions.settings import asked_how
+from medrcube.evaluate.reporting.interval_text import without_reply
+from medrcube.evaluate.reporting.markup.escaping import one_line
+from medrcube.evaluate.runner.completeness import gaps, not_drawn
+from medrcube.evaluate.runner.run_folder import (
+    ITEMS,
+    METRICS,
+    read_asked,
+    read_lines,
+    read_manifest,
+)
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.evaluate.scoring import (
+    read_by_rules,
+    read_metrics,
+    read_results,
+    scored_again,
+    withdrawn_items,
+)
+from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, broken_seals, odd_files
+
+_LONGEST = 200
+"""Characters of what a setting holds, such as a prompt."""
+
+_TOLD = 5
+"""So many items are named for one kind of problem."""
+
+_MISSING = object()
+
+_BAD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the check found.
+
+    Attributes:
+        problems: what keeps the run from a leaderboard.
+        notes: what its readers should know.
+        summary: the run in one line; empty where there are problems.
+    """
+
+    problems: Sequence[str]
+    notes: Sequence[str]
+    summary: str
+
+
+def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
+    """Check a run against a release.
+
+    Args:
+        run: folder of the run.
+        release: folder of the release.
+        sealing: the run is about to be sealed, so that earlier digests say nothing.
+
+    Raises:
+        ReleaseError: the release is broken.
+    """
+    benchmark = load_benchmark(release)
+    problems = list(_files(run, sealing=sealing))
+    if problems:
+        return Checked(problems=problems, notes=(), summary="")
+    try:
+        manifest = read_manifest(run)
+        problems += _manifest(manifest)
+        problems += gaps(run)
+        problems += _drawn(run, manifest, benchmark)
+        problems += _items(run, benchmark)
+        problems += _errata(run, benchmark)
+        scored, by_rules = read_results(run), read_by_rules(run)
+        found = read_metrics(run)
+        problems += _scores(run, scored, by_rules, found)
+        problems += _incomplete(found)
+        notes = [] if problems else list(_notes(run, manifest, found, benchmark))
+        summary = "" if problems else _summary(manifest, found)
+    except MedrcubeError as error:
+        return Checked(problems=[*problems, str(error)], notes=(), summary="")
+    except _BAD_FORM as error:
+        told = f"a file has another form than a run of this version: {error!r}"
+        return Checked(problems=[*problems, told], notes=(), summary="")
+    return Checked(problems=problems, notes=notes, summary=summary)
+
+
+def _files(run: Path, *, sealing: bool) -> Iterator[str]:
+    if not run.is_dir():
+        yield f"{run}: is no folder; expected the --out folder of an evaluation"
+        return
+    yield from odd_files(run)
+    for name in EXPECTED:
+        if not (run / name).is_file():
+            yield f"{name}: is missing; run  medrcube score {run}  or send the whole folder"
+    if not sealing:
+        yield from broken_seals(run)
+
+
+def _manifest(manifest: Mapping[str, Any]) -> Iterator[str]:
+    expected: dict[str, tuple[type, ...]] = {
+        "started": (str,),
+        "ended": (str, type(None)),
+        "dataset": (dict,),
+        "model": (dict,),
+        "prompt": (dict,),
+        "conditions": (list,),
+        "epochs": (int,),
+        "versions": (dict,),
+    }
+    for name, kinds in expected.items():
+        if name not in manifest or not isinstance(manifest[name], kinds):
+            words = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+            yield f"manifest.json: {name} is {manifest.get(name)!r:.80}; expected {words}"
+    model = manifest.get("model")
+    if isinstance(model, dict) and not str(model.get("name") or "").strip():
+        yield "manifest.json: model has no name"
+
+
+def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
+    """What was asked, held against the release; pictures where the release has them."""
+    known = {item.name: item for item in benchmark.items}
+    unknown, changed, pictures = [], [], []
+    for asked in read_asked(run):
+        shown = asked.presentation
+        if shown.turn or shown.condition is Condition.REWORDED:
+            continue
+        item = known.get(shown.item.name)
+        if item is None:
+            unknown.append(shown.item.name)
+        elif item != shown.item:
+            changed.append(item.name)
+        elif asked.subject and item.image is not None:
+            digest = benchmark.image_digests[item.image]
+            if digest is not None and digest != asked.subject:
+                pictures.append(item.name)
+    yield from _several(unknown, "are not in the release")
+    yield from _several(changed, "differ from those of the release")
+    yield from _several(pictures, "were asked with another picture than the release has")
+
+
+def _drawn(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
+    """A limit or a number of items that does not explain which items of the release were asked."""
+    if manifest["dataset"]["digest"] != benchmark.digest:
+        return
+    told, whole = manifest["dataset"]["items"], len(benchmark.items)
+    if told != whole:
+        yield f"manifest.json: dataset.items is {told!r:.80}; its release has {whole:,}"
+    names = [f"{row['dataset']}/{row['id']}" for row in read_lines(run / ITEMS)]
+    if other := not_drawn(manifest, names, benchmark.items):
+        yield (
+            f"items.jsonl: {counted(other, 'item')} of it {'is' if other == 1 else 'are'} not what "
+            f"limit {manifest['limit']} draws from the release"
+        )
+
+
+def _errata(run: Path, benchmark: Benchmark) -> Iterator[str]:
+    """Items that count here though they were withdrawn, or the other way round."""
+    asked = {one.item.name for one in read_asked(run)}.union(withdrawn := withdrawn_items(run))
+    try:
+        require_current(str(run), withdrawn, asked.intersection(benchmark.errata))
+    except WorkspaceError as error:
+        yield str(error)
+
+
+def _several(names: Sequence[str], what: str) -> Iterator[str]:
+    distinct = list(dict.fromkeys(names))
+    if distinct:
+        more = f" and {len(distinct) - _TOLD:,} more" if len(distinct) > _TOLD else ""
+        named = ", ".join(distinct[:_TOLD])
+        yield f"items.jsonl: {counted(len(distinct), 'item')} {what}: {named}{more}"
+
+
+def _scores(
+    run: Path, scored: Sequence[Result], by_rules: Sequence[Result], found: Mapping[str, Any]
+) -> Iterator[str]:
+    """Scores that do not follow from the replies."""
+    judged = bool(found["judge"]["used"])
+    wrong = [
+        there.item.name
+        for there, here in zip(scored, by_rules, strict=True)
+        if not _follows(there, here, judged=judged)
+    ]
+    if wrong:
+        yield (
+            f"outcomes.jsonl: {len(wrong):,} outcomes do not follow from the replies, such as of "
+            f"{wrong[0]}; run  medrcube score  with this version"
+        )
+    yield from _further_files(run, scored, found)
+
+
+def _further_files(run: Path, scored: Sequence[Result], found: Mapping[str, Any]) -> Iterator[str]:
+    """Files of scores that hold something else than scoring the replies gives."""
+    again = scored_again(run, scored)
+    for name, expected in again.items():
+        here = found if name == METRICS else _read(run / name)
+        if here == expected:
+            continue
+        if isinstance(expected, list):
+            told = _differing_row(here, expected)
+        else:
+            other = here if isinstance(here, dict) else {}
+            names = sorted({*expected, *other})
+            told = ", ".join(
+                n for n in names if other.get(n, _MISSING) != expected.get(n, _MISSING)
+            )
+        yield (
+            f"{name}: {told} do not follow from the outcomes; run  medrcube score  with this "
+            "version"
+        )
+
+
+def _read(path: Path) -> Any:
+    """What a file of scores holds; ``None`` where it cannot be read."""
+    try:
+        if path.suffix == ".jsonl":
+            return read_lines(path)
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _differing_row(here: Any, expected: Sequence[Mapping[str, Any]]) -> str:
+    if not isinstance(here, list) or len(here) != len(expected):
+        return f"the rows (expected {len(expected):,})"
+    wrong = [there["id"] for row, there in zip(here, expected, strict=True) if row != there]
+    return f"{counted(len(wrong), 'row')}, such as of {wrong[0]},"
+
+
+def _incomplete(found: Mapping[str, Any]) -> Iterator[str]:
+    """More questions without a reply than a ranking bears."""
+    total = found["global"]
+    if not found["incomplete"]:
+        return
+    asked, replied = total["n"], total["n"] - lost(total)
+    yield (
+        f"incomplete: {replied:,} of {counted(asked, 'question')} "
+        f"{'has' if replied == 1 else 'have'} a reply ({without_reply(total)}), and at most "
+        f"{100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command that began "
+        "it once more: it goes on, and  --again failed  asks what failed"
+    )
+
+
+def _follows(there: Result, here: Result, *, judged: bool) -> bool:
+    if judged and here.outcome is Outcome.UNPARSED:
+        return there.reply == here.reply
+    return (there.outcome, there.answer, there.reply) == (here.outcome, here.answer, here.reply)
+
+
+def _notes(
+    run: Path, manifest: Mapping[str, Any], found: Mapping[str, Any], benchmark: Benchmark
+) -> Iterator[str]:
+    total = found["global"]
+    yield f"conditions: {', '.join(manifest['conditions'])}"
+    for name, told in asked_how(manifest).items():
+        yield f"{name}: {one_line(told, _LONGEST)}"
+    if total["n"] < len(benchmark.standing):
+        whole = counted(len(benchmark.standing), "item")
+        yield f"asked {total['n']:,} of {whole}; shown as a sample"
+    if manifest["ended"] is None:
+        yield "was broken off; the command that began it goes on"
+    if manifest["dataset"]["digest"] != benchmark.digest:
+        yield "the release here lacks pictures that the run was asked about, or has others"
+    if manifest["prompt"].get("version") != prompt_version():
+        yield "was asked with another prompt than this version has"
+    if found["judge"]["used"]:
+        yield "a judge model read what the rules could not; this check does not ask it again"
+    extra = itertools.islice(
+        (path.name for path in sorted(run.iterdir()) if path.name not in {*EXPECTED, DIGESTS}), 20
+    )
+    yield f"further files: {', '.join(extra) or 'none'}"
+    if not (run / DIGESTS).exists():
+        yield "has no digests; --seal writes them"
+
+
+def _summary(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    total = found["global"]
+    return (
+        f"{manifest['model']['name']}, {counted(total['n'], 'item')}, "
+        f"{100 * total['accuracy']:.1f} % correct"
+    )

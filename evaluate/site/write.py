@@ -1,0 +1,229 @@
+"""Writes a site: pages that need no server, no host and no network.
+
+All links are relative and all data are scripts beside the pages, so a site works from a folder,
+under any path of a web server, and without a connection. Text of others is escaped by the
+templates, or set as text by the scripts; the policy of every page forbids inline scripts and all
+requests but for its own files.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+
+import medrcube
+from medrcube.console.progress import Advance, Reporter
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
+from medrcube.evaluate.html_report import environment, page_values
+from medrcube.evaluate.reporting.markup.responsive_tables import narrowed
+from medrcube.evaluate.reporting.scored_runs import Run, load_runs, require_errata_of
+from medrcube.evaluate.site import images as pictures_part
+from medrcube.evaluate.site import items as items_part
+from medrcube.evaluate.site.cells import CellPage, cells
+from medrcube.evaluate.site.evidence import read_evidence
+from medrcube.evaluate.site.images import count_pictures, write_pictures
+from medrcube.evaluate.site.items import ItemData, write_items, write_script
+from medrcube.evaluate.site.leaderboard import Entry, blocks, board, slices, who
+from medrcube.evaluate.site.page_names import model_pages
+from medrcube.evaluate.statistics.intervals import SMALL
+from medrcube.files.atomic import write_text
+
+MARKER = "medrcube-site.json"
+"""File by which a folder is known as a site."""
+
+_FOLDERS = ("assets", "cells", "models", items_part.FOLDER, pictures_part.FOLDER)
+_SCRIPTS = ("load.js", "tables.js", "board.js", "items.js")
+_FEW_FAILURES = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A site that was written.
+
+    Attributes:
+        index: its first page.
+        models: number of models.
+        people: number of groups of readers.
+        items: number of items.
+        cells: number of cells.
+        reply_limit: characters of a reply that are kept.
+        files: number of its files.
+        bytes: size of all of them.
+    """
+
+    index: Path
+    models: int
+    people: int
+    items: int
+    cells: int
+    reply_limit: int
+    files: int
+    bytes: int
+
+
+def write_site(
+    folders: Sequence[Path], release: Path, out: Path, reporter: Reporter | None = None
+) -> Site:
+    """Write the site, in place of an earlier one.
+
+    Args:
+        folders: scored runs on the release, or on parts of it.
+        release: folder of the release.
+        out: folder of the site; a new or empty one, or one that holds a site.
+        reporter: shows the progress.
+
+    Raises:
+        WorkspaceError: a folder holds no scored run, or one of other items; or ``out`` holds
+            something else, or cannot be written.
+        ReleaseError: the release is broken.
+    """
+    _may_write(out)
+    shows = reporter or Reporter(quiet=True)
+    benchmark = load_benchmark(release)
+    with shows.stage("runs", len(folders)) as advance:
+        runs = load_runs(folders, advance)
+    _of_this_release(runs, benchmark)
+    require_errata_of(runs, benchmark)
+    items = benchmark.standing
+    pages = model_pages(run.label for run in runs)
+    if len(runs) > 1:
+        shows.note(f"comparing every two of {len(runs):,} runs")
+    entries = board(runs, pages)
+    ordered = [entry.run for entry in entries]
+    asked = {
+        result.item.name: result.asked.subject
+        for run in ordered
+        for result in run.results
+        if result.asked.subject is not None
+    }
+    found = cells(entries)
+    _clear(out)
+    with shows.stage("pictures", count_pictures(items)) as advance:
+        shown = write_pictures(out / pictures_part.FOLDER, benchmark, asked, items, advance)
+    data = ItemData(
+        items=items,
+        runs=ordered,
+        pictures=shown,
+        evidence=read_evidence(release, items),
+    )
+    models = [(entry.run.label, entry.page) for entry in entries]
+    with shows.stage("items", len(items)) as advance:
+        limit = write_items(out / items_part.FOLDER, data, models, advance)
+    write_script(out / items_part.FOLDER / "board.js", "board", slices(ordered).rows)
+    with shows.stage("pages", len(entries) + len(found)) as advance:
+        _write_pages(out, entries, found, benchmark, advance)
+    _mark(out, entries)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    return Site(
+        index=out / "index.html",
+        models=sum(entry.run.readers is None for entry in entries),
+        people=sum(entry.run.readers is not None for entry in entries),
+        items=len(items),
+        cells=len(found),
+        reply_limit=limit,
+        files=len(files),
+        bytes=sum(path.stat().st_size for path in files),
+    )
+
+
+def _write_pages(
+    out: Path,
+    entries: Sequence[Entry],
+    found: Sequence[CellPage],
+    benchmark: Benchmark,
+    advance: Advance,
+) -> None:
+    made = _environment()
+    shared = {
+        "entries": entries,
+        "who": who(entries),
+        "ranked": [entry for entry in entries if not entry.block],
+        "blocks": blocks(entries),
+        "cells": found,
+        "questions": len(benchmark.standing),
+        "withdrawn_items": len(benchmark.errata),
+        "version": medrcube.__version__,
+        "small": SMALL,
+    }
+
+    def write(path: str, template: str, **values: Any) -> None:
+        root = "../" * path.count("/")
+        page = made.get_template(template).render(**shared, **values, root=root)
+        write_text(out / path, narrowed(page) if path.endswith(".html") else page)
+
+    write("index.html", "index.html.j2", slice_names=slices([e.run for e in entries]).names)
+    write("cells.html", "cells.html.j2")
+    write("items.html", "items.html.j2")
+    write("submit.html", "submit.html.j2")
+    style: Mapping[str, Any] = {}
+    for number, entry in enumerate(entries):
+        style = page_values([entry.run], None)
+        wrong = style["failures"].shown[:_FEW_FAILURES]
+        values = {**style, "entry": entry, "number": number, "wrong": wrong}
+        write(entry.page, "model.html.j2", **{k: v for k, v in values.items() if k not in shared})
+        advance()
+    for cell in found:
+        write(cell.page, "cell.html.j2", cell=cell)
+        advance()
+    write("assets/site.css", "site.css.j2", steps=style["steps"], picture_uris=[], filter_rules=[])
+    for script in _SCRIPTS:
+        write(f"assets/{script}", f"{script}.j2")
+
+
+def _environment() -> Environment:
+    made = environment()
+    made.loader = ChoiceLoader(
+        [PackageLoader("medrcube.templates", folder) for folder in ("site", "cards")]
+    )
+    return made
+
+
+def _of_this_release(runs: Sequence[Run], benchmark: Benchmark) -> None:
+    """Refuse runs that were asked other items."""
+    known = {item.name: item for item in benchmark.items}
+    for run in runs:
+        other = [r.item.name for r in run.results if known.get(r.item.name) != r.item]
+        if other:
+            raise WorkspaceError(
+                f"{run.folder}: {len(other):,} of its items are not in {benchmark.root} or are "
+                f"others there, such as {other[0]!r}; a site shows runs on one release, and  "
+                "medrcube validate-run  names what differs"
+            )
+
+
+def _may_write(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and ((out / MARKER).exists() or not any(out.iterdir()))):
+        raise WorkspaceError(f"{out}: holds something that is no site; choose another folder")
+
+
+def _clear(out: Path) -> None:
+    """Remove an earlier site, so that no page of a model that is gone stays behind."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not (out / MARKER).exists():
+        write_text(out / MARKER, "{}\n")
+        return
+    for name in _FOLDERS:
+        shutil.rmtree(out / name, ignore_errors=True)
+
+
+def _mark(out: Path, entries: Sequence[Entry]) -> None:
+    told = {
+        "medrcube": medrcube.__version__,
+        "models": [
+            {
+                "label": entry.run.label,
+                "page": entry.page,
+                "benchmark": entry.run.benchmark,
+                "outcomes_sha256": entry.run.metrics["outcomes_sha256"],
+            }
+            for entry in entries
+        ],
+    }
+    write_text(out / MARKER, json.dumps(told, indent=2) + "\n")

@@ -1,0 +1,110 @@
+"""Answers of many runs to the same questions, as one table: where every two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.statistics.clustered_inference import Tally, difference_interval, sign_test
+from medrcube.evaluate.statistics.units import unit_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTable:
+    """Runs by questions.
+
+    Attributes:
+        labels: names of the runs.
+        results: one result of each question, whichever run has it first.
+        units: number of the unit of each question, from 0.
+        right: whether a run is right, of shape (runs, questions).
+        kept: whether a run was asked and has not lost its reply, of the same shape.
+    """
+
+    labels: Sequence[str]
+    results: Sequence[Result]
+    units: NDArray[np.int64]
+    right: Flags
+    kept: Flags
+
+    def kept_by_all(self) -> Flags:
+        """Which questions every run has kept."""
+        import numpy as np  # noqa: PLC0415 - an import that only scoring pays
+
+        return np.asarray(self.kept.all(axis=0))
+
+    def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[Tally]:
+        """First less second run, by unit, over the chosen questions that both have kept."""
+        import numpy as np  # noqa: PLC0415
+
+        both = self.kept[first] & self.kept[second]
+        both = both if chosen is None else both & chosen
+        change = self.right[first].astype(np.int8) - self.right[second]
+        return self._by_unit(change, both)
+
+    def shares(self, run: int, chosen: Flags | None = None) -> list[Tally]:
+        """Right answers of a run, by unit, over the chosen questions that it has kept."""
+        kept = self.kept[run] if chosen is None else self.kept[run] & chosen
+        return self._by_unit(self.right[run], kept)
+
+    def _by_unit(self, values: NDArray[np.int8] | Flags, kept: Flags) -> list[Tally]:
+        import numpy as np  # noqa: PLC0415
+
+        units = self.units[kept]
+        sizes = np.bincount(units)
+        totals = np.bincount(units, weights=values[kept]).astype(np.int64)
+        there = sizes > 0
+        pairs = zip(totals[there].tolist(), sizes[there].tolist(), strict=True)
+        return [Tally(total, size) for total, size in pairs]
+
+
+def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
+    """Runs by questions.
+
+    Args:
+        runs: results by label, one of each question.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    known: dict[str, Result] = {}
+    for results in runs.values():
+        for result in results:
+            known.setdefault(result.item.name, result)
+    place = {name: index for index, name in enumerate(known)}
+    units: dict[str, int] = {}
+    right = np.zeros((len(runs), len(known)), dtype=bool)
+    kept = np.zeros_like(right)
+    for row, results in enumerate(runs.values()):
+        for result in results:
+            column = place[result.item.name]
+            kept[row, column] = result.outcome not in LOST
+            right[row, column] = result.outcome is Outcome.CORRECT
+    return AnswerTable(
+        labels=tuple(runs),
+        results=tuple(known.values()),
+        units=np.array(
+            [units.setdefault(unit_of(result), len(units)) for result in known.values()],
+            dtype=np.int64,
+        ),
+        right=right,
+        kept=kept,
+    )
+
+
+def p_of_difference(units: Sequence[Tally]) -> float:
+    """Exact p of equal sides; 1 where it is below 5 % and the interval does not leave out 0."""
+    p = sign_test(units)
+    if p >= ALPHA:
+        return p
+    interval = difference_interval(units)
+    return 1.0 if interval is None or interval.low <= 0 <= interval.high else p

@@ -1,0 +1,170 @@
+"""Intervals and tests of answers that come in units, several of them on one patient.
+
+A proportion has Wilson's interval at the effective number of answers: their number over the
+design effect (Kish, Survey Sampling, 1965, 8.2), whose variance is CR2 (Bell and McCaffrey, Surv
+Methodol 2002;28:169-181), with Student's t for what is not known of the design effect. Dean and
+Pagano (J Surv Stat Methodol 2015;3:484-503) compare such intervals. A difference of two sides has
+the interval of the score test with whole units, and the exact test that turns the sign of whole
+units. ``docs/explanation/statistics.md`` has the simulation by which these were chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from medrcube.evaluate.statistics.intervals import Z_95, Interval, t_quantile, wilson_at
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FEWEST_UNITS = 5
+"""With fewer units no interval is given: what the simulation shows of them is too wide or wrong."""
+
+
+class Tally(NamedTuple):
+    """Answers of one unit.
+
+    Attributes:
+        total: sum of their values, such as the number of right ones.
+        size: their number.
+    """
+
+    total: int
+    size: int
+
+
+def tallies(members: Iterable[tuple[str, int]]) -> list[Tally]:
+    """Answers (name of the unit, value) by unit, in the order of first appearance."""
+    sums: dict[str, Tally] = {}
+    for unit, value in members:
+        total, size = sums.get(unit, (0, 0))
+        sums[unit] = Tally(total + value, size + 1)
+    return list(sums.values())
+
+
+def effective_units(units: Sequence[Tally]) -> float:
+    """Number of units of one size that would say as much: ``n^2 / sum(size^2)``; 0 of none."""
+    n = sum(unit.size for unit in units)
+    return n * n / sum(unit.size**2 for unit in units) if units else 0.0
+
+
+def why_no_interval(units: Sequence[Tally]) -> str | None:
+    """Reason for which no interval is given, or ``None``."""
+    if len(units) < FEWEST_UNITS:
+        return f"fewer than {FEWEST_UNITS} units"
+    if effective_units(units) < FEWEST_UNITS:
+        return f"the largest of {len(units)} units outweigh the others"
+    return None
+
+
+def design_effect(units: Sequence[Tally], squares: int | None = None) -> float | None:
+    """By how much units inflate the variance of a mean; 1 where each has one answer.
+
+    Args:
+        units: what each unit has.
+        squares: sum of the squared values; that of the values where they are 0 and 1.
+
+    Returns:
+        ``None`` for fewer than two units, and where all answers are alike.
+    """
+    if len(units) < 2:
+        return None
+    n, total = sum(unit.size for unit in units), sum(unit.total for unit in units)
+    mean = total / n
+    independent = ((total if squares is None else squares) - n * mean * mean) / (n * (n - 1))
+    if independent <= 1e-12 / n:
+        return None
+    spread = math.fsum((unit.total - mean * unit.size) ** 2 / (1 - unit.size / n) for unit in units)
+    return spread / (n * n) / independent
+
+
+def share_interval(units: Sequence[Tally]) -> Interval | None:
+    """95 % interval of a proportion; ``None`` where ``why_no_interval`` gives a reason.
+
+    Answers that never differ between units and within them are at least as sure as single ones:
+    a design effect below 1 counts as 1. Where all answers are alike nothing tells the design
+    effect, and there are as many answers as effective units (``effective_units``).
+    """
+    if why_no_interval(units) is not None:
+        return None
+    n, right = sum(unit.size for unit in units), sum(unit.total for unit in units)
+    design = design_effect(units)
+    effective = effective_units(units) if design is None else n / max(1.0, design)
+    return wilson_at(right / n, effective, _quantile(units))
+
+
+def difference_interval(units: Sequence[Tally]) -> Interval | None:
+    """95 % interval of a mean of differences that are -1, 0 or 1.
+
+    All means that the score test with whole units does not refuse. ``None`` where
+    ``why_no_interval`` gives a reason, and where the sides never differ.
+    """
+    if why_no_interval(units) is not None or not any(unit.total for unit in units):
+        return None
+    n, t2 = sum(unit.size for unit in units), _quantile(units) ** 2
+    total = sum(unit.total for unit in units)
+    squares = sum(unit.total**2 for unit in units)
+    products = sum(unit.total * unit.size for unit in units)
+    # n^2 (total / n - d)^2 <= t^2 sum (total_g - d size_g)^2, solved for d.
+    a = n * n - t2 * sum(unit.size**2 for unit in units)
+    b, c = n * total - t2 * products, total * total - t2 * squares
+    if a <= 0:
+        return None
+    root = math.sqrt(max(0.0, b * b - a * c))
+    return Interval(max(-1.0, (b - root) / a), min(1.0, (b + root) / a))
+
+
+def sign_test(units: Iterable[Tally]) -> float:
+    """Two-sided p of equal sides: the sums that come up when whole units change sides by lot.
+
+    Where every unit has one answer that differs it is the exact McNemar test. It is exact where
+    sides that are equal may be exchanged within each unit, however answers of one hang together.
+    1 when no unit differs.
+    """
+    totals = [unit.total for unit in units if unit.total]
+    observed = abs(sum(totals))
+    if observed == 0:
+        return 1.0
+    moves = Counter(map(abs, totals))
+    weights = _signed_sums(tuple(sorted(moves.items())))
+    reach = (len(weights) - 1) // 2
+    return min(1.0, 2 * float(weights[reach + observed :].sum()))
+
+
+@lru_cache(maxsize=256)
+def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
+    """Probability of every sum of so many steps of each length, from the least to the largest."""
+    import numpy as np  # noqa: PLC0415 - an import that only scoring pays
+
+    found = np.ones(1)
+    for length, count in moves:
+        steps = np.zeros(2 * length * count + 1)
+        steps[:: 2 * length] = _halves(count)
+        found = np.convolve(found, steps)
+    return found
+
+
+def _halves(count: int) -> list[float]:
+    """Probability of each number of heads of so many fair coins."""
+    ways, all_ways, term = [], 1 << count, 1
+    for k in range(count + 1):
+        ways.append(term / all_ways)
+        term = term * (count - k) // (k + 1)
+    return ways
+
+
+def _quantile(units: Sequence[Tally]) -> float:
+    """97.5 % quantile of Student's t; the normal one where every unit has one answer.
+
+    What of the variance is not known from the share itself are the products within units, of
+    which there are ``sum(size (size - 1))``; their mean has as many degrees of freedom
+    (Satterthwaite, Biometrics Bull 1946;2:110-114) as ``n^2`` over that number.
+    """
+    n = sum(unit.size for unit in units)
+    products = sum(unit.size * (unit.size - 1) for unit in units)
+    return t_quantile(n * n / products) if products else Z_95

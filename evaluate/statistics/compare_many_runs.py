@@ -1,0 +1,269 @@
+"""More than two runs on the same questions: which can be told apart, over all and group by group.
+
+Two tables, two families. Over all questions every two runs are tested, and all these tests are
+adjusted together (Holm). In the groups of an axis every two runs are tested in every group that
+is not small, and all of these tests, groups by pairs, are adjusted together. So the chance that a
+table parts any two equal models is at most 5 %. Runs that are not parted share a letter.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.questions.settings import side_by_side
+from medrcube.evaluate.statistics.answer_matrix import (
+    ALPHA,
+    AnswerTable,
+    answer_table,
+    p_of_difference,
+)
+from medrcube.evaluate.statistics.clustered_inference import (
+    Tally,
+    design_effect,
+    difference_interval,
+    effective_units,
+    share_interval,
+    why_no_interval,
+)
+from medrcube.evaluate.statistics.compare_runs import (
+    differences_of_runs,
+    incomplete_told,
+    labels_of,
+    left_conditions,
+    load_compared,
+    require_same_items,
+    same_item,
+    shown_alike,
+)
+from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
+from medrcube.evaluate.statistics.intervals import SMALL, ratio
+from medrcube.evaluate.statistics.paired_tests import holm
+from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER, minimum_detectable_effect
+from medrcube.evaluate.statistics.ranking import compact_letters
+from medrcube.evaluate.statistics.units import unit_kinds
+from medrcube.evaluate.statistics.verdict_text_many import many_conclusions
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.statistics.answer_matrix import Flags
+
+
+def compare_many(
+    folders: Sequence[Path], *, by: Axis = "task", common: bool = False
+) -> dict[str, Any]:
+    """Compare scored runs, item by item.
+
+    The first epoch of the first condition that all runs asked is compared, on the items of which
+    every complete run has a reply, so that all numbers are of the same questions.
+
+    Args:
+        folders: of the runs.
+        by: axis of the groups.
+        common: compare runs of different benchmarks on the items that are the same in all.
+
+    Returns:
+        ``runs`` with ``label``, ``folder``, ``model``, ``dataset``, ``items``, ``incomplete`` and
+        ``bounds``, see ``compare.compare``; incomplete ones are in no table; ``condition``;
+        ``conditions_left``; ``same_dataset``; ``items`` with ``common``, ``lost``, ``changed``,
+        ``only_some`` and ``withdrawn``;
+        ``overall`` and, for each group of the axis, a row of ``groups``: see ``compare_table``;
+        ``axis``; ``correction``; ``settings``; ``notes``; ``conclusions``.
+
+    Raises:
+        WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
+            ``common``) or different conditions, or they share no item.
+    """
+    everyone = load_compared(folders)
+    labels_of_all = labels_of(everyone)
+    described = [run.described(label) for run, label in zip(everyone, labels_of_all, strict=True)]
+    parts = incomplete_told(described)
+    whole = [place for place, run in enumerate(described) if not run["incomplete"]]
+    if len(whole) < 2:
+        raise WorkspaceError(f"{'; '.join(parts)}; expected two or more complete runs to compare")
+    loaded = [everyone[place] for place in whole]
+    same = len({run.dataset for run in loaded}) == 1
+    if not (same or common):
+        raise WorkspaceError(
+            "the runs asked different benchmarks ("
+            + ", ".join(f"{run.folder} {run.dataset[:12]}" for run in loaded)
+            + "); compare runs of one release, or add  --common  to compare on the items that "
+            "are the same in all"
+        )
+    condition, results = shown_alike(loaded)
+    if not common:
+        require_same_items(loaded, results)
+    everything = set().union(*results)
+    shared = [name for name in results[0] if all(name in found for found in results)]
+    alike = [n for n in shared if all(same_item(results[0][n], other[n]) for other in results)]
+    labels = [labels_of_all[place] for place in whole]
+    table = answer_table(
+        {
+            label: [found[name] for name in alike]
+            for label, found in zip(labels, results, strict=True)
+        }
+    )
+    compared = compare_table(table, by)
+    found = {
+        "runs": described,
+        "condition": condition.value,
+        "conditions_left": left_conditions(everyone, condition),
+        "same_dataset": same,
+        "items": {
+            "common": compared["overall"]["n"],
+            "lost": len(alike) - compared["overall"]["n"],
+            "changed": len(shared) - len(alike),
+            "only_some": len(everything) - len(shared),
+            "withdrawn": len(loaded[0].withdrawn),
+        },
+        **compared,
+        "settings": [list(row) for row in side_by_side([run.manifest for run in everyone])],
+        "notes": differences_of_runs(everyone),
+    }
+    return {**found, "conclusions": [*parts, *many_conclusions(found)]}
+
+
+def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
+    """Compare the runs of a table over all questions and in the groups of an axis.
+
+    Args:
+        table: runs on one benchmark; only questions that every run has kept are compared.
+        by: axis of the groups.
+
+    Returns:
+        ``overall`` and ``groups``, rows with the names of the group, ``n``, ``small``,
+        ``unit_kinds``, ``runs`` (``label``, ``correct``, ``accuracy``, ``interval``,
+        ``interval_reason``, ``letters``; best first in ``overall``, else in its order) and
+        ``pairs`` (``first`` and ``second``, labels; ``difference``, ``interval``, ``p``,
+        ``p_holm``, ``apart``; over all also ``minimum_detectable_effect`` at the level that is
+        left to one of so many pairs). Small groups are not tested: no letters, no pairs.
+        ``axis``; ``correction``, with the number of tests that each table adjusts together.
+
+    Raises:
+        WorkspaceError: the runs have no question in common.
+    """
+    kept = table.kept_by_all()
+    if not kept.any():
+        raise WorkspaceError("the runs answer no item in common")
+    shares = [ratio(*_sums(table.shares(run, kept))) or 0.0 for run in range(len(table.labels))]
+    order = sorted(range(len(shares)), key=lambda run: -shares[run])
+    overall = _Group(table, kept, order)
+    groups = [
+        (dict(zip(COLUMNS[by], key, strict=True)), _Group(table, chosen, order))
+        for key, chosen in _chosen(table, kept, by)
+    ]
+    over_all = overall.p_values()
+    in_groups = [[] if group.small else group.p_values() for _, group in groups]
+    adjusted = iter(holm(list(itertools.chain.from_iterable(in_groups))))
+    return {
+        "overall": overall.row(over_all, holm(over_all), told=True),
+        "axis": by,
+        "groups": [
+            {**names, **group.row(own, [next(adjusted) for _ in own])}
+            for (names, group), own in zip(groups, in_groups, strict=True)
+        ],
+        "correction": {
+            "method": "holm",
+            "alpha": ALPHA,
+            "overall_tests": len(over_all),
+            "group_tests": sum(map(len, in_groups)),
+        },
+    }
+
+
+class _Group:
+    """Runs in a stated order on some questions, all of which every run has kept."""
+
+    def __init__(self, table: AnswerTable, chosen: Flags, order: Sequence[int]) -> None:
+        self._table, self._chosen, self._order = table, chosen, order
+        self._pairs = list(itertools.combinations(range(len(order)), 2))
+        self.n = int(chosen.sum())
+        self.small = self.n < SMALL
+
+    def p_values(self) -> list[float]:
+        return [p_of_difference(self._difference(*pair)) for pair in self._pairs]
+
+    def row(
+        self, p_values: Sequence[float], adjusted: Sequence[float], *, told: bool = False
+    ) -> dict[str, Any]:
+        tested = self._pairs if p_values else []
+        apart = {pair for pair, p in zip(tested, adjusted, strict=True) if p < ALPHA}
+        letters = compact_letters(len(self._order), apart) if tested else [""] * len(self._order)
+        members = [r for r, is_in in zip(self._table.results, self._chosen, strict=True) if is_in]
+        return {
+            "n": self.n,
+            "small": self.small,
+            "unit_kinds": unit_kinds(members),
+            "runs": [self._share(run, own) for run, own in zip(self._order, letters, strict=True)],
+            "pairs": [
+                self._pair(pair, p, p_holm, told=told)
+                for pair, p, p_holm in zip(tested, p_values, adjusted, strict=True)
+            ],
+        }
+
+    def _share(self, run: int, letters: str) -> dict[str, Any]:
+        units = self._table.shares(run, self._chosen)
+        correct, n = _sums(units)
+        interval = share_interval(units)
+        return {
+            "label": self._table.labels[run],
+            "correct": correct,
+            "accuracy": ratio(correct, n),
+            "interval": None if interval is None else list(interval),
+            "interval_reason": None if interval else why_no_interval(units),
+            "letters": letters,
+        }
+
+    def _pair(
+        self, pair: tuple[int, int], p: float, p_holm: float, *, told: bool
+    ) -> dict[str, Any]:
+        units = self._difference(*pair)
+        total, n = _sums(units)
+        interval = difference_interval(units)
+        first, second = (self._table.labels[self._order[place]] for place in pair)
+        row = {
+            "first": first,
+            "second": second,
+            "difference": ratio(total, n),
+            "interval": None if interval is None else list(interval),
+            "p": p,
+            "p_holm": p_holm,
+            "apart": p_holm < ALPHA,
+        }
+        if told:
+            row["minimum_detectable_effect"] = self._detectable(pair, units)
+        return row
+
+    def _detectable(self, pair: tuple[int, int], units: Sequence[Tally]) -> float | None:
+        if len(units) < FEWEST_FOR_POWER:
+            return None
+        first, second = (self._order[place] for place in pair)
+        right = self._table.right[:, self._chosen]
+        differing = int((right[first] != right[second]).sum())
+        return minimum_detectable_effect(
+            self.n,
+            differing / self.n,
+            design_effect(units, differing) or 1.0,
+            self.n / effective_units(units),
+            ALPHA / len(self._pairs),
+        )
+
+    def _difference(self, first: int, second: int) -> list[Tally]:
+        return self._table.differences(self._order[first], self._order[second], self._chosen)
+
+
+def _sums(units: Sequence[Tally]) -> tuple[int, int]:
+    return sum(unit.total for unit in units), sum(unit.size for unit in units)
+
+
+def _chosen(table: AnswerTable, kept: Flags, by: Axis) -> Iterator[tuple[tuple[str, ...], Flags]]:
+    """Names of each group and which questions are in it."""
+    import numpy as np  # noqa: PLC0415 - an import that only scoring pays
+
+    places = [place for place in range(len(table.results)) if kept[place]]
+    for key, members in grouped(by, places, lambda place: table.results[place].item).items():
+        chosen = np.zeros(len(kept), dtype=bool)
+        chosen[members] = True
+        yield key, chosen

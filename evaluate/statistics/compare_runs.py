@@ -1,0 +1,333 @@
+"""Two runs on the same questions: which is better, where, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.outcomes import (
+    LOST,
+    Outcome,
+    Result,
+    accuracy_bounds,
+    too_many_lost,
+)
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.settings import side_by_side
+from medrcube.evaluate.runner.run_folder import benchmark_of, read_manifest
+from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
+from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
+from medrcube.evaluate.statistics.paired_tests import Pair, adjust, paired_metrics
+from medrcube.evaluate.statistics.units import unit_kinds, unit_of
+from medrcube.evaluate.statistics.verdict_text import conclusions, points
+
+ALPHA = 0.05
+
+
+def compare(
+    first: Path, second: Path, *, by: Axis = "task", common: bool = False
+) -> dict[str, Any]:
+    """Compare two scored runs, item by item.
+
+    The first epoch of the first condition that both runs asked is compared; full stands for the
+    unturned form of circular and the other way round. Items of which either run has no reply
+    are left out and counted.
+
+    Args:
+        first: folder of a run.
+        second: folder of the run that it is set against.
+        by: axis of the slices; tasks are always compared.
+        common: compare runs of different benchmarks on the items that are the same in both:
+            name, question, options, key and the bytes of the picture.
+
+    Returns:
+        ``runs``, two with ``label``, ``folder``, ``model``, ``dataset``, ``items``,
+        ``incomplete``, why no accuracy of the run is told, or ``None``, and ``bounds``, between
+        which it lies; where a run is incomplete, no row has an accuracy, a difference, an interval
+        or a p;
+        ``condition``; ``conditions_left``, of each run those that are not compared;
+        ``same_dataset``; ``items`` with ``common`` ones that are compared,
+        ``lost`` by either run, ``changed`` (same name, other content), ``only_one`` and
+        ``withdrawn`` by the errata that either run was scored with, which both leave out;
+        ``overall``, a row of ``paired_tests.paired_metrics`` with ``verdict``; ``families``, by
+        axis a list of such rows with the names of the group and ``mcnemar_p_holm``; ``settings``,
+        (name, of the first, of the second) of what was set differently; ``notes``, what else
+        differs between the runs; ``conclusions``, sentences. ``verdict`` is ``first`` or
+        ``second`` where the interval leaves out 0 and McNemar's p (in a family: Holm's) is below 5
+        %, else ``unclear``.
+
+    Raises:
+        WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
+            ``common``) or different conditions, or they share no item.
+    """
+    one, other = load_compared([first, second])
+    same = one.dataset == other.dataset
+    if not (same or common):
+        raise WorkspaceError(
+            f"{first} and {second} asked different benchmarks ({one.dataset[:12]} and "
+            f"{other.dataset[:12]}); compare runs of one release, or add  --common  to compare on "
+            "the items that are the same in both"
+        )
+    condition, (left, right) = shown_alike([one, other])
+    if not common:
+        require_same_items([one, other], [left, right])
+    names = [name for name in left if name in right]
+    equal = [name for name in names if same_item(left[name], right[name])]
+    kept = [
+        (left[name], right[name])
+        for name in equal
+        if left[name].outcome not in LOST and right[name].outcome not in LOST
+    ]
+    if not kept:
+        raise WorkspaceError(f"{first} and {second} answer no item in common")
+    axes: dict[Axis, None] = {"task": None, by: None}
+    described = [
+        run.described(label)
+        for run, label in zip((one, other), labels_of([one, other]), strict=True)
+    ]
+    parts = incomplete_told(described)
+    overall = _judged(_row(kept), "mcnemar_p")
+    families = {axis: _family(axis, kept) for axis in axes}
+    if parts:
+        overall = _withheld(overall)
+        families = {axis: list(map(_withheld, rows)) for axis, rows in families.items()}
+    found = {
+        "runs": described,
+        "condition": condition.value,
+        "conditions_left": left_conditions([one, other], condition),
+        "same_dataset": same,
+        "items": {
+            "common": len(kept),
+            "lost": len(equal) - len(kept),
+            "changed": len(names) - len(equal),
+            "only_one": len(left.keys() ^ right.keys()),
+            "withdrawn": len(one.withdrawn),
+        },
+        "overall": overall,
+        "families": families,
+        "settings": [list(row) for row in side_by_side([one.manifest, other.manifest])],
+        "notes": differences_of_runs([one, other]),
+    }
+    return {**found, "conclusions": parts or conclusions(found)}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A scored run as it is set against others."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    results: Sequence[Result]
+    withdrawn: frozenset[str]
+
+    @property
+    def dataset(self) -> str:
+        """Digest that names the benchmark."""
+        return benchmark_of(self.manifest)
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return str(self.manifest["model"]["name"])
+
+    def shown(self, *conditions: Condition) -> dict[str, Result]:
+        """Results of the first of these conditions that the run asked, by item."""
+        for condition in conditions:
+            found = {
+                result.item.name: result
+                for result in self.results
+                if (one := result.asked.presentation).condition is condition
+                and one.turn == one.epoch == 0
+            }
+            if found:
+                return found
+        return {}
+
+    def described(self, label: str) -> dict[str, Any]:
+        """The run as a result of a comparison names it."""
+        items = {result.item.name for result in self.results}
+        return {
+            "label": label,
+            "folder": str(self.folder),
+            "model": self.model,
+            "dataset": self.dataset,
+            "items": len(items),
+            "incomplete": self.incomplete,
+            "bounds": accuracy_bounds(self._correct(), self._main()),
+        }
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why no accuracy of the run is told; ``None`` where enough questions have a reply."""
+        main = self._main()
+        if not too_many_lost(main):
+            return None
+        replied = sum(result.outcome not in LOST for result in main)
+        return f"{replied:,} of {counted(len(main), 'question')} have a reply"
+
+    def _main(self) -> list[Result]:
+        return main_results(self.results)
+
+    def _correct(self) -> int:
+        return sum(result.outcome is Outcome.CORRECT for result in self._main())
+
+
+def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
+    """Read scored runs; what was withdrawn in one of them is left out of all.
+
+    Raises:
+        WorkspaceError: a folder is no scored run.
+    """
+    withdrawn = frozenset(name for folder in folders for name in withdrawn_items(folder))
+    return [
+        ComparedRun(
+            folder=folder,
+            manifest=read_manifest(folder),
+            results=[r for r in read_results(folder) if r.item.name not in withdrawn],
+            withdrawn=withdrawn,
+        )
+        for folder in folders
+    ]
+
+
+def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
+    """Name of each run: its model, with its folder or its number where others have the same."""
+    labels = [run.model for run in runs]
+    for more in (lambda run, _: run.folder.name, lambda _, number: f"run {number}"):
+        labels = [
+            label if labels.count(label) == 1 else f"{run.model} ({more(run, number)})"
+            for number, (run, label) in enumerate(zip(runs, labels, strict=True), start=1)
+        ]
+    return labels
+
+
+_PUT = ("system prompt", "examples", "size of pictures", "detail of pictures")
+"""Settings that change a question, beside the prompt."""
+
+_COMPARABLE = (
+    (Condition.FULL, Condition.CIRCULAR),
+    (Condition.BLIND,),
+    (Condition.IMAGE_SWAP,),
+    (Condition.REWORDED,),
+)
+
+
+def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, Result]]]:
+    """The first condition that all runs asked, and the results of each by item.
+
+    Raises:
+        WorkspaceError: no condition was asked by all.
+    """
+    for conditions in _COMPARABLE:
+        found = [run.shown(*conditions) for run in runs]
+        if all(found):
+            return conditions[0], found
+    asked = [f"{run.folder} asked {', '.join(run.manifest['conditions'])}" for run in runs]
+    raise WorkspaceError(f"{', '.join(asked)}; expected a condition that {_all_of(runs)} asked")
+
+
+def left_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
+    """Of each run, the conditions that it asked and that are not compared."""
+    alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
+    return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
+
+
+def require_same_items(
+    runs: Sequence[ComparedRun], results: Sequence[Mapping[str, Result]]
+) -> None:
+    """Refuse runs of one release of which some were asked fewer items.
+
+    Raises:
+        WorkspaceError: they were not asked the same items.
+    """
+    if any(found.keys() != results[0].keys() for found in results):
+        told = ", ".join(
+            f"{run.folder} {counted(len(found), 'item')}"
+            for run, found in zip(runs, results, strict=True)
+        )
+        raise WorkspaceError(
+            f"the runs were asked different items of the release ({told}); add  --common  to "
+            "compare on the items that all of them were asked"
+        )
+
+
+def _all_of(runs: Sequence[ComparedRun]) -> str:
+    return "both" if len(runs) == 2 else "all"
+
+
+def same_item(left: Result, right: Result) -> bool:
+    """Whether two runs were asked the same words, options, key and picture."""
+    # A run that was asked elsewhere may know no picture.
+    pictures = {left.asked.subject, right.asked.subject} - {None}
+    return left.item == right.item and len(pictures) < 2
+
+
+def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
+    right = Outcome.CORRECT
+    found = paired_metrics(
+        [Pair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
+    )
+    return {**found, "unit_kinds": unit_kinds(a for a, _ in pairs)}
+
+
+def incomplete_told(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence on each run, as ``described`` gives it, that lacks too many replies."""
+    return [
+        f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
+        f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval "
+        "or verdict"
+        for run in runs
+        if run["incomplete"]
+    ]
+
+
+_TOLD_OF_WHOLE_RUNS = ("first", "second", "difference", "interval", "mcnemar_p", "mcnemar_p_holm")
+
+
+def _withheld(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of an incomplete run: what has a reply is no fair sample of what was asked."""
+    return {
+        **row,
+        **{name: None for name in _TOLD_OF_WHOLE_RUNS if name in row},
+        "verdict": "unclear",
+    }
+
+
+def _family(axis: Axis, kept: Sequence[tuple[Result, Result]]) -> list[dict[str, Any]]:
+    rows = [
+        {**dict(zip(COLUMNS[axis], key, strict=True)), **_row(pairs)}
+        for key, pairs in grouped(axis, kept, lambda pair: pair[0].item).items()
+    ]
+    adjust(rows)
+    return [_judged(row, "mcnemar_p_holm") for row in rows]
+
+
+def _judged(row: dict[str, Any], key: str) -> dict[str, Any]:
+    p, interval = row[key], row["interval"]
+    verdict = "unclear"
+    if p is not None and p < ALPHA and interval is not None:
+        if interval[0] > 0:
+            verdict = "first"
+        elif interval[1] < 0:
+            verdict = "second"
+    return {**row, "verdict": verdict}
+
+
+def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
+    """What else differs between runs, in sentences."""
+    notes = []
+    prompts = [run.manifest["prompt"] for run in runs]
+    if any(prompt != prompts[0] for prompt in prompts):
+        notes.append("the runs used different prompts: a difference may be theirs")
+    put = [name for name, *_ in side_by_side([run.manifest for run in runs]) if name in _PUT]
+    if put:
+        notes.append(f"the runs differ in {', '.join(put)}: a difference may be theirs")
+    versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]
+    if len(set(versions)) > 1:
+        told = list(versions if len(runs) == 2 else dict.fromkeys(versions))
+        notes.append(f"begun with versions {', '.join(told[:-1])} and {told[-1]} of medrcube")
+    return notes

@@ -1,0 +1,288 @@
+"""What conditions show beside one another: image gain, position, and repetition.
+
+Always the first epoch, except where epochs themselves are compared. A pair of which one side has no
+reply (failed, missing-image, not-asked) is left out and counted; a reply without a letter is an
+answer that is not right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from medrcube.evaluate.dataset import LETTERS, Item
+from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.statistics.clustered_inference import share_interval, tallies
+from medrcube.evaluate.statistics.grouping import COLUMNS, grouped
+from medrcube.evaluate.statistics.intervals import SMALL, mean, ratio
+from medrcube.evaluate.statistics.metrics import task_metrics
+from medrcube.evaluate.statistics.paired_tests import Pair, adjust, paired_metrics
+from medrcube.evaluate.statistics.units import unit_kinds, unit_of
+
+_Member = TypeVar("_Member")
+
+
+def contrasts(results: Sequence[Result]) -> dict[str, Any]:
+    """The contrasts for which the conditions are there.
+
+    Args:
+        results: every presentation, as ``read_results`` gives them.
+
+    Returns:
+        Some of ``image_gain`` (full against blind), ``image_swap`` (full against the picture of
+        another item), ``reworded`` (full against the same fact in another edition) and
+        ``position`` (circular). Each has ``global``; ``task``, by name;
+        ``voxels``, a list; and ``left_out``. Rows of the first three are those of
+        ``paired_tests.paired_metrics``, where ``first`` is full, with ``answered`` for the pairs in
+        which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within voxels;
+        rows of ``position`` are those of ``position_metrics``. Where full was not asked, the
+        unturned form of circular stands for it.
+    """
+    now = [result for result in results if result.asked.presentation.epoch == 0]
+    full = _named(now, Condition.FULL) or _named(now, Condition.CIRCULAR)
+    found: dict[str, Any] = {}
+    for name, condition in _PAIRED.items():
+        other = _named(now, condition)
+        if full and other:
+            found[name] = _paired(full, other)
+    circles = _circles(now)
+    if circles:
+        found["position"] = _position(circles)
+    return found
+
+
+def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
+    """``task_metrics`` of each condition, over all its turns, first epoch."""
+    found = {}
+    for condition in Condition:
+        members = [
+            result
+            for result in results
+            if (shown := result.asked.presentation).condition is condition and shown.epoch == 0
+        ]
+        if members:
+            found[condition.value] = task_metrics(members)
+    return found
+
+
+def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
+    """How much a run repeats itself; ``None`` where each question was asked once.
+
+    Args:
+        results: every presentation; those of the first condition, unturned, are compared.
+
+    Returns:
+        ``epochs``; ``accuracy`` of each epoch, lost replies apart, and their ``mean_accuracy``;
+        ``items`` answered in every epoch and ``left_out``, the others; ``flip_rate``, the share
+        of those items whose chosen option, or its absence, is not the same in all epochs, with
+        its ``interval``; ``outcome_flip_rate``, the share that is right in some epochs only.
+    """
+    shown = [result.asked.presentation for result in results]
+    count = 1 + max((one.epoch for one in shown), default=0)
+    if count == 1:
+        return None
+    condition = min((one.condition for one in shown), key=list(Condition).index)
+    by_item: dict[str, list[Result]] = {}
+    for result in results:
+        one = result.asked.presentation
+        if one.condition is condition and one.turn == 0:
+            by_item.setdefault(one.item.name, []).append(result)
+    whole = [
+        group
+        for group in by_item.values()
+        if len(group) == count and not any(result.outcome in LOST for result in group)
+    ]
+    flips = [(group[0], len({result.choice for result in group}) > 1) for group in whole]
+    accuracies = [
+        _accuracy([r for group in by_item.values() for r in group if _epoch(r) == number])
+        for number in range(count)
+    ]
+    return {
+        "epochs": count,
+        "accuracy": accuracies,
+        "mean_accuracy": mean(value for value in accuracies if value is not None),
+        "items": len(whole),
+        "left_out": len(by_item) - len(whole),
+        "flip_rate": ratio(sum(flipped for _, flipped in flips), len(flips)),
+        "interval": _rate_interval(flips),
+        "outcome_flip_rate": ratio(
+            sum(len({r.outcome is Outcome.CORRECT for r in group}) > 1 for group in whole),
+            len(whole),
+        ),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """All turns of one item, in their order, none of them lost."""
+
+    turns: tuple[Result, ...]
+
+    @property
+    def item(self) -> Item:
+        """The item, unturned."""
+        return self.turns[0].item
+
+    @property
+    def consistent(self) -> bool:
+        """Whether one option text was chosen in every turn."""
+        return self.turns[0].choice is not None and len({r.choice for r in self.turns}) == 1
+
+    @property
+    def all_right(self) -> bool:
+        """Whether every turn is right."""
+        return all(result.outcome is Outcome.CORRECT for result in self.turns)
+
+
+def position_metrics(circles: Sequence[Circle]) -> dict[str, Any]:
+    """Whether the choice follows the text or the letter.
+
+    Returns:
+        ``n`` items, ``units`` and ``unit_kinds``; ``consistency``, the share in which one option
+        text is chosen in every turn; ``accuracy_all_turns``, right in every turn (CircularEval of
+        MMBench, arXiv 2307.06281); each with its interval and, as ``chance_...``, what a guesser
+        gets; ``accuracy_first_turn`` and ``mean_accuracy`` over turns; ``letters``, for each the
+        ``share`` of the replies that choose it and the ``chance`` of one who looks at texts only;
+        ``letter_bias``, half the sum of their absolute differences, 0 to 1; ``small``.
+    """
+    n = len(circles)
+    counts = [len(circle.turns) for circle in circles]
+    steady = [(circle.turns[0], circle.consistent) for circle in circles]
+    right = [(circle.turns[0], circle.all_right) for circle in circles]
+    letters = _letters([result for circle in circles for result in circle.turns])
+    return {
+        "n": n,
+        "units": len({unit_of(circle.turns[0]) for circle in circles}),
+        "unit_kinds": unit_kinds(circle.turns[0] for circle in circles),
+        "consistency": ratio(sum(value for _, value in steady), n),
+        "consistency_interval": _rate_interval(steady),
+        "chance_consistency": mean((1 / count) ** (count - 1) for count in counts),
+        "accuracy_all_turns": ratio(sum(value for _, value in right), n),
+        "accuracy_all_turns_interval": _rate_interval(right),
+        "chance_all_turns": mean((1 / count) ** count for count in counts),
+        "accuracy_first_turn": _accuracy([circle.turns[0] for circle in circles]),
+        "mean_accuracy": mean(_accuracy(circle.turns) or 0.0 for circle in circles),
+        "letters": letters,
+        "letter_bias": (
+            sum(abs(row["share"] - row["chance"]) for row in letters.values()) / 2
+            if letters
+            else None
+        ),
+        "small": n < SMALL,
+    }
+
+
+_PAIRED = {
+    "image_gain": Condition.BLIND,
+    "image_swap": Condition.IMAGE_SWAP,
+    "reworded": Condition.REWORDED,
+}
+
+
+def _paired(full: Mapping[str, Result], other: Mapping[str, Result]) -> dict[str, Any]:
+    both = [(full[name], other[name]) for name in full if name in other]
+    kept = [(a, b) for a, b in both if a.outcome not in LOST and b.outcome not in LOST]
+    found = _cut(kept, lambda pair: pair[0].item, _pair_row)
+    adjust(found["task"].values())
+    adjust(found["voxels"])
+    lost, not_asked = len(both) - len(kept), len(full.keys() ^ other.keys())
+    return {**found, "left_out": {"lost": lost, "not_asked": not_asked}}
+
+
+def _pair_row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
+    answered = [(a, b) for a, b in pairs if a.answer is not None and b.answer is not None]
+    return {
+        **paired_metrics([_pair(a, b) for a, b in pairs]),
+        "unit_kinds": unit_kinds(first for first, _ in pairs),
+        "answered": paired_metrics([_pair(a, b) for a, b in answered]),
+    }
+
+
+def _pair(first: Result, second: Result) -> Pair:
+    right = Outcome.CORRECT
+    return Pair(unit_of(first), first.outcome is right, second.outcome is right)
+
+
+def _position(circles: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
+    whole = [
+        Circle(tuple(turns))
+        for turns in circles.values()
+        if len(turns) == len(turns[0].item.options)
+        and not any(result.outcome in LOST for result in turns)
+    ]
+    found = _cut(whole, lambda circle: circle.item, position_metrics)
+    return {**found, "left_out": {"lost": len(circles) - len(whole), "not_asked": 0}}
+
+
+def _letters(results: Sequence[Result]) -> dict[str, dict[str, float]]:
+    answered = [result for result in results if result.answer is not None]
+    chosen = Counter(result.answer for result in answered)
+    expected: Counter[str] = Counter()
+    for result in answered:
+        for letter, _ in result.item.options:
+            expected[letter] += 1 / len(result.item.options)  # type: ignore[assignment]
+    return {
+        letter: {
+            "share": chosen[letter] / len(answered),
+            "chance": expected[letter] / len(answered),
+        }
+        for letter in LETTERS
+        if expected[letter]
+    }
+
+
+def _cut(
+    members: Sequence[_Member],
+    item_of: Callable[[_Member], Item],
+    row: Callable[[Sequence[_Member]], dict[str, Any]],
+) -> dict[str, Any]:
+    tasks = grouped("task", members, item_of)
+    voxels = grouped("voxel", members, item_of)
+    return {
+        "global": row(members),
+        "task": {name: row(group) for (name,), group in tasks.items()},
+        "voxels": [
+            {**dict(zip(COLUMNS["voxel"], key, strict=True)), **row(group)}
+            for key, group in voxels.items()
+        ],
+    }
+
+
+def _rate_interval(members: Sequence[tuple[Result, bool]]) -> list[float] | None:
+    interval = share_interval(tallies((unit_of(result), int(value)) for result, value in members))
+    return None if interval is None else list(interval)
+
+
+def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]:
+    return {
+        result.item.name: result
+        for result in results
+        if (shown := result.asked.presentation).condition is condition and shown.turn == 0
+    }
+
+
+def _circles(results: Sequence[Result]) -> dict[str, list[Result]]:
+    circles: dict[str, list[Result]] = {}
+    for result in results:
+        if result.asked.presentation.condition is Condition.CIRCULAR:
+            circles.setdefault(result.item.name, []).append(result)
+    return {
+        name: sorted(turns, key=lambda result: result.asked.presentation.turn)
+        for name, turns in circles.items()
+    }
+
+
+def _accuracy(results: Sequence[Result]) -> float | None:
+    kept = [result for result in results if result.outcome not in LOST]
+    return ratio(sum(result.outcome is Outcome.CORRECT for result in kept), len(kept))
+
+
+def _epoch(result: Result) -> int:
+    return result.asked.presentation.epoch
+
+
+def _item(result: Result) -> Item:
+    return result.item

@@ -1,0 +1,1 @@
+"""Correlations of abilities across models."""

@@ -1,0 +1,74 @@
+"""Cutting a set of results along the axes of the cube, always in the order of the taxonomy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from medrcube.evaluate.dataset import Item
+from medrcube.taxonomy import Anatomy, Level, Modality, Task
+
+Axis = Literal["task", "level", "modality", "parts", "dataset", "visible", "voxel"]
+Member = TypeVar("Member")
+
+COLUMNS: Mapping[Axis, tuple[str, ...]] = MappingProxyType(
+    {
+        "task": ("task",),
+        "level": ("level",),
+        "modality": ("modality",),
+        "parts": ("parts",),
+        "dataset": ("dataset",),
+        "visible": ("visible",),
+        "voxel": ("task", "modality", "parts"),
+    }
+)
+"""What names a group of each axis."""
+
+OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION})
+"""Tasks that the published table leaves out of its modality and region columns."""
+
+
+def grouped(
+    axis: Axis, members: Iterable[Member], item_of: Callable[[Member], Item]
+) -> dict[tuple[str, ...], list[Member]]:
+    """Members by group, groups that have none left out.
+
+    Args:
+        axis: how to cut.
+        members: results, pairs, or whatever belongs to an item.
+        item_of: the item of a member.
+
+    Returns:
+        Names of a group as ``COLUMNS`` says, and its members in their order; datasets by name,
+        voxels by modality, task and region.
+    """
+    groups: dict[tuple[str, ...], list[Member]] = {}
+    for member in members:
+        item = item_of(member)
+        groups.setdefault(tuple(_VALUES[name](item) for name in COLUMNS[axis]), []).append(member)
+    return {key: groups[key] for key in sorted(groups, key=lambda key: _place(axis, key))}
+
+
+def _place(axis: Axis, key: tuple[str, ...]) -> tuple[int | str, ...]:
+    if axis == "dataset":
+        return key
+    places = [_ORDER[name].index(value) for name, value in zip(COLUMNS[axis], key, strict=True)]
+    return (places[1], places[0], places[2]) if axis == "voxel" else tuple(places)
+
+
+_VALUES: Mapping[str, Callable[[Item], str]] = {
+    "task": lambda item: item.task.value,
+    "level": lambda item: item.task.level.value,
+    "modality": lambda item: item.modality.value,
+    "parts": lambda item: item.parts.value,
+    "dataset": lambda item: item.dataset,
+    "visible": lambda item: item.visible,
+}
+_ORDER: Mapping[str, list[str]] = {
+    "task": [task.value for task in Task],
+    "level": [level.value for level in Level],
+    "modality": [modality.value for modality in Modality],
+    "parts": [parts.value for parts in Anatomy],
+    "visible": ["yes", "partly", "no"],
+}

@@ -1,0 +1,119 @@
+"""Two answers to the same questions: their difference, and how sure it is.
+
+Questions that both sides get right, or both wrong, say nothing about the difference. Pairing
+drops them, and with them most of the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from medrcube.evaluate.statistics.clustered_inference import (
+    design_effect,
+    difference_interval,
+    effective_units,
+    sign_test,
+    tallies,
+    why_no_interval,
+)
+from medrcube.evaluate.statistics.intervals import SMALL, ratio
+from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER, minimum_detectable_effect
+
+
+class Pair(NamedTuple):
+    """One question answered twice.
+
+    Attributes:
+        unit: name of its patient, case or picture.
+        first: whether the first answer is right.
+        second: whether the second is.
+    """
+
+    unit: str
+    first: bool
+    second: bool
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p of each test (Holm, Scand J Stat 1979;6:65-70).
+
+    Below alpha it is significant in a family whose chance of any false alarm is alpha, however
+    the tests depend on one another.
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p for the false discovery rate (Benjamini and Hochberg, J R Stat Soc B 1995;57:289).
+
+    Holds for independent or positively dependent tests.
+    """
+    order = sorted(range(len(p_values)), key=lambda i: -p_values[i])
+    adjusted, least = [0.0] * len(p_values), 1.0
+    for place, index in enumerate(order):
+        rank = len(p_values) - place
+        least = min(least, p_values[index] * len(p_values) / rank)
+        adjusted[index] = least
+    return adjusted
+
+
+def paired_metrics(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The numbers of one group of pairs.
+
+    Returns:
+        ``n``; ``units``; accuracies ``first`` and ``second``; ``difference``, first less second;
+        its 95 % ``interval`` by the score test of whole units, or ``None`` with
+        ``interval_reason``; ``only_first`` and ``only_second``, pairs that one side alone has
+        right; ``mcnemar_p``, exact, of whole units; ``design_effect``;
+        ``minimum_detectable_effect``, ``None`` for fewer than ``FEWEST_FOR_POWER`` units too;
+        ``small``.
+    """
+    n = len(pairs)
+    first, second = sum(pair.first for pair in pairs), sum(pair.second for pair in pairs)
+    only_first = sum(pair.first and not pair.second for pair in pairs)
+    only_second = only_first + second - first
+    units = tallies((pair.unit, int(pair.first) - int(pair.second)) for pair in pairs)
+    differing = only_first + only_second
+    design = design_effect(units, differing)
+    interval = difference_interval(units)
+    return {
+        "n": n,
+        "units": len(units),
+        "first": ratio(first, n),
+        "second": ratio(second, n),
+        "difference": ratio(first - second, n),
+        "interval": None if interval is None else list(interval),
+        "interval_reason": None if interval else why_no_interval(units) or _NEVER,
+        "only_first": only_first,
+        "only_second": only_second,
+        "mcnemar_p": sign_test(units) if n else None,
+        "design_effect": design,
+        "minimum_detectable_effect": (
+            minimum_detectable_effect(n, differing / n, design or 1.0, n / effective_units(units))
+            if len(units) >= FEWEST_FOR_POWER
+            else None
+        ),
+        "small": n < SMALL,
+    }
+
+
+def adjust(rows: Iterable[dict[str, Any]]) -> None:
+    """Add ``mcnemar_p_holm`` to the rows of one family; ``None`` for small groups, left out.
+
+    Holm's correction and no rate of false discoveries: the groups share patients, so that nothing
+    is known of how their tests hang together, and each verdict is read for itself.
+    """
+    rows = list(rows)
+    tested = [row for row in rows if not row["small"]]
+    adjusted = iter(holm([row["mcnemar_p"] for row in tested]))
+    for row in rows:
+        row["mcnemar_p_holm"] = None if row["small"] else next(adjusted)
+
+
+_NEVER = "the sides never differ, or on too few units"

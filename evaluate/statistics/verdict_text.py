@@ -1,0 +1,136 @@
+"""What a comparison allows to be said, in plain words, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from medrcube.console.counts import counted
+from medrcube.evaluate.statistics.grouping import COLUMNS, Axis
+from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
+from medrcube.evaluate.statistics.units import units_told
+from medrcube.taxonomy import Task
+
+NAMED = 5
+"""So many groups are named in a sentence; the table has all."""
+
+
+def conclusions(found: Mapping[str, Any]) -> list[str]:
+    """Sentences about what ``compare`` found; those that limit it come after the verdict."""
+    first, second = (run["label"] for run in found["runs"])
+    row = found["overall"]
+    lines = [_verdict(row, first, second), _power(row)]
+    lines += [_family(axis, rows, first, second) for axis, rows in found["families"].items()]
+    lines.append(
+        "This holds for these questions and pictures, each asked once. It says nothing about "
+        "other data, another prompt or another version of a model."
+    )
+    return lines
+
+
+def points(value: float | None, *, sign: bool = False) -> str:
+    """A share as percentage points, with one digit."""
+    if value is None:
+        return "\u2013"
+    return f"{100 * value:+.1f}" if sign else f"{100 * value:.1f}"
+
+
+def span(interval: list[float] | None) -> str:
+    """An interval of a difference in points."""
+    if interval is None:
+        return "\u2013"
+    return f"{points(interval[0], sign=True)} to {points(interval[1], sign=True)}"
+
+
+def p_text(p: float | None) -> str:
+    """A p value as it is printed."""
+    if p is None:
+        return "\u2013"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def name_of(axis: Axis, row: Mapping[str, Any]) -> str:
+    """Name of a slice."""
+    return " / ".join(row[column] for column in COLUMNS[axis])
+
+
+def short_name(axis: Axis, row: Mapping[str, Any]) -> str:
+    """Name of a slice for a narrow table: a voxel by the abbreviation of its task."""
+    if axis != "voxel":
+        return name_of(axis, row)
+    return f"{Task(row['task']).abbreviation} {row['modality']} {row['parts']}"
+
+
+def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
+    numbers = (
+        f"{points(row['first'])} % against {points(row['second'])} %, "
+        f"{points(row['difference'], sign=True)} points (95 % interval {span(row['interval'])}, "
+        f"exact McNemar p {_equals(row['mcnemar_p'])}, {row['n']:,} questions on "
+        f"{units_told(row['unit_kinds'])})"
+    )
+    if row["verdict"] != "unclear":
+        better, worse = (first, second) if row["verdict"] == "first" else (second, first)
+        return f"{better} is right more often than {worse} on these questions: {numbers}."
+    if row["interval"] is None:
+        return (
+            f"No verdict, since nothing says how sure the difference is "
+            f"({row['interval_reason']}): {numbers}."
+        )
+    low, high = row["interval"]
+    if low <= 0 <= high:
+        reach = points(max(-low, high))
+        remark = f"That is no proof of equality: up to {reach} points either way are possible"
+        return f"No difference is shown between {first} and {second}: {numbers}. {remark}."
+    return (
+        f"Unclear: the interval leaves out 0, the exact test does not reach 5 %: {numbers}. "
+        f"More questions would be needed to tell {first} and {second} apart."
+    )
+
+
+def _power(row: Mapping[str, Any]) -> str:
+    effect = row["minimum_detectable_effect"]
+    differing = row["only_first"] + row["only_second"]
+    if row["units"] < FEWEST_FOR_POWER:
+        return (
+            f"{differing:,} of {row['n']:,} questions are right in one run alone. What difference "
+            f"would be found is not said for fewer than {FEWEST_FOR_POWER} units."
+        )
+    if effect is None:
+        return (
+            f"Only {differing:,} of {row['n']:,} questions are right in one run alone: too few "
+            "for any difference to be found reliably."
+        )
+    return (
+        f"{differing:,} of {row['n']:,} questions are right in one run alone. With so many, a true "
+        f"difference of {points(effect)} points would be found in 8 of 10 such comparisons; a "
+        "smaller one may well be missed."
+    )
+
+
+def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) -> str:
+    tested = [row for row in rows if not row["small"]]
+    clear = [row for row in tested if row["verdict"] != "unclear"]
+    small = len(rows) - len(tested)
+    noun = "group" if axis == "parts" else axis
+    text = f"By {axis}: of {counted(len(tested), noun)} tested together (Holm), "
+    if clear:
+        largest = sorted(clear, key=lambda row: -abs(row["difference"]))
+        named = "; ".join(
+            f"{name_of(axis, row)} for {first if row['verdict'] == 'first' else second} "
+            f"({points(row['difference'], sign=True)})"
+            for row in largest[:NAMED]
+        )
+        text += f"{len(clear)} {'differs' if len(clear) == 1 else 'differ'}"
+        text += f", most of all: {named}." if len(clear) > NAMED else f": {named}."
+    else:
+        text += "none is shown to differ; that is no proof that all are equal."
+    if clear and len(clear) < len(tested):
+        text += " For the others nothing is shown, which is not the same as no difference."
+    if small:
+        text += f" {counted(small, noun)} of fewer than 10 pairs left untested."
+    return text
+
+
+def _equals(p: float | None) -> str:
+    text = p_text(p)
+    return text if text.startswith("<") else f"= {text}"

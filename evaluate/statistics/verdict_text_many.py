@@ -1,0 +1,107 @@
+"""What a comparison of many runs allows to be said, in plain words, and what it does not."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from medrcube.evaluate.statistics.grouping import Axis
+from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
+from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.verdict_text import NAMED, points, short_name
+
+
+def many_conclusions(found: Mapping[str, Any]) -> list[str]:
+    """Sentences about what ``compare_many_runs`` found; those that limit it come last."""
+    row, tests = found["overall"], found["correction"]
+    lines = [_groups(row, tests["overall_tests"]), detectable(row)]
+    lines.append(_cells(found["axis"], found["groups"], tests["group_tests"]))
+    lines.append(
+        "This holds for these questions and pictures, each asked once. It says nothing about "
+        "other data, another prompt or another version of a model."
+    )
+    return [line for line in lines if line]
+
+
+def detectable(row: Mapping[str, Any]) -> str:
+    """What difference of two runs so many questions would show, after the correction."""
+    if sum(row["unit_kinds"].values()) < FEWEST_FOR_POWER:
+        return (
+            f"What difference would be found is not said for fewer than {FEWEST_FOR_POWER} units."
+        )
+    effects = [pair["minimum_detectable_effect"] for pair in row["pairs"]]
+    known = sorted(effect for effect in effects if effect is not None)
+    if not known:
+        return "The runs differ on too few questions for any difference to be found reliably."
+    low, high = points(known[0]), points(known[-1])
+    reach = f"{low} points" if low == high else f"{low} to {high} points"
+    middle = "" if low == high else f", {points(statistics.median(known))} in the middle"
+    return (
+        f"Of two of these runs a true difference of {reach}{middle} would be found in 8 of 10 "
+        "such comparisons after the correction; a smaller one may well be missed."
+    )
+
+
+def _groups(row: Mapping[str, Any], tests: int) -> str:
+    apart = sum(pair["apart"] for pair in row["pairs"])
+    on = f"{row['n']:,} questions on {units_told(row['unit_kinds'])}"
+    if not apart:
+        return (
+            f"No two of {len(row['runs'])} runs are told apart on {on} ({tests:,} pairs, exact "
+            "McNemar test of whole units, Holm). That is no proof that they are equal."
+        )
+    first = [run["label"] for run in row["runs"] if "a" in _letters(run["letters"])]
+    best = first[0] if len(first) == 1 else f"none of {', '.join(first)}"
+    lead = (
+        f"{best} is right more often than every other run"
+        if len(first) == 1
+        else f"{best} is told apart from the best"
+    )
+    return (
+        f"{apart:,} of {tests:,} pairs of runs are told apart on {on} (exact McNemar test of whole "
+        f"units, Holm over all pairs): {lead}. Runs that share a letter are not told apart, which "
+        "is no proof that they are equal."
+    )
+
+
+def _letters(text: str) -> Sequence[str]:
+    """Letters of a run one by one; ``b1`` is one letter."""
+    found: list[str] = []
+    for character in text:
+        if character.isdigit() and found:
+            found[-1] += character
+        else:
+            found.append(character)
+    return found
+
+
+def _cells(axis: Axis, groups: Sequence[Mapping[str, Any]], tests: int) -> str:
+    if not tests:
+        return ""
+    tested = [group for group in groups if not group["small"]]
+    clear = [group for group in tested if any(pair["apart"] for pair in group["pairs"])]
+    small = len(groups) - len(tested)
+    text = f"By {axis}: {tests:,} tests of pairs of runs in {len(tested)} groups, adjusted "
+    text += "together (Holm): "
+    if clear:
+        named = "; ".join(
+            f"{short_name(axis, group)} ({_widest(group)})" for group in clear[:NAMED]
+        )
+        text += f"in {len(clear)} of the groups runs are told apart"
+        text += f", such as {named}." if len(clear) > NAMED else f": {named}."
+    else:
+        text += "in none are two runs told apart, which is no proof that all are equal."
+    if small:
+        text += f" {small} of fewer than 10 questions left untested."
+    return text
+
+
+def _widest(group: Mapping[str, Any]) -> str:
+    pair = max(
+        (pair for pair in group["pairs"] if pair["apart"]), key=lambda it: abs(it["difference"])
+    )
+    first, second = pair["first"], pair["second"]
+    if pair["difference"] < 0:
+        first, second = second, first
+    return f"{first} over {second} by {points(abs(pair['difference']))} points"

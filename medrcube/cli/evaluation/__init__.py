@@ -1,0 +1,1 @@
+"""Parts of the commands that ask models and score runs."""

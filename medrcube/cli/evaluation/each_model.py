@@ -1,0 +1,57 @@
+"""Several models of one command: each has its turn, also after one that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from medrcube.cli.endings import Interrupted
+from medrcube.errors import MedrcubeError
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+
+__all__ = ["each_model"]
+
+
+def each_model(
+    folders: Mapping[str, Path],
+    handle: Callable[[str], tuple[dict[str, Any], int]],
+    reporter: Reporter,
+) -> None:
+    """Handle every model, tell how each ended, and exit with the worst status.
+
+    Args:
+        folders: folder of each model's run.
+        handle: asks or foresees one model; what is told of it to programs, and its status.
+        reporter: says it.
+
+    Raises:
+        Exit: always.
+        MedrcubeError: the only model cannot be used.
+        Interrupted: a model was stopped by hand; with what was told of those before.
+    """
+    if len(folders) == 1:
+        row, status = handle(next(iter(folders)))
+        reporter.data(row)
+        raise typer.Exit(status)
+    rows, worst, ends = list[dict[str, Any]](), 0, list[str]()
+    for name, folder in folders.items():
+        reporter.result(f"{name}:")
+        try:
+            row, status = handle(name)
+            ends.append(f"{name}: {'incomplete' if status else 'done'}")
+        except MedrcubeError as error:
+            row, status = {"model": name, "out": str(folder), "error": str(error)}, error.exit_code
+            ends.append(f"{name}: FAILED {error}")
+        except Interrupted as stop:
+            raise Interrupted({"runs": [*rows, {**stop.told, "interrupted": True}]}) from None
+        rows.append(row)
+        worst = max(worst, status)
+    for end in ends:
+        reporter.result(end)
+    reporter.data({"runs": rows})
+    raise typer.Exit(worst)

@@ -1,0 +1,56 @@
+"""Runs that a command was given, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medrcube.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+
+__all__ = ["each_once", "look_at_errata"]
+
+
+def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
+    """The folders without those that were given before and without copies, which are named."""
+    from medrcube.evaluate.reporting.scored_runs import same_runs
+
+    found = same_runs(runs)
+    kept = [run for run, same in found if same is None]
+    for run in kept:
+        again = [other for other, same in found if same == run]
+        times = sum(other.resolve() == run.resolve() for other in again)
+        if times:
+            reporter.note(f"{run}: was given {times + 1} times and is taken once")
+        for other in again:
+            if other.resolve() != run.resolve():
+                reporter.note(f"{other}: is a copy of {run}, and the run is taken once")
+    return kept
+
+
+def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporter) -> None:
+    """Refuse runs that count what their release has withdrawn; say where none was named.
+
+    Raises:
+        WorkspaceError: a run leaves other items out than the errata of its release, or no run was
+            asked that release, or a folder holds no run.
+    """
+    from medrcube.evaluate.dataset import load_benchmark
+    from medrcube.evaluate.reporting.scored_runs import load_runs, require_errata_of
+    from medrcube.evaluate.runner.run_folder import read_manifest
+
+    if release is None:
+        for run in runs:
+            read_manifest(run)
+        reporter.note("errata of the release were not looked at; name it with  --release RELEASE")
+        return
+    benchmark, loaded = load_benchmark(release), load_runs(runs)
+    if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
+        raise WorkspaceError(
+            f"{release}: is the release {benchmark.digest[:12]}, which no run was asked; give the "
+            "release that they were asked"
+        )
+    require_errata_of(loaded, benchmark)

@@ -1,0 +1,73 @@
+"""How a run ended, in words."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medrcube.console.counts import counted, dollars
+from medrcube.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+    from medrcube.evaluate.runner.run_state import RunSummary
+
+__all__ = ["LEFT_OUT", "tell", "tell_so_far"]
+
+LEFT_OUT = {
+    "may-not-be-sent": "whose pictures are under an agreement that lets you send them nowhere "
+    "unless you say so with --i-may-send SOURCE",
+    "not-there": "whose picture is not there",
+    "withdrawn": "withdrawn by the errata of the release",
+}
+
+
+def tell(
+    summary: RunSummary, reporter: Reporter, directory: Path, limit_of_reply: float | None
+) -> None:
+    """Say how a run ended, and what to do where it did not end well."""
+    from medrcube.evaluate.runner.question_states import Standing
+
+    shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
+    reporter.result(
+        f"{counted(summary.asked, 'question')}: {summary.reused:,} reused, {summary.answered:,} "
+        f"answered, {shared}{summary.failed:,} failed, {summary.missing:,} without a picture, in "
+        f"{summary.seconds:.1f} s: {summary.out}"
+    )
+    reporter.result(f"all sessions: {Standing(summary.ends)}")
+    for why, count in summary.left_out.items():
+        reporter.result(f"left out: {counted(count, 'item')}, {LEFT_OUT[why]}")
+    if summary.cost is not None:
+        reporter.result(f"cost so far: {dollars(summary.cost)} US dollars")
+    if summary.stopped:
+        reporter.result(f"INCOMPLETE {summary.stopped}, {counted(summary.left, 'question')} left")
+    elif summary.exit_code:
+        reporter.result("INCOMPLETE too many questions have no reply, or one that was cut")
+    if summary.again:
+        longer = f" --max-tokens {4 * int(limit_of_reply or 4096)}" if summary.cut else ""
+        reporter.result(
+            f"the same command with  --again {summary.again}{longer}  asks only those again"
+        )
+    if summary.exit_code and not summary.stopped and summary.missing:
+        reporter.result("to ask only what is there, in a run of its own: --present-only")
+        reporter.result(
+            f"pictures that were left out:  medrcube reconstruct {directory}  makes them from your "
+            "own copy; then the same command goes on"
+        )
+
+
+def tell_so_far(run: Path, reporter: Reporter) -> dict[str, Any]:
+    """Say how the questions of a run stand that was stopped by hand; the same for programs.
+
+    Nothing is written; of a run that was not begun nothing is said.
+    """
+    from medrcube.evaluate.runner.question_states import standing_of
+    from medrcube.evaluate.scoring import read_by_rules
+
+    with suppress(WorkspaceError):  # nothing was begun yet
+        results = read_by_rules(run)
+        standing = standing_of(results)
+        reporter.result(f"{counted(len(results), 'question')}: {standing}: {run}")
+        return {"ends": standing.ends}
+    return {}

@@ -1,0 +1,145 @@
+"""Score a file of replies that were given elsewhere: what was taken, and what of it was not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from medrcube.console.counts import counted
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+    from medrcube.evaluate.imports.import_run import Imported
+
+__all__ = ["Model", "Out", "Release", "Replies", "score_file"]
+
+_PANEL = "Replies that were given elsewhere"
+
+Replies = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Rows of id and text (.jsonl, .csv, .tsv, .xlsx, .json), the published "
+        "evaluator's results.json, or a result of VLMEvalKit, Inspect, lmms-eval or lm-eval.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Release = Annotated[
+    Path | None,
+    typer.Option(help="Release that was asked; its errata are taken too.", rich_help_panel=_PANEL),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep the replies as a run, for report, compare and site.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Name of the model, instead of the file's; of several in the file, the one to take.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def score_file(
+    replies: Path, release: Path, out: Path | None, model: str | None, reporter: Reporter
+) -> bool:
+    """Score a file, say what was taken and what was not; whether that is a part only."""
+    from medrcube.evaluate.dataset import load_benchmark
+    from medrcube.evaluate.imports.import_run import score_replies
+
+    benchmark = load_benchmark(release)
+    with _folder(out) as folder:
+        imported = score_replies(replies, benchmark, folder, model=model)
+    items = len(benchmark.standing)
+    incomplete = _tell(imported, items, out, reporter)
+    reporter.data(_data(imported, items, out))
+    return incomplete
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="medrcube-") as folder:
+        yield Path(folder) / "run"
+
+
+def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) -> bool:
+    """Say what was scored and what was not; whether the numbers are of a part only."""
+    from medrcube.evaluate.outcomes import Outcome
+    from medrcube.evaluate.reporting.interval_text import accuracy_line
+
+    matched, total = imported.matched, imported.metrics["global"]
+    if withdrawn := imported.metrics["withdrawn"]:
+        reporter.result(
+            f"left out: {counted(len(withdrawn), 'item')} withdrawn by errata: {_first(withdrawn)}"
+        )
+    reporter.result(
+        f"{imported.model}: {counted(imported.replies, 'reply')} to {counted(items, 'item')}"
+    )
+    kinds: tuple[tuple[str, Sequence[str]], ...] = (
+        ("without a reply, counted as failed", matched.missing),
+        ("answered in different ways, so none of their replies was taken", matched.conflicting),
+        ("shown there with another question or other options, left out", matched.differing),
+        ("answered more than once, always alike; one reply was taken", matched.repeated),
+        ("unknown to this release, left out", matched.unknown),
+        ("named by an id that several sources have, left out", matched.ambiguous),
+    )
+    for words, names in kinds:
+        if names:
+            reporter.result(f"{counted(len(names), 'item')} {words}: {_first(names)}")
+    if matched.bad:
+        reporter.result(f"{counted(len(matched.bad), 'row')} cannot be read: {_first(matched.bad)}")
+    outcomes = [(one.words, total["outcomes"][one]) for one in Outcome]
+    reporter.result(", ".join(f"{count:,} {words}" for words, count in outcomes if count))
+    reporter.result(accuracy_line(total))
+    if matched.missing and total["accuracy_without_failures"] is not None:
+        answered = 100 * total["accuracy_without_failures"]
+        reporter.result(f"accuracy of the items with a reply {answered:.1f} %")
+    if out is not None:
+        reporter.result(f"wrote {out}; show it with  medrcube report {out} --out report.html")
+    if why := _incomplete(imported):
+        reporter.result(f"INCOMPLETE {why}")
+    return why is not None
+
+
+def _incomplete(imported: Imported) -> str | None:
+    """Why the numbers are of a part only; ``None`` where they are not."""
+    if imported.matched.ignored:
+        return "not all of the file is in these numbers"
+    return imported.standing.incomplete
+
+
+def _data(imported: Imported, items: int, out: Path | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    matched = asdict(imported.matched)
+    del matched["replies"]
+    return {
+        "model": imported.model,
+        "out": None if out is None else str(out),
+        "items": items,
+        "replies": imported.replies,
+        **matched,
+        "ends": imported.standing.ends,
+        "incomplete": _incomplete(imported),
+        "metrics": dict(imported.metrics),
+    }
+
+
+def _first(names: Sequence[str]) -> str:
+    from medrcube.evaluate.imports.shown_options import SHOWN
+
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,183 @@
+"""The command that hands a release or runs to other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from medrcube.cli.evaluation.run_arguments import each_once, look_at_errata
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+    from medrcube.evaluate.questions.conditions import Condition
+
+Form = Literal["vlmevalkit", "lmms-eval", "lm-eval", "inspect", "csv", "latex", "hub"]
+
+
+def export(
+    places: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE|RUN...",
+            help="Folder of a release, or of a scored run; csv and latex take several runs.",
+        ),
+    ],
+    to: Annotated[
+        Form,
+        typer.Option(
+            help="A release: vlmevalkit, lmms-eval, lm-eval, inspect (a task), csv (its items), "
+            "hub (its private edition). "
+            "Runs: inspect (the log of one), csv (every table), latex (leaderboard and cube)."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder to write; a file for the items of a release (.csv) and for the log of a "
+            "run (.json, .eval)."
+        ),
+    ],
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Take restricted pictures too; never share the folder."),
+    ] = False,
+    condition: Annotated[
+        str | None,
+        typer.Option(help="Of a run: full, blind, circular, image-swap or reworded."),
+    ] = None,
+    release: Annotated[
+        Path | None, typer.Option(help="Of runs: release that they were asked, for its errata.")
+    ] = None,
+) -> None:
+    """Write a release as a benchmark of another harness, or runs as a log or as tables."""
+    from medrcube.console.progress import Reporter
+    from medrcube.evaluate.runner.run_folder import MANIFEST
+
+    reporter = Reporter()
+    runs = [place for place in places if (place / MANIFEST).exists()]
+    if runs and len(runs) < len(places):
+        other = next(place for place in places if place not in runs)
+        raise WorkspaceError(f"{other}: is no run; expected runs alone, or one release")
+    if release is not None and not runs:
+        raise WorkspaceError("--release is for runs; a release has its own errata")
+    if runs:
+        look_at_errata(runs, release, reporter)
+        _export_runs(runs, to, out, _condition(condition), reporter)
+    elif len(places) > 1:
+        raise WorkspaceError(f"{places[0]}: is no run, and one release is exported at a time")
+    else:
+        _export_release(places[0], to, out, reporter, private=private)
+
+
+def _export_runs(
+    runs: Sequence[Path], to: Form, out: Path, condition: Condition | None, reporter: Reporter
+) -> None:
+    if to == "inspect":
+        from medrcube.evaluate.exports.inspect_run import export_inspect
+        from medrcube.evaluate.scoring import withdrawn_items
+
+        if len(runs) > 1:
+            raise WorkspaceError(f"{runs[1]}: is a second run; a log of Inspect is of one")
+        count = export_inspect(runs[0], out, condition)
+        if gone := withdrawn_items(runs[0]):
+            reporter.result(
+                f"left out {counted(len(gone), 'item')}: withdrawn by the errata of the release"
+            )
+        reporter.result(f"wrote {out}: {count:,} samples")
+        return
+    if to not in {"csv", "latex"}:
+        raise WorkspaceError(f"{runs[0]}: is a run; {to} takes a release")
+    if condition is not None:
+        raise WorkspaceError(f"--condition is for the log of a run; {to} has every condition")
+    from medrcube.evaluate.reporting.data_tables import write_csv_tables
+    from medrcube.evaluate.reporting.latex import write_latex
+    from medrcube.evaluate.reporting.scored_runs import load_runs
+
+    if out.is_file():
+        raise WorkspaceError(f"{out}: is a file; {to} of runs needs a folder")
+    loaded = load_runs(each_once(runs, reporter))
+    if withdrawn := max(len(run.withdrawn) for run in loaded):
+        reporter.result(
+            f"left out up to {counted(withdrawn, 'item')} of a run: withdrawn by errata"
+        )
+    write = write_latex if to == "latex" else write_csv_tables
+    for path in write(loaded, out):
+        reporter.result(f"wrote {path}")
+
+
+def _export_release(
+    release: Path, to: Form, out: Path, reporter: Reporter, *, private: bool
+) -> None:
+    from medrcube.evaluate.dataset import load_benchmark
+    from medrcube.evaluate.exports.csv_table import export_items
+    from medrcube.evaluate.exports.export import write_export
+    from medrcube.evaluate.exports.selection import select
+
+    if to == "hub":
+        _export_hub(release, out, reporter, private=private)
+        return
+    if to == "latex":
+        raise WorkspaceError(f"{release}: is no run; latex takes the folders of scored runs")
+    benchmark = load_benchmark(release)
+    if to == "csv":
+        if out.suffix != ".csv":
+            raise WorkspaceError(f"{out}: expected a name that ends in .csv")
+        if benchmark.errata:
+            reporter.result(f"{counted(len(benchmark.errata), 'item')} withdrawn: see that column")
+        reporter.result(f"wrote {out}: {counted(export_items(benchmark, out), 'item')}")
+        return
+    if out.suffix in {".json", ".eval"}:
+        raise WorkspaceError(
+            f"{release}: is no run; the log {out} takes the folder of a scored run"
+        )
+    chosen = select(benchmark, private=private)
+    for sentence in chosen.left_out():
+        reporter.result(sentence)
+    path = write_export(chosen, out, to)
+    reporter.result(f"wrote {path}: {counted(len(chosen.items), 'item')}")
+    if chosen.private:
+        reporter.result(f"{out} holds restricted pictures; never share it")
+
+
+def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) -> None:
+    from medrcube.build.release.hugging_face_private import write_private_hub
+    from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS
+
+    if not private and (release / PRIVATE).exists():
+        raise WorkspaceError(
+            f"{release}: holds restricted pictures, as {PRIVATE} says, and must not be uploaded; "
+            f"a copy without {PRIVATE} and what {RESTRICTED_SUMS} lists is the public edition, "
+            "and  --private  makes the one with restricted pictures"
+        )
+    if not private:
+        raise WorkspaceError(
+            f"{release}: a release is its own public edition for the hub, to upload as it stands; "
+            "--private  makes the one with restricted pictures"
+        )
+    made = write_private_hub(release, out)
+    if made.withdrawn:
+        reporter.result(
+            f"left out {counted(made.withdrawn, 'item')}: withdrawn by the errata of the release"
+        )
+    if made.absent:
+        reporter.result(
+            f"{counted(made.absent, 'item')} without the restricted picture; medrcube reconstruct  "
+            "makes it from your own copy of the data"
+        )
+    reporter.result(f"wrote {out}: {counted(made.restricted, 'item')} with a restricted picture")
+    reporter.result(f"{out} is private; never share it, and keep its repository private")
+
+
+def _condition(name: str | None) -> Condition | None:
+    from medrcube.evaluate.questions.conditions import Condition
+
+    try:
+        return Condition(name) if name else None
+    except ValueError as error:
+        known = ", ".join(one.value for one in Condition)
+        raise WorkspaceError(f"no condition {name!r}; expected one of: {known}") from error

@@ -1,0 +1,119 @@
+"""Options of ``medrcube evaluate`` that choose items, as the evaluation takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+    from medrcube.evaluate.dataset import Benchmark
+    from medrcube.evaluate.models.protocol import Model
+    from medrcube.evaluate.questions.selection import Choice
+
+_PANEL = "Which items"
+
+Tasks = Annotated[
+    list[str] | None,
+    typer.Option("--task", metavar="NAME", help="May be repeated.", rich_help_panel=_PANEL),
+]
+Anatomies = Annotated[
+    list[str] | None,
+    typer.Option("--anatomy", metavar="NAME", help="May be repeated.", rich_help_panel=_PANEL),
+]
+Modalities = Annotated[
+    list[str] | None,
+    typer.Option("--modality", metavar="NAME", help="May be repeated.", rich_help_panel=_PANEL),
+]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option("--source", metavar="FOLDER", help="May be repeated.", rich_help_panel=_PANEL),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        metavar="EXPRESSION",
+        help="Over the columns of an item, such as 'options > 2 and \"left\" in question'.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Ids = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="SOURCE/ID or ID on each line.", rich_help_panel=_PANEL),
+]
+PresentOnly = Annotated[
+    bool,
+    typer.Option(
+        "--present-only",
+        help="Only items whose picture is there; the report says how many are not.",
+        rich_help_panel=_PANEL,
+    ),
+]
+MaySend = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--i-may-send",
+        metavar="SOURCE,...",
+        help="Sources under an agreement whose owner lets you send their pictures elsewhere.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def choice_of(
+    tasks: Sequence[str] | None,
+    anatomies: Sequence[str] | None,
+    modalities: Sequence[str] | None,
+    sources: Sequence[str] | None,
+    where: str | None,
+    ids: Path | None,
+    *,
+    present_only: bool,
+) -> Choice:
+    """The items that the options ask for.
+
+    Raises:
+        UnknownNameError: there is no such task, region or modality.
+        WorkspaceError: the list of ids cannot be read.
+    """
+    from medrcube.evaluate.questions.selection import Choice, read_ids
+    from medrcube.taxonomy import Anatomy, Modality, Task
+
+    return Choice(
+        tasks=frozenset(map(Task.parse, tasks or ())),
+        anatomies=frozenset(map(Anatomy.parse, anatomies or ())),
+        modalities=frozenset(map(Modality.parse, modalities or ())),
+        sources=frozenset(sources or ()),
+        where=where,
+        ids=None if ids is None else read_ids(ids),
+        present_only=present_only,
+    )
+
+
+def leave_of(
+    may_send: Sequence[str] | None, benchmark: Benchmark, model: Model, reporter: Reporter
+) -> frozenset[str]:
+    """The sources under contract that ``--i-may-send`` names; their terms are shown once.
+
+    Raises:
+        WorkspaceError: it names a source that needs no leave or is not there.
+    """
+    from medrcube.evaluate.questions.data_agreements import (
+        allowed,
+        cards,
+        sends_outside,
+        terms,
+        under_contract,
+    )
+
+    named = [name.strip() for value in may_send or () for name in value.split(",") if name.strip()]
+    if not (named and sends_outside(model)):
+        return frozenset()
+    known = cards()
+    sent = allowed(named, under_contract(benchmark.items, known))
+    for folder in sorted(sent):
+        reporter.note(f"sent elsewhere on your word: {terms(folder, known)}")
+    return sent

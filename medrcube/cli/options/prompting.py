@@ -1,0 +1,85 @@
+"""Options of ``medrcube evaluate`` that say how a question is put, as the evaluation takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.questions.question_setup import Asking
+
+__all__ = [
+    "ImageDetail",
+    "ImageSize",
+    "PromptFile",
+    "ShotCount",
+    "ShotSeed",
+    "asking_of",
+]
+
+_PANEL = "How it is asked"
+
+PromptFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompt",
+        metavar="FILE",
+        help="Jinja template of the question, over question, options, letters, task, modality and "
+        "anatomy.",
+        rich_help_panel=_PANEL,
+    ),
+]
+ShotCount = Annotated[
+    int | None,
+    typer.Option(
+        "--shots",
+        metavar="N",
+        help="Solved examples before each question, from other patients of the release.",
+        rich_help_panel=_PANEL,
+    ),
+]
+ShotSeed = Annotated[
+    int,
+    typer.Option("--shots-seed", metavar="N", help="Which examples.", rich_help_panel=_PANEL),
+]
+ImageSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PIXELS",
+        help="Longest side of a picture; larger ones are made smaller, none larger.",
+        rich_help_panel=_PANEL,
+    ),
+]
+ImageDetail = Annotated[
+    str | None,
+    typer.Option(
+        metavar="low|high|auto",
+        help="How closely an endpoint shall look at pictures, where it knows that field.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def asking_of(
+    prompt: Path | None, shots: int | None, shots_seed: int, image_size: int | None
+) -> Asking:
+    """How the options put a question.
+
+    Raises:
+        WorkspaceError: the prompt is no template, or a number is out of its range.
+    """
+    from medrcube.evaluate.questions.prompts import default_prompt, read_prompt
+    from medrcube.evaluate.questions.question_setup import Asking
+
+    wanted = None
+    if shots is not None:
+        from medrcube.evaluate.questions.few_shot import Shots
+
+        wanted = Shots(count=shots, seed=shots_seed)
+    return Asking(
+        prompt=default_prompt() if prompt is None else read_prompt(prompt),
+        shots=wanted,
+        image_size=image_size,
+    )

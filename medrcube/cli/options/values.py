@@ -1,0 +1,120 @@
+"""What the options of ``medrcube evaluate`` say, as the evaluation takes it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medrcube.errors import ModelError, WorkspaceError
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.cost.budget import Prices
+    from medrcube.evaluate.models.protocol import Json
+    from medrcube.evaluate.outcomes import Outcome
+    from medrcube.evaluate.questions.conditions import Condition
+
+
+def number_of(option: str, value: str) -> float | None:
+    """A number, or ``None`` for the word none.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    if value.casefold() == "none":
+        return None
+    try:
+        found = float(value)
+    except ValueError:
+        found = math.nan
+    whole = option == "--max-tokens"
+    if not (math.isfinite(found) and found >= whole and (not whole or found.is_integer())):
+        kind = "a whole number from 1" if whole else "a number from 0"
+        raise ModelError(f"{option} {value}: expected {kind}, or none")
+    return found
+
+
+def object_of(option: str, value: str | None) -> dict[str, Json]:
+    """The object that a JSON text holds; an empty one for no text.
+
+    Raises:
+        ModelError: it holds something else.
+    """
+    try:
+        found = json.loads(value or "{}")
+    except ValueError as error:
+        raise ModelError(f"{option}: is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ModelError(f'{option}: expected an object, such as {{"top_k": 1}}')
+    return found
+
+
+def again_of(value: str | None) -> list[Outcome]:
+    """The outcomes that ``--again`` names.
+
+    Raises:
+        ModelError: one is not known, or may not be asked again.
+    """
+    from medrcube.evaluate.outcomes import Outcome
+
+    known = {"cut": Outcome.CUT, "failed": Outcome.FAILED}
+    names = [name.strip() for name in (value or "").split(",") if name.strip()]
+    if value is not None and (not names or set(names) - set(known)):
+        raise ModelError(
+            f"--again {value}: expected cut, failed, or cut,failed; what a model did otherwise is "
+            "its result"
+        )
+    return [known[name] for name in names]
+
+
+def conditions_of(names: Sequence[str]) -> list[Condition]:
+    """Conditions by their names.
+
+    Raises:
+        WorkspaceError: there is no condition of that name.
+    """
+    from medrcube.evaluate.questions.conditions import Condition
+
+    known = [condition.value for condition in Condition]
+    for name in names:
+        if name not in known:
+            raise WorkspaceError(f"no condition {name!r}; expected one of: {', '.join(known)}")
+    return [Condition(name) for name in names]
+
+
+def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:
+    """The folder of each model's run: ``out`` itself for one model, a folder in it for several.
+
+    Raises:
+        ModelError: a model is named twice, or two have one folder.
+    """
+    if len(models) == 1:
+        return {models[0]: out}
+    folders = {name: out / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") for name in models}
+    distinct = {str(folder).casefold() for folder in folders.values()}
+    if len(distinct) < len(models):
+        raise ModelError(
+            f"--model {', '.join(models)}: two of them have one name; ask one at a time, each with "
+            "an --out of its own"
+        )
+    return folders
+
+
+def prices_of(
+    tokens_in: float | None, tokens_out: float | None, in_batches: float
+) -> Prices | None:
+    """Prices of what is sent and written, and the part that batches cost; or none.
+
+    Raises:
+        ModelError: one is missing.
+    """
+    from medrcube.evaluate.cost.budget import Prices
+
+    if tokens_in is None and tokens_out is None:
+        return None
+    if tokens_in is None or tokens_out is None:
+        raise ModelError("--price-in and --price-out belong together; give both")
+    return Prices(tokens_in=tokens_in, tokens_out=tokens_out, in_batches=in_batches)

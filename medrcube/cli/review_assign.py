@@ -1,0 +1,212 @@
+"""``medrcube review assign``: which items go to which readers, and who is a specialist in what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from medrcube.cli.options.shared import Json
+from medrcube.cli.review_exchange import InWorkspace, open_queue
+from medrcube.console.counts import counted
+
+if TYPE_CHECKING:
+    from medrcube.review.models import User
+
+__all__ = ["assign_app"]
+
+assign_app = typer.Typer(
+    help="Which items go to which readers, and who is a specialist in what.", no_args_is_help=True
+)
+
+Reader = Annotated[
+    list[str] | None,
+    typer.Option("--reader", metavar="WHO", help="E-mail address or name in exports; repeat."),
+]
+
+
+@assign_app.command("list")
+def show(directory: InWorkspace = Path(), json_output: Json = False) -> None:
+    """Assignments, specialties, and what waits for whom."""
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.assigning import outstanding
+    from medrcube.review.assigning.specialties import known
+    from medrcube.review.reviewing.policy import current_policy
+
+    rules, queued = current_policy(), outstanding.kinds()
+    waiting, gaps = outstanding.waiting(queued), outstanding.gaps(queued, rules)
+    held, people = _assignments(), _people()
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"{rules.specialists} of {rules.reviews} reviews come from specialists")
+    reporter.table(
+        ("no.", "items", "go", "to"),
+        [(row["assignment"], row["items"], row["mode"], ", ".join(row["to"])) for row in held],
+    )
+    reporter.table(
+        ("reader", "specialties"), [(who, ", ".join(names)) for who, names in people.items()]
+    )
+    reporter.table(
+        ("anatomy", "modality", "wait for a specialist", "specialists"),
+        [(row.anatomy, row.modality, row.items, ", ".join(row.readers)) for row in waiting],
+    )
+    for gap in gaps:
+        items = counted(gap.items, "item")
+        reporter.note(f"CANNOT BE FINISHED: {items} of {gap.anatomy}, {gap.modality}: {gap.why}")
+    reporter.data(
+        {
+            "reviews": rules.reviews,
+            "specialists": rules.specialists,
+            "assignments": held,
+            "readers": people,
+            "specialties": sorted(known()),
+            "waiting": [asdict(row) for row in waiting],
+            "gaps": [asdict(gap) for gap in gaps],
+        }
+    )
+
+
+@assign_app.command()
+def add(
+    mode: Annotated[Literal["only", "first"], typer.Argument(help="To them only, or first.")],
+    reader: Reader = None,
+    specialty: Annotated[
+        str, typer.Option(metavar="NAME", help="Everybody who has it, too, now and later.")
+    ] = "",
+    source: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
+    task: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
+    anatomy: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
+    modality: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
+    directory: InWorkspace = Path(),
+    json_output: Json = False,
+) -> None:
+    """Give items to some readers only, or to them first."""
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.assigning.assignment import Scope, assign
+    from medrcube.review.server.serve import console
+
+    made = assign(
+        console(),
+        Scope(source=source, task=task, anatomy=anatomy, modality=modality),
+        [_person(who).pk for who in reader or ()],
+        mode=mode,
+        specialty=specialty,
+    )
+    told = next(row for row in _assignments() if row["assignment"] == made.pk)
+    reporter = Reporter(json_output=json_output)
+    to = ", ".join(told["to"])
+    reporter.result(f"assignment {made.pk}: {told['items']} {mode} to {to}")
+    reporter.data(told)
+
+
+@assign_app.command()
+def end(
+    number: Annotated[int, typer.Argument(help="As list shows it.")],
+    directory: InWorkspace = Path(),
+    json_output: Json = False,
+) -> None:
+    """Let an assignment hold no longer."""
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.assigning.assignment import end as end_assignment
+    from medrcube.review.server.serve import console
+
+    ended = end_assignment(console(), number)
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"assignment {ended.pk} has ended")
+    reporter.data({"assignment": ended.pk})
+
+
+@assign_app.command()
+def specialist(
+    who: Annotated[str, typer.Argument(help="E-mail address or name in exports.")],
+    specialty: Annotated[
+        list[str] | None, typer.Argument(metavar="[SPECIALTY]...", help="All of them; none: none.")
+    ] = None,
+    directory: InWorkspace = Path(),
+    json_output: Json = False,
+) -> None:
+    """Say in what a reader is a specialist, in place of what was said before."""
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.assigning.assignment import set_specialties
+    from medrcube.review.server.serve import console
+
+    user = set_specialties(console(), _person(who).pk, specialty or ())
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"{user.pseudonym}: {', '.join(user.specialties) or 'no specialty'}")
+    reporter.data({"reader": user.pseudonym, "specialties": user.specialties})
+
+
+@assign_app.command("specialty")
+def new_specialty(
+    name: Annotated[str, typer.Argument(help="Such as radiology:abdomen.")],
+    anatomy: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
+    modality: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
+    directory: InWorkspace = Path(),
+    json_output: Json = False,
+) -> None:
+    """Add a specialty to the vocabulary of this project."""
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.assigning.assignment import add_specialty
+    from medrcube.review.server.serve import console
+
+    made = add_specialty(console(), name, anatomies=anatomy or (), modalities=modality or ())
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"{made.name} can be given to readers now")
+    told = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
+    reporter.data(told)
+
+
+def _assignments() -> list[dict[str, Any]]:
+    from medrcube.review.assigning.assignment import in_force, scope_of
+
+    return [
+        {
+            "assignment": row.pk,
+            "items": str(scope_of(row)),
+            "source": row.source,
+            "task": row.task,
+            "anatomy": row.anatomy,
+            "modality": row.modality,
+            "mode": row.mode,
+            "specialty": row.specialty,
+            "readers": readers,
+            "to": [*([f"everybody in {row.specialty}"] if row.specialty else []), *readers],
+        }
+        for row, readers in in_force()
+    ]
+
+
+def _people() -> dict[str, list[str]]:
+    from medrcube.review.models import Role, User
+
+    found = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
+    return {user.pseudonym: list(user.specialties) for user in found}
+
+
+def _person(who: str) -> User:
+    from django.db.models import Q
+
+    from medrcube.review.errors import InvalidAnswerError
+    from medrcube.review.models import Role, User
+    from medrcube.review.nearest_name import nearest
+
+    found = User.objects.filter(Q(pseudonym=who) | Q(email=who.casefold())).first()
+    if found is None:
+        names = User.objects.filter(role=Role.REVIEWER).values_list("pseudonym", "email")
+        raise InvalidAnswerError(
+            f"{who}: nobody has that e-mail address or name in exports"
+            f"{nearest(who, (name for row in names for name in row))}; "
+            "they are listed by  medrcube review assign list"
+        )
+    return found

@@ -1,0 +1,146 @@
+"""The commands that show what came out of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medrcube.cli.evaluation.run_arguments import each_once, look_at_errata
+from medrcube.cli.evaluation.score_replies import Model, Out, Release, Replies, score_file
+from medrcube.cli.options.shared import Json
+from medrcube.console.counts import counted
+from medrcube.errors import WorkspaceError
+
+__all__ = ["report", "score"]
+
+
+def score(
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run, to score again.")
+    ] = None,
+    replies: Replies = None,
+    release: Release = None,
+    out: Out = None,
+    model: Model = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER/NAME",
+            help="Model that reads what the rules cannot; it sees no question, picture or key.",
+        ),
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    api_key_env: Annotated[
+        str | None,
+        typer.Option(help="Environment variable that holds the key. Default: the provider's."),
+    ] = None,
+    max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 8,
+    json_output: Json = False,
+) -> None:
+    """Score the replies of a run again, or a file of replies that were given elsewhere.
+
+    No model is asked unless a judge is named. Of a file, unknown, repeated and missing items are
+    counted and named; an item without a reply counts as failed, never as wrong. With --release a
+    run leaves out the items that the errata of that release withdraw.
+
+    Exit status: 0 scored; 2 wrong use, or nothing could be scored; 3 incomplete: questions of
+    the run were not asked yet, more than 5 % have no reply or one that was cut, its lists lack
+    questions that its manifest says it asks, or a part of the file could not be used.
+    """
+    from medrcube.console.progress import Reporter
+
+    reporter = Reporter(json_output=json_output)
+    if replies is not None:
+        if run is not None or release is None or judge is not None:
+            raise WorkspaceError(
+                "--replies FILE needs  --release RELEASE,  and takes no run and no judge; keep "
+                "the replies with  --out DIR  and let a judge read that run"
+            )
+        raise typer.Exit(3 if score_file(replies, release, out, model, reporter) else 0)
+    if run is None or out is not None or model is not None:
+        raise WorkspaceError(
+            "score takes the folder of a run, or  --replies FILE --release RELEASE"
+        )
+    from medrcube.evaluate.errata import take_errata
+    from medrcube.evaluate.judge.run import ask_judge
+    from medrcube.evaluate.models.registry import ModelSettings, open_model
+    from medrcube.evaluate.reporting.interval_text import accuracy_line
+    from medrcube.evaluate.runner.completeness import gaps
+    from medrcube.evaluate.runner.question_states import standing_of
+    from medrcube.evaluate.runner.run_folder import METRICS
+    from medrcube.evaluate.scoring import read_by_rules, read_results
+    from medrcube.evaluate.scoring import score as score_run
+
+    if release is not None and (back := sorted(take_errata(run, release))):
+        reporter.result(
+            f"{release} does not withdraw {counted(len(back), 'item')} that the run left out, "
+            f"such as {back[0]}, and they count again; is errata.csv of the release missing?"
+        )
+    judged = None
+    if judge is not None:
+        opened = open_model(judge, ModelSettings(base_url=base_url, api_key_env=api_key_env))
+        judged = ask_judge(run, opened, read_by_rules(run), max_connections=max_connections)
+    found = score_run(run, judged)
+    if found["withdrawn"]:
+        reporter.result(f"left out: {counted(len(found['withdrawn']), 'item')} withdrawn by errata")
+    standing = standing_of(read_results(run))
+    reporter.result(f"{counted(sum(standing.ends.values()), 'question')}: {standing}")
+    reporter.result(accuracy_line(found["global"]))
+    reporter.result(f"wrote {run / METRICS}")
+    if standing.incomplete:
+        reporter.result(f"INCOMPLETE {standing.incomplete}")
+    lacking = gaps(run)
+    for gap in lacking:
+        reporter.result(f"ERROR {gap}")
+    reporter.data(
+        {
+            "metrics": str(run / METRICS),
+            **found,
+            "ends": standing.ends,
+            "incomplete": standing.incomplete,
+            "gaps": lacking,
+        }
+    )
+    raise typer.Exit(3 if standing.incomplete or lacking else 0)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
+    out: Annotated[Path, typer.Option(help="HTML file to write.")],
+    benchmark: Annotated[
+        Path | None, typer.Option("--release", help="Release, for pictures of what went wrong.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Every table as CSV, JSON and Parquet.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Write one self-contained HTML page about one or several runs.
+
+    Page and tables follow from the benchmark, the replies and the settings alone. What asking
+    took, such as tries, cost and time, is printed instead.
+    """
+    from medrcube.console.progress import Reporter
+    from medrcube.evaluate.html_report import write_report
+    from medrcube.evaluate.reporting.usage_table import effort, effort_table
+
+    reporter = Reporter(json_output=json_output)
+    runs = each_once(runs, reporter)
+    look_at_errata(runs, benchmark, reporter)
+    tables = write_report(runs, out, benchmark, data)
+    efforts = [effort(run) for run in runs]
+    reporter.table(*effort_table(efforts))
+    reporter.result(f"wrote {out}")
+    if data is not None:
+        reporter.result(f"wrote {len(tables)} files of tables to {data}")
+    if tables and not any(table.suffix == ".parquet" for table in tables):
+        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[evaluate]'")
+    reporter.data(
+        {
+            "page": str(out),
+            "tables": list(map(str, tables)),
+            "effort": [one.to_json() for one in efforts],
+        }
+    )

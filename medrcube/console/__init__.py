@@ -1,0 +1,1 @@
+"""Progress, messages and tables on a terminal."""

@@ -1,0 +1,370 @@
+"""What every part of the system says to the next: facts of a raw dataset, as frozen records.
+
+An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of a
+``Rectangle`` and of masks are those of the *stored* image: the build carries them through every
+flip and resampling together with the pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
+from pathlib import Path
+
+from medrcube.names import harmless
+from medrcube.regions import (
+    Consensus,
+    MaskFile,
+    Outline,
+    Polygons,
+    Rectangle,
+    Runs,
+    Shape,
+    files_of,
+    moved_shape,
+)
+from medrcube.taxonomy import Anatomy, Modality
+
+__all__ = [
+    "BAD_ROW",
+    "Absence",
+    "Basis",
+    "Case",
+    "Consensus",
+    "FactKind",
+    "Grade",
+    "ImageRef",
+    "Label",
+    "MaskFile",
+    "Outline",
+    "Polygons",
+    "Problem",
+    "RawLayout",
+    "Rectangle",
+    "Region",
+    "Runs",
+    "Scope",
+    "Shape",
+    "Skip",
+    "State",
+    "Visible",
+    "Words",
+]
+
+
+class State(StrEnum):
+    """What a source says of a label. Unknown is never turned into absent."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+class FactKind(StrEnum):
+    """What kind of fact a field states; decides the task that may ask it.
+
+    An attribute, such as the density of a breast, is a fact that no task asks: it is no finding,
+    and more of it is no worse.
+    """
+
+    VIEW = "view"
+    PROTOCOL = "protocol"
+    STRUCTURE = "structure"
+    FINDING = "finding"
+    DISEASE = "disease"
+    SEVERITY = "severity"
+    ATTRIBUTE = "attribute"
+
+
+class Scope(IntEnum):
+    """What a fact is about, from narrow to wide; a picture shows facts up to its own scope."""
+
+    SLICE = 1
+    IMAGE = 2
+    VOLUME = 3
+    BREAST = 4
+    STUDY = 5
+    PATIENT = 6
+
+
+class Absence(StrEnum):
+    """How far the silence of a field may be trusted."""
+
+    READER = "reader"
+    IMPLIED = "implied"
+    SILENT = "silent"
+
+
+class Grade(StrEnum):
+    """Evidence that something is absent: A read as absent, B implied, C not mentioned."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+
+
+class Basis(StrEnum):
+    """What the truth of a field rests on."""
+
+    IMAGE = "image"
+    STUDY = "study"
+    LABORATORY = "laboratory"
+    HISTOLOGY = "histology"
+    FOLLOW_UP = "follow-up"
+    RECORD = "record"
+
+
+class Visible(IntEnum):
+    """Whether a competent reader of the one picture shown could know a fact; more is better."""
+
+    NO = 0
+    PARTLY = 1
+    YES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """One raw value of one field, with what the source says of it.
+
+    Attributes:
+        field: name of the field in the card.
+        value: raw value, verbatim; the card maps it to a concept.
+        state: present, absent or unknown.
+        evidence: where it stands, such as ``train.csv:123 Edema=-1``.
+    """
+
+    field: str
+    value: str
+    state: State = State.PRESENT
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Free text of a source about one case, which may hold identifiers.
+
+    It is held against the labels and reaches no output; see ``build.contradictions``.
+
+    Attributes:
+        name: what the card calls it.
+        text: the text, verbatim.
+        evidence: where it stands, such as ``metadata.csv:12 clinical_notes``, without the text.
+    """
+
+    name: str
+    text: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawLayout:
+    """Pixels without a header.
+
+    Attributes:
+        rows: number of rows.
+        columns: number of columns.
+        dtype: numpy type with byte order, such as ``>u2``.
+        bits: bits in use, from the lowest.
+        inverted: whether low values are bright.
+        spacing: mm between rows and columns, or ``None``.
+    """
+
+    rows: int
+    columns: int
+    dtype: str
+    bits: int
+    inverted: bool = False
+    spacing: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageRef:
+    """One stored image or stack of images.
+
+    Attributes:
+        paths: the file, or all files of a series in any order.
+        frame: 0-based frame of a multi-frame file or video; ``None`` leaves the choice to the
+            slice policy of the card.
+        count: number of frames that the source states of a video; in one with another number a
+            frame is another moment.
+        member: path of the array inside a container file (HDF5), or ``None``.
+        parts: further files that the header of the first names, such as the ``.raw`` of an
+            ``.mhd``.
+        raw: layout of a file without a header, which only the source's documentation tells.
+    """
+
+    paths: tuple[Path, ...]
+    frame: int | None = None
+    count: int | None = None
+    member: str | None = None
+    parts: tuple[Path, ...] = ()
+    raw: RawLayout | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A marked part of an image.
+
+    Attributes:
+        field: name of the field in the card that says what is marked.
+        value: raw value of that field.
+        shape: where it is.
+        evidence: where that stands.
+        image: which of the case's images it lies on.
+        optional: whether an empty mask means that the image does not show it; otherwise a mask
+            that marks nothing is a fault of the data.
+        rivals: other drawings of the very same thing, as in a second file; a region that one of
+            them contradicts is refused, since nothing says which of them is right.
+    """
+
+    field: str
+    value: str
+    shape: Shape
+    evidence: str
+    image: int = 0
+    optional: bool = False
+    rivals: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One picture in the making, with all that the source says of it.
+
+    ``None`` in an optional attribute means "as the card says".
+
+    Attributes:
+        key: unique within the source, stable and readable; names the picture.
+        images: one image, or several that are shown side by side, left to right.
+        patient: the source's patient identifier, or ``None`` when the source does not say.
+        labels: every statement about the case, with its state.
+        panels: what each of several images shows that not all of them do, such as its cardiac
+            phase: one label for each image, all of one field; or none.
+        regions: masks and boxes.
+        guide: shapes on the first image that choose its slice in place of the case's regions,
+            so that a companion image can show the slice that another one's masks chose.
+        unguided: slice policy where the guide cannot be used; without one the case needs it, since
+            what it states holds on that slice alone.
+        split: the source's own split, or ``None``.
+        shows: the widest scope that the picture can show.
+        anatomy: region of the body.
+        modality: imaging modality.
+        plane: plane to cut from a volume: ``axial``, ``coronal`` or ``sagittal``.
+        licence: licence of this very image, where the source states one.
+        redistribute: whether this very image may be passed on.
+        facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
+        words: free text about the case; dropped by the scan when the labels have been checked.
+        sidecars: files that only facts of this case come from, such as a header in text beside
+            its image; a table that speaks of many cases is none.
+        series: all files of the series that the one image is a slice of, in any order, where the
+            adapter knows them. Reviewers are shown the neighbours; no picture rests on them.
+    """
+
+    key: str
+    images: tuple[ImageRef, ...]
+    patient: str | None = None
+    labels: tuple[Label, ...] = ()
+    panels: tuple[Label, ...] = ()
+    regions: tuple[Region, ...] = ()
+    guide: tuple[Shape, ...] = ()
+    unguided: str = ""
+    split: str | None = None
+    shows: Scope | None = None
+    anatomy: Anatomy | None = None
+    modality: Modality | None = None
+    plane: str | None = None
+    licence: str | None = None
+    redistribute: bool | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+    words: tuple[Words, ...] = ()
+    sidecars: tuple[Path, ...] = ()
+    series: tuple[Path, ...] = ()
+
+    def files(self) -> tuple[Path, ...]:
+        """Every raw file that the case needs, images first, without repeats."""
+        paths = [path for image in self.images for path in (*image.paths, *image.parts)]
+        for shape in self.shapes():
+            paths.extend(files_of(shape))
+        return tuple(dict.fromkeys(paths))
+
+    def shapes(self) -> tuple[Shape, ...]:
+        """Every shape of the case: those of its regions, what they are held against, its guide."""
+        drawn = [shape for it in self.regions for shape in (it.shape, *it.rivals)]
+        return (*drawn, *self.guide)
+
+    def moved(self, place: Callable[[Path], Path]) -> Case:
+        """The same case with each raw file where ``place`` says that it lies."""
+        if all(place(path) == path for path in (*self.files(), *self.sidecars, *self.series)):
+            return self
+        images = tuple(
+            replace(it, paths=tuple(map(place, it.paths)), parts=tuple(map(place, it.parts)))
+            for it in self.images
+        )
+        return replace(
+            self,
+            images=images,
+            regions=tuple(
+                replace(
+                    it,
+                    shape=moved_shape(it.shape, place),
+                    rivals=tuple(moved_shape(rival, place) for rival in it.rivals),
+                )
+                for it in self.regions
+            ),
+            guide=tuple(moved_shape(it, place) for it in self.guide),
+            sidecars=tuple(map(place, self.sidecars)),
+            series=tuple(map(place, self.series)),
+        )
+
+
+BAD_ROW = "bad-row"
+"""Code of what is set aside because a row of a table cannot be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """A raw file or row that an adapter sets aside on purpose, with a reason for people.
+
+    Attributes:
+        key: what the case would have been called.
+        reason: why it is left out.
+        paths: files that are accounted for by this.
+        code: ``BAD_ROW`` where a table holds what the card and the adapter do not know.
+        opens: fields in which the row could speak of any case: no absence there is certain.
+        opens_value: the only raw value of those fields that it could be about, where it says so.
+    """
+
+    key: str
+    reason: str
+    paths: tuple[Path, ...] = ()
+    code: str = "set-aside"
+    opens: tuple[str, ...] = ()
+    opens_value: str = ""
+
+    def moved(self, place: Callable[[Path], Path]) -> Skip:
+        """The same with each raw file where ``place`` says that it lies."""
+        return replace(self, paths=tuple(map(place, self.paths)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One row of the quarantine: what did not become a picture or an item, and why.
+
+    Attributes:
+        source: id of the source.
+        case: key of the case, or the path of a file under the raw root.
+        stage: scan, select, render or compose; only what fails to render is a failure.
+        code: short machine-readable reason.
+        message: what was found, what was expected, what to do.
+    """
+
+    source: str
+    case: str
+    stage: str
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        """Let no control character of a raw cell or file name into what people read."""
+        for name in ("case", "message"):
+            object.__setattr__(self, name, harmless(getattr(self, name)))

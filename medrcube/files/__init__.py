@@ -1,0 +1,1 @@
+"""Files: atomic writes, TOML, and tables outside the package."""

@@ -1,0 +1,60 @@
+"""What a picture looks like: 32 x 32 grey values, and a 64-bit hash that survives re-encoding.
+
+The hash is the DCT hash of Zauner, "Implementation and benchmarking of perceptual image hash
+functions", 2010: the cosine transform of the grey values, the 8 x 8 coefficients after the first
+row and column, one bit each for lying above their median. The cosines are whole numbers, so that
+every sum is exact and every machine finds the same bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+__all__ = ["DISTANCE", "SIDE", "Small", "hash_of", "look_of", "shrunk"]
+
+DISTANCE = 8
+"""Most bits in which the hashes of one picture, encoded twice, may differ; measured in
+``build.similarity.thresholds``."""
+
+SIDE = 32
+_SCALE = 4096
+"""Sums of 255 * 32 * 32 * _SCALE ** 2 stay below 2 ** 53, up to which floats count exactly."""
+_AT_ONCE = 1000
+"""Pictures that are in memory as floats."""
+
+Small = NDArray[np.uint8]
+"""Grey values, (32, 32) or (n, 32, 32)."""
+
+
+def look_of(pixels: NDArray[np.uint8]) -> str:
+    """Hash of a grey (rows, columns) or colour (rows, columns, 3) picture, as 16 hex digits."""
+    return f"{int(hash_of(shrunk(Image.fromarray(pixels))[None])[0]):016x}"
+
+
+def shrunk(picture: Image.Image) -> Small:
+    """A picture as (32, 32) grey values, each the mean of its part; the shape is not kept."""
+    return np.asarray(picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX))
+
+
+def hash_of(small: Small) -> NDArray[np.uint64]:
+    """Hashes, (n,), of pictures as ``shrunk`` gives them, (n, 32, 32)."""
+    hashes = np.zeros(len(small), np.uint64)
+    for start in range(0, len(small), _AT_ONCE):
+        part = small[start : start + _AT_ONCE].astype(np.float64)
+        low = (_COSINES @ part @ _COSINES.T).reshape(len(part), 64)
+        above = (low > np.median(low, axis=1, keepdims=True)).astype(np.uint64)
+        hashes[start : start + len(part)] = np.bitwise_or.reduce(above << _BIT, axis=1)
+    return hashes
+
+
+def _cosines() -> NDArray[np.float64]:
+    """Rows 1 to 8 of the cosine transform of 32 values; scale does not matter to a median."""
+    row, place = np.arange(1, 9)[:, None], np.arange(SIDE)[None, :]
+    waves: NDArray[np.float64] = np.cos(np.pi * row * (2 * place + 1) / (2 * SIDE))
+    return np.rint(waves * _SCALE)
+
+
+_COSINES = _cosines()
+_BIT = np.arange(64, dtype=np.uint64)

@@ -1,0 +1,172 @@
+"""``errata.csv`` beside the tables of a release: items that were withdrawn after it was published.
+
+A release is never changed, so what is found to be wrong in it stands in a list of its own, which
+no digest of the release covers. Whoever scores, compares, reports or exports leaves these items out
+and says so.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from datetime import date
+from pathlib import Path
+
+from medrcube.errors import ReleaseError
+from medrcube.files.atomic import write_text
+from medrcube.release_format.tree import opened, shown, state_of
+
+__all__ = [
+    "FILE",
+    "Erratum",
+    "add_errata",
+    "digest_of",
+    "errata_text",
+    "parse_errata",
+    "read_errata",
+]
+
+FILE = "errata.csv"
+
+LONGEST_WHY = 500
+LONGEST_REFERENCE = 300
+
+_ROLE = re.compile(r"[A-Za-z][A-Za-z0-9 ()/._-]{0,59}")
+_LARGEST = 2**24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erratum:
+    """One item that counts no more.
+
+    Attributes:
+        dataset: folder of the source in the release.
+        id: id of the item.
+        by: role that withdrew it, such as ``maintainer`` or ``adjudicator``; never a person.
+        on: day, ``YYYY-MM-DD``.
+        why: what is wrong, in one line.
+        reference: where more is said, such as the address of an issue; may be empty.
+    """
+
+    dataset: str
+    id: str
+    by: str
+    on: str
+    why: str
+    reference: str = ""
+
+    @property
+    def name(self) -> str:
+        """Dataset and id, as a run names the item."""
+        return f"{self.dataset}/{self.id}"
+
+    def problem(self) -> str | None:
+        """What is wrong with the row itself; ``None`` where nothing is."""
+        if not self.dataset or not self.id:
+            return "names no item; expected dataset and id"
+        if _ROLE.fullmatch(self.by) is None:
+            return f"by is {shown(self.by)}; expected a role, such as maintainer, and no address"
+        try:
+            date.fromisoformat(self.on)
+        except ValueError:
+            return f"on is {shown(self.on)}; expected a day, YYYY-MM-DD"
+        for name, most in (("why", LONGEST_WHY), ("reference", LONGEST_REFERENCE)):
+            text = getattr(self, name)
+            if len(text) > most or (text and not text.isprintable()):
+                return f"{name} is {shown(text)}; expected one line of at most {most} characters"
+        return None if self.why.strip() else "why is empty; expected what is wrong with the item"
+
+
+COLUMNS = tuple(column.name for column in fields(Erratum))
+
+
+def read_errata(root: Path) -> tuple[Erratum, ...]:
+    """The rows in the order of the file; none where the release has no such list.
+
+    Raises:
+        ReleaseError: it is no such list; names the line.
+    """
+    path = root / FILE
+    if state_of(root, path) is None:
+        return ()
+    with opened(root, path, largest=_LARGEST) as file:
+        return parse_errata(file.read(), str(path))
+
+
+def parse_errata(data: bytes, where: str) -> tuple[Erratum, ...]:
+    """The rows of a file.
+
+    Raises:
+        ReleaseError: a row is not as it should be, or names an item twice; names the line.
+    """
+    errata: dict[str, Erratum] = {}
+    try:
+        reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        columns = tuple(next(reader, ()))
+        if columns != COLUMNS:
+            raise ReleaseError(f"{where}: expected the columns {', '.join(COLUMNS)}")
+        for row in reader:
+            line = f"{where} line {reader.line_num}"
+            if len(row) != len(COLUMNS):
+                raise ReleaseError(f"{line}: has {len(row)} values; expected {len(COLUMNS)}")
+            erratum = Erratum(**dict(zip(COLUMNS, row, strict=True)))
+            if problem := erratum.problem():
+                raise ReleaseError(f"{line}: {problem}")
+            if erratum.name in errata:
+                raise ReleaseError(f"{line}: withdraws {erratum.name} a second time")
+            errata[erratum.name] = erratum
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ReleaseError(f"{where}: cannot be read: {error}") from None
+    return tuple(errata.values())
+
+
+def errata_text(errata: Iterable[Erratum]) -> str:
+    """The file of these rows."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(map(astuple, errata))
+    return text.getvalue()
+
+
+def add_errata(
+    root: Path, new: Iterable[Erratum], known: Collection[str]
+) -> tuple[Mapping[str, Erratum], tuple[str, ...]]:
+    """Withdraw items of a release, each once.
+
+    Args:
+        root: folder of the release.
+        new: what to add.
+        known: names of all items of the release.
+
+    Returns:
+        What was added, by name, and the names that were withdrawn before, which stay as they were.
+
+    Raises:
+        ReleaseError: a row is not as it should be, or names no item of the release; nothing is
+            written.
+    """
+    errata = {erratum.name: erratum for erratum in read_errata(root)}
+    added: dict[str, Erratum] = {}
+    before: list[str] = []
+    for erratum in new:
+        if erratum.name not in known:
+            raise ReleaseError(f"{root}: has no item {shown(erratum.name)}; nothing was written")
+        if problem := erratum.problem():
+            raise ReleaseError(f"{erratum.name}: {problem}; nothing was written")
+        if erratum.name in errata:
+            before.append(erratum.name)
+        else:
+            added[erratum.name] = errata[erratum.name] = erratum
+    if added:
+        write_text(root / FILE, errata_text(errata.values()))
+    return added, tuple(before)
+
+
+def digest_of(names: Iterable[str]) -> str:
+    """SHA-256 over the names of withdrawn items, in any order."""
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()

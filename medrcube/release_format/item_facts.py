@@ -1,0 +1,152 @@
+"""``items.csv`` of a release: what is told of an item beside the published fields.
+
+``test.json`` keeps exactly the fields of the published release, so what its questions rest on
+stands beside it. Releases of others have no such table, and those of earlier versions tell no
+unit and no fact.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReleaseError
+from medrcube.facts import Visible
+from medrcube.release_format.strict_json import BadJsonError, read_lines
+from medrcube.release_format.tree import opened, shown, state_of
+
+ITEMS = "items.csv"
+RECIPES = "recipes.jsonl"
+
+UNIT = re.compile("(patient|case)-[0-9a-f]{16}")
+"""Form of a unit: what it is, and its keyed id."""
+
+FACT = re.compile("[0-9a-f]{16}")
+"""Form of the id of a fact."""
+
+_LARGEST = 2**28
+_VISIBLE = frozenset(it.name.lower() for it in Visible)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFacts:
+    """One row.
+
+    Attributes:
+        dataset: folder of the source in the release.
+        id: id of the item.
+        visible: whether a reader of the picture could know the answer: ``yes``, ``partly``, ``no``.
+        block: block of items that share their options; empty for none.
+        unit: patient, or case where the source names no patient, under a keyed id such as
+            ``patient-0123456789abcdef``; items of one unit are no independent witnesses. Empty
+            where it is not told.
+        fact: id of what is asked of which picture, the same in every edition of a workspace
+            whatever the wording and the options. Empty where it is not told.
+    """
+
+    dataset: str
+    id: str
+    visible: str
+    block: str
+    unit: str = ""
+    fact: str = ""
+
+
+COLUMNS = tuple(column.name for column in fields(ItemFacts))
+EARLIER_COLUMNS = COLUMNS[:4]
+"""Columns of a release of an earlier version."""
+
+
+def write_item_facts(tree: Path, rows: Iterable[ItemFacts]) -> None:
+    """Write the table of a new release, in the order of the rows."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(map(astuple, rows))
+    (tree / ITEMS).write_text(text.getvalue(), encoding="utf-8")
+
+
+def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
+    """Rows by dataset and id; none where the release has no such table.
+
+    Raises:
+        ReleaseError: it is no such table; names the line.
+    """
+    path = root / ITEMS
+    if state_of(root, path) is None:
+        return {}
+    found: dict[tuple[str, str], ItemFacts] = {}
+    with opened(root, path, largest=_LARGEST) as file:
+        try:
+            reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
+            columns = tuple(next(reader, ()))
+            if columns not in (COLUMNS, EARLIER_COLUMNS):
+                raise ReleaseError(f"{path}: expected the columns {', '.join(COLUMNS)}")
+            for row in reader:
+                told = dict(zip(columns, row, strict=False))
+                if len(row) != len(columns) or not _is_sound(told):
+                    raise ReleaseError(f"{path} line {reader.line_num}: {shown(row)}")
+                found[told["dataset"], told["id"]] = ItemFacts(**told)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ReleaseError(f"{path}: cannot be read: {error}") from None
+    return found
+
+
+def read_case_units(root: Path) -> Mapping[str, str]:
+    """Picture by its path in the release -> its case as a unit, from the recipes.
+
+    For a release whose ``items.csv`` tells no unit. None where it has no recipes.
+
+    Raises:
+        ReleaseError: the recipes cannot be read.
+    """
+    units: dict[str, str] = {}
+    for row in _recipes(root):
+        image, *case = (row.get(name) for name in ("image", "source", "case"))
+        if isinstance(image, str) and all(isinstance(text, str) for text in case):
+            told = "\0".join(map(str, case)).encode("utf-8", "backslashreplace")
+            digest = hashlib.sha256(told).hexdigest()
+            units[image] = f"case-{digest[:16]}"
+    return units
+
+
+def read_pixel_hashes(root: Path) -> Mapping[str, str]:
+    """Picture by its path in the release -> pixel hash that the recipes publish, if any.
+
+    Raises:
+        ReleaseError: the recipes cannot be read.
+    """
+    told = ((row.get("image"), row.get("pixel_sha256")) for row in _recipes(root))
+    return {
+        image: pixels
+        for image, pixels in told
+        if isinstance(image, str) and isinstance(pixels, str)
+    }
+
+
+def _recipes(root: Path) -> Iterator[Mapping[str, Any]]:
+    path = root / RECIPES
+    if state_of(root, path) is None:
+        return
+    with opened(root, path) as file:
+        try:
+            for row in read_lines(file):
+                if not isinstance(row, dict):
+                    raise ReleaseError(f"{path}: cannot be read: expected objects")
+                yield row
+        except BadJsonError as error:
+            raise ReleaseError(f"{path}: cannot be read: {error}") from None
+
+
+def _is_sound(told: Mapping[str, str]) -> bool:
+    return (
+        told["visible"] in _VISIBLE
+        and (not told.get("unit") or UNIT.fullmatch(told["unit"]) is not None)
+        and (not told.get("fact") or FACT.fullmatch(told["fact"]) is not None)
+    )

@@ -1,0 +1,240 @@
+"""One row of ``<SOURCE>/test.json``: its fields, and every way in which it can be wrong.
+
+The rules are those that keep a wrong number out of a result: a key that is no option, two options
+with one text, a task that nobody knows. Both who runs models and who checks releases read rows
+here, so what one refuses the other names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from medrcube.release_format.tree import leaves, shown
+from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+
+LETTERS = "ABCD"
+"""Letters that a release has options for."""
+
+LONGEST_TEXT = 20_000
+"""Characters of the longest text of a row."""
+
+FIELDS = (
+    *("id", "dataset", "image_path", "question"),
+    *(f"option_{letter}" for letter in LETTERS),
+    *("gt_answer", "correct_index", "task", "modality", "parts", "original_task", "restricted"),
+)
+"""Every field of the published release (arXiv 2604.13756)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row without fault.
+
+    Attributes:
+        id: its id, as text.
+        dataset: name of the source.
+        question: the stem.
+        options: (letter, text) of two to four options.
+        key: letter of the right one.
+        task: task axis.
+        modality: modality axis.
+        parts: anatomy axis.
+        image: picture relative to the folder of the table; ``None`` when none is named.
+        original_task: task of the source dataset, where it is told.
+        restricted: whether the picture cannot be passed on.
+    """
+
+    id: str
+    dataset: str
+    question: str
+    options: tuple[tuple[str, str], ...]
+    key: str
+    task: Task
+    modality: Modality
+    parts: Anatomy
+    image: str | None
+    original_task: str | None
+    restricted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFault:
+    """One rule that a row breaks.
+
+    Attributes:
+        rule: its name.
+        message: what was found, and what was expected.
+    """
+
+    rule: str
+    message: str
+
+
+class BadRowError(ValueError):
+    """A row breaks rules; the message is that of the first."""
+
+    def __init__(self, faults: tuple[RowFault, ...]) -> None:
+        super().__init__(faults[0].message)
+        self.faults = faults
+
+
+def read_row(row: Any) -> Row:
+    """Check a row and take it apart.
+
+    Raises:
+        BadRowError: it breaks a rule; all faults are named.
+    """
+    if not isinstance(row, dict):
+        kind = type(row).__name__
+        fault = RowFault(rule="row", message=f"is a {kind}; expected an object")
+        raise BadRowError((fault,))
+    reader = _Reader(row)
+    fields: dict[str, Any] = {
+        "id": reader.identifier(),
+        "dataset": reader.text("dataset"),
+        "question": reader.text("question"),
+        "options": reader.options(),
+        "task": reader.member("task", Task),
+        "modality": reader.member("modality", Modality),
+        "parts": reader.member("parts", Anatomy),
+        "image": reader.image(),
+        "original_task": reader.optional_text("original_task"),
+        "restricted": reader.restricted(),
+    }
+    fields["key"] = reader.key(fields["options"])
+    if reader.faults:
+        raise BadRowError(tuple(reader.faults))
+    return Row(**fields)
+
+
+def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
+    """Where a readable row is not written exactly as the published release writes it."""
+    unknown = sorted(set(map(str, row)) - set(FIELDS))
+    if unknown:
+        yield RowFault(rule="fields", message=f"has fields that no release has: {shown(unknown)}")
+    optional = {f"option_{letter}" for letter in LETTERS[2:]}
+    missing = [name for name in FIELDS if name not in row and name not in optional]
+    if missing:
+        yield RowFault(rule="fields", message=f"has no field {shown(missing)}")
+    empty = [name for name in sorted(row) if name.startswith("option_") and not row[name]]
+    if empty:
+        yield RowFault(
+            rule="empty-option",
+            message=f"has an empty {empty[0]}, which the published prompt shows all the same",
+        )
+    words = {
+        "task": Task.parse(row["task"]).release_name,
+        "modality": Modality.parse(row["modality"]).value,
+        "parts": Anatomy.parse(row["parts"]).value,
+    }
+    for name, word in words.items():
+        if row[name] != word:
+            found = f"{name} is {shown(row[name])}; a release writes {word!r}"
+            yield RowFault(rule="spelling", message=found)
+    answer = row["gt_answer"]
+    if answer not in {row.get(f"option_{letter}") for letter in LETTERS}:
+        message = f"gt_answer {shown(answer)} differs from its option in white space"
+        yield RowFault(rule="key-text", message=message)
+
+
+_Axis = TypeVar("_Axis", Task, Modality, Anatomy)
+
+
+class _Reader:
+    """Reads the fields of one row, and collects what is wrong with them."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._row = row
+        self.faults: list[RowFault] = []
+
+    def text(self, field: str) -> str:
+        value = self._row.get(field)
+        if not isinstance(value, str) or not value.strip():
+            self._fault("field", f"{field} is {shown(value)}; expected a text")
+            return ""
+        if len(value) > LONGEST_TEXT:
+            found = f"{field} has {len(value):,} characters"
+            self._fault("field", f"{found}; expected at most {LONGEST_TEXT:,}")
+            return ""
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self._fault("field", f"{field} holds half of a character (a lone surrogate)")
+            return ""
+        return value
+
+    def optional_text(self, field: str) -> str | None:
+        return None if self._row.get(field) in (None, "") else self.text(field)
+
+    def identifier(self) -> str:
+        value = self._row.get("id")
+        return str(value) if type(value) is int else self.text("id")
+
+    def member(self, field: str, axis: type[_Axis]) -> _Axis | None:
+        text = self.text(field)
+        if not text:
+            return None
+        try:
+            return axis.parse(text)
+        except UnknownNameError:
+            known = ", ".join(member.value for member in axis)
+            found = f"{shown(text)} is no {axis.__name__.lower()} of the taxonomy"
+            self._fault(field, f"{field}: {found}; expected one of: {known}")
+            return None
+
+    def options(self) -> tuple[tuple[str, str], ...]:
+        options = []
+        for letter in LETTERS:
+            text = self.optional_text(f"option_{letter}")
+            if text is not None:
+                options.append((letter, text))
+        if len(options) < 2:
+            self._fault("options", f"has {len(options)} option(s); expected two to four")
+        folded = [" ".join(text.split()).casefold() for _, text in options]
+        if len(set(folded)) < len(folded):
+            texts = [text for _, text in options]
+            self._fault("options", f"two options have one text: {shown(texts)}")
+        return tuple(options)
+
+    def key(self, options: tuple[tuple[str, str], ...]) -> str:
+        answer = self.text("gt_answer")
+        if not answer:
+            return ""
+        keys = [letter for letter, text in options if text.strip() == answer.strip()]
+        if not keys:
+            texts = [text for _, text in options]
+            self._fault("key", f"gt_answer {shown(answer)} is none of the options {shown(texts)}")
+            return ""
+        if len(keys) > 1:
+            self._fault("key", f"gt_answer {shown(answer)} is options {' and '.join(keys)}")
+            return ""
+        index, place = self._row.get("correct_index"), LETTERS.index(keys[0])
+        if index is not None and (type(index) is not int or index != place):
+            self._fault(
+                "key",
+                f"correct_index is {shown(index)}, but gt_answer is option {keys[0]} "
+                f"(index {place}, counted from 0)",
+            )
+        return keys[0]
+
+    def image(self) -> str | None:
+        value = self.optional_text("image_path")
+        if not value:
+            return None
+        if leaves(value) or ":" in value:
+            found = f"image_path {shown(value)} leaves its folder"
+            self._fault("image-path", f"{found}; expected pictures/<name>")
+            return None
+        return str(PurePosixPath(value))
+
+    def restricted(self) -> bool:
+        value = self._row.get("restricted")
+        if value is not None and value is not True and value is not False:
+            self._fault("field", f"restricted is {shown(value)}; expected true or false")
+        return value is True
+
+    def _fault(self, rule: str, message: str) -> None:
+        self.faults.append(RowFault(rule=rule, message=message))

@@ -1,0 +1,296 @@
+"""When a wrong option is really wrong: twelve conditions on a distractor and its key.
+
+For one picture the facts are a ``Ground``: concepts that are present, absent with a grade of
+evidence, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so
+a candidate is allowed only when its falsity can be derived. The conditions:
+
+1 identity, 2 not implied by what is true, 3 does not imply what is true, 4 no look-alike of what
+is true, 5 evidence of absence, 6 level of that evidence, 7 other readers, 8 visible, 9 words,
+10 among the options, 11 "no finding", 12 exactly one option is true.
+
+Condition 5 takes silence (grade C) for no evidence where the relation table says that candidate and
+truth often occur together.
+They are stricter than needed in one way: what is unknown counts as true in conditions 1 to 4.
+Conditions 1, 2, 3, 9 and 10 ask the relation table and the user's ontologies; an entailment that
+either knows refuses a candidate, and none ever allows one.
+Condition 7 is met when the ground is built: what readers dispute, and what is marked on top of
+the region asked about, is unknown there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.entailment import Entailment
+from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
+from medrcube.ontologies.label_words import is_composite, is_rest_class
+from medrcube.ontologies.relations import Relations, load_relations
+from medrcube.ontologies.terms import NORMALITY, Terms, load_terms
+from medrcube.ontologies.visibility import Visible, load_visible
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """How a fact is known.
+
+    Attributes:
+        field: field of the card that states it; stands for "the same reader".
+        scope: what the statement is about.
+        grade: of an absence, its evidence; of a presence, how exhaustively the field was read.
+    """
+
+    field: str
+    scope: Scope
+    grade: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What is known of one picture, or of one marked region of it.
+
+    Attributes:
+        present: concepts that are true.
+        absent: concepts that are false.
+        unknown: concepts that are uncertain or disputed: neither key nor option.
+        anatomy: region of the body.
+        modality: imaging modality.
+        region: whether this is about a marked region and not about the whole picture.
+    """
+
+    present: Mapping[str, Mark]
+    absent: Mapping[str, Mark]
+    unknown: frozenset[str]
+    anatomy: Anatomy
+    modality: Modality
+    region: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A key that wants distractors.
+
+    Attributes:
+        key: concept of the right answer.
+        ground: what is known.
+        scope: what the question is about.
+        group: exclusive group whose members are the options, or ``None``.
+        pool: concepts of the source's label table for this task.
+        task: what is asked, where a candidate source serves only some tasks.
+        apart: label -> share of the source's pictures with the key on which it is absent, of those
+            that say whether it is; labels of which too few pictures say so are left out. It ranks
+            what is safe and makes nothing safe.
+    """
+
+    key: str
+    ground: Ground
+    scope: Scope
+    group: str | None = None
+    pool: tuple[str, ...] = ()
+    task: Task | None = None
+    apart: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The tables, the user's ontologies, and the weakest evidence of absence that is accepted.
+
+    ``entailment`` follows from the others: what implies what by tables and ontologies together.
+    """
+
+    terms: Terms = field(default_factory=load_terms)
+    relations: Relations = field(default_factory=load_relations)
+    visible: Visible = field(default_factory=load_visible)
+    evidence: Grade = Grade.B
+    knowledge: Knowledge = field(default_factory=Silent)
+    entailment: Entailment = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Join tables and ontologies."""
+        joined = Entailment(self.terms, self.relations, self.knowledge)
+        object.__setattr__(self, "entailment", joined)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a concept may stand, and why.
+
+    Attributes:
+        allowed: the answer.
+        grade: evidence that a distractor is false; ``None`` when refused.
+        passed: numbers of the conditions that were checked and hold.
+        reason: short code of the first condition that fails; empty when allowed.
+    """
+
+    allowed: bool
+    grade: Grade | None = None
+    passed: tuple[int, ...] = ()
+    reason: str = ""
+
+
+def judge(candidate: str, request: Request, rules: Rules) -> Verdict:
+    """Check conditions 1 to 9 and 11 for one distractor.
+
+    Raises:
+        TermError: the candidate or key is in no table.
+    """
+    passed: list[int] = []
+    for number, reason in _checks(candidate, request, rules):
+        if reason:
+            return Verdict(allowed=False, passed=tuple(passed), reason=reason)
+        passed.append(number)
+    grade = _grade(candidate, request, rules)
+    return Verdict(allowed=True, grade=grade, passed=tuple(passed))
+
+
+def judge_key(request: Request, rules: Rules) -> Verdict:
+    """Check that the key is true and, for "no finding", that every label of the list is absent.
+
+    Raises:
+        TermError: the key or a label of the pool is in no table.
+    """
+    ground, key = request.ground, request.key
+    if key not in ground.present or key in ground.unknown:
+        return Verdict(allowed=False, reason="key-not-true")
+    if rules.visible.shown(key, ground.anatomy, ground.modality) is False:
+        return Verdict(allowed=False, reason="key-not-visible")
+    if request.group is not None or rules.terms[key].kind != NORMALITY:
+        return Verdict(allowed=True, passed=(12,))
+    for label in request.pool:
+        beside = rules.terms[label].kind in (NORMALITY, "device")
+        if not beside and not _evidence_accepted(ground.absent.get(label), rules):
+            return Verdict(allowed=False, reason="no-finding-not-exhaustive")
+    return Verdict(allowed=True, passed=(11, 12))
+
+
+def clash(label_a: str, label_b: str, request: Request, rules: Rules) -> str:
+    """Condition 10 for two distractors: the reason why they cannot stand together, or empty."""
+    entailment = rules.entailment
+    if entailment.same(label_a, label_b):
+        return "same"
+    if entailment.implied(label_a, label_b):
+        return "implied"
+    if request.group is not None and rules.relations.excludes(label_a, label_b):
+        return ""
+    kinds = {rules.terms[label].kind for label in (label_a, label_b)} - {NORMALITY}
+    if request.group is None and len(kinds) > 1:
+        return "kind"
+    if entailment.alike(label_a, label_b):
+        return "look-alike"
+    return "words" if entailment.nested(label_a, label_b) else ""
+
+
+def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[int, str]]:
+    """Conditions in order, each with a reason when it fails."""
+    ground, entailment = request.ground, rules.entailment
+    true = (*ground.present, *sorted(ground.unknown))
+    mark = ground.absent.get(candidate)
+    exclusive = _exclusive(candidate, request, rules)
+    yield 1, _first("identity", (entailment.same(candidate, label) for label in true))
+    yield 2, _first("implied", (candidate in entailment.closure(label) for label in true))
+    surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
+    above = entailment.closure(candidate)
+    # Also when read as absent it cannot stand beside a key that it implies (condition 10): who
+    # sees both knows without the picture that it is not the one right answer.
+    barred = (not exclusive and request.key in above) or (
+        not surely_absent and not above.isdisjoint(true)
+    )
+    yield 3, "implies-true" if barred else ""
+    yield (
+        4,
+        _first(
+            "look-alike",
+            (
+                not exclusive
+                and entailment.alike(candidate, label)
+                and not _same_reader(mark, ground.present.get(label))
+                for label in true
+            ),
+        ),
+    )
+    yield 5, _evidence_reason(candidate, request, rules)
+    yield 6, "" if exclusive or mark is None or mark.scope >= request.scope else "level"
+    yield 7, ""
+    yield 8, _unseen(candidate, request, rules)
+    yield 9, "" if exclusive else _word_reason(candidate, ground, rules)
+    yield 11, _no_finding(candidate, request, rules)
+
+
+def _first(reason: str, failures: Iterator[bool]) -> str:
+    return reason if any(failures) else ""
+
+
+def _same_reader(absent: Mark | None, present: Mark | None) -> bool:
+    """Whether one reader saw the one and read the other as absent."""
+    return (
+        absent is not None
+        and present is not None
+        and absent.grade is Grade.A
+        and absent.field == present.field
+    )
+
+
+def _exclusive(candidate: str, request: Request, rules: Rules) -> bool:
+    """Whether the card declares an exclusive group that parts key and candidate."""
+    group = request.group
+    return group is not None and rules.relations.parted_by(group, candidate, request.key)
+
+
+def _grade(candidate: str, request: Request, rules: Rules) -> Grade | None:
+    """Best evidence that the candidate is false."""
+    if _exclusive(candidate, request, rules):
+        return Grade.A
+    mark = request.ground.absent.get(candidate)
+    kinds = {rules.terms[label].kind for label in (candidate, request.key)}
+    by_definition = NORMALITY in kinds and rules.relations.excludes(candidate, request.key)
+    grades = ([mark.grade] if mark else []) + ([Grade.B] if by_definition else [])
+    return min(grades, default=None)
+
+
+def _evidence_reason(candidate: str, request: Request, rules: Rules) -> str:
+    grade = _grade(candidate, request, rules)
+    if grade is None:
+        return "no-evidence"
+    if grade > rules.evidence:
+        return f"evidence-{grade}"
+    if grade is Grade.C and any(
+        rules.relations.accompanies(candidate, label) for label in request.ground.present
+    ):
+        return "accompanies"
+    return ""
+
+
+def _evidence_accepted(mark: Mark | None, rules: Rules) -> bool:
+    return mark is not None and mark.grade <= rules.evidence
+
+
+def _unseen(candidate: str, request: Request, rules: Rules) -> str:
+    ground = request.ground
+    shown = rules.visible.shown(candidate, ground.anatomy, ground.modality)
+    if shown is None:
+        return ""
+    if not shown:
+        return "not-visible"
+    return "" if ground.region else "also-shown"
+
+
+def _word_reason(candidate: str, ground: Ground, rules: Rules) -> str:
+    term = rules.terms[candidate]
+    if is_rest_class(term.name) or is_rest_class(term.label):
+        return "rest-class"
+    if is_composite(term.name) or is_composite(term.label):
+        return "composite"
+    if any(rules.entailment.nested(candidate, label) for label in ground.present):
+        return "words"
+    return ""
+
+
+def _no_finding(candidate: str, request: Request, rules: Rules) -> str:
+    """Condition 11: only beside a positive that was read, or when itself read as absent."""
+    if rules.terms[candidate].kind != NORMALITY or _exclusive(candidate, request, rules):
+        return ""
+    key, mark = request.ground.present.get(request.key), request.ground.absent.get(candidate)
+    graded = (mark, key)
+    return "" if any(m is not None and m.grade is Grade.A for m in graded) else "no-finding"

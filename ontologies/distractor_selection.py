@@ -1,0 +1,249 @@
+"""Wrong options of a question: candidates of several sources, under the safety rules.
+
+``allowed`` judges all candidates of a key; ``choose`` takes some of them. Chosen greedily: labels
+that were used least so far come first, measured against how often each is a key in the batch. A
+label that is a key in one item and a distractor about (options - 1) times as often tells a model
+nothing (options-only leaks: arXiv 2402.12483).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Protocol
+
+from medrcube.facts import Grade
+from medrcube.ontologies.difficulty import Difficulty, distance, rate
+from medrcube.ontologies.distractor_safety import Request, Rules, Verdict, clash, judge
+from medrcube.ontologies.terms import NORMALITY
+
+
+class CandidateSource(Protocol):
+    """Where wrong options come from. What it proposes still passes every safety rule.
+
+    ``strategy`` is stored with each option; ``candidates`` gives concept labels, best first,
+    without the key, the same for the same request, and nothing when it cannot serve.
+    """
+
+    @property
+    def strategy(self) -> str:
+        """Name stored with each option: predefined, knowledge, llm."""
+        ...
+
+    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+        """Labels that might be wrong options for the key."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusiveGroup:
+    """The other members of the key's exclusive group."""
+
+    strategy: str = "predefined"
+
+    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+        """Members of the group; an unknown group or a key outside it is a ``TermError``."""
+        if request.group is None:
+            return ()
+        rules.relations.rank(request.group, request.key)
+        members = rules.relations.group_members(request.group)
+        return tuple(label for label in members if label != request.key)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """Labels of the source's own table that are of the key's kind."""
+
+    strategy: str = "knowledge"
+
+    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+        """Labels of the pool that share the kind of the key; "no finding" goes with all."""
+        if request.group is not None:
+            return ()
+        kind = rules.terms[request.key].kind
+        return tuple(
+            label
+            for label in dict.fromkeys(request.pool)
+            if label != request.key
+            and (
+                kind in (NORMALITY, rules.terms[label].kind) or rules.terms[label].kind == NORMALITY
+            )
+        )
+
+
+SOURCES: tuple[CandidateSource, ...] = (ExclusiveGroup(), LabelTable())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distractor:
+    """A wrong option and why it is safe.
+
+    Attributes:
+        label: concept.
+        strategy: the source that gave it.
+        trust: place of that source in the order of trust, from 0.
+        grade: evidence that it is wrong.
+        passed: numbers of the safety conditions that were checked and hold.
+        similarity: to the key, 0 to 1; ``None`` where nothing is known.
+        difficulty: by rank in the allowed pool.
+    """
+
+    label: str
+    strategy: str
+    trust: int
+    grade: Grade
+    passed: tuple[int, ...]
+    similarity: float | None
+    difficulty: Difficulty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """All that a key may be asked against: label -> distractor, and refused label -> reason."""
+
+    allowed: Mapping[str, Distractor]
+    refused: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Wrong options of one question, and what was refused."""
+
+    distractors: tuple[Distractor, ...]
+    refused: Mapping[str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Prior:
+    """Running count of one batch: how often a label is key and how often distractor."""
+
+    keyed: Mapping[str, int]
+    used: Counter[str] = field(default_factory=Counter)
+
+    def load(self, label: str, options: int) -> float:
+        """Use so far against its due share; the smallest is the next to use."""
+        return (self.used[label] + 1) / ((options - 1) * self.keyed.get(label, 0) + 1)
+
+
+def allowed(request: Request, rules: Rules, sources: Iterable[CandidateSource] = SOURCES) -> Pool:
+    """Judge and rate every candidate of every source; a label counts for the first that has it.
+
+    Raises:
+        TermError: a label or group is in no table.
+    """
+    verdicts: dict[str, tuple[int, str, Verdict, Grade]] = {}
+    refused: dict[str, str] = {}
+    for trust, source in enumerate(sources):
+        for label in source.candidates(request, rules):
+            if label in verdicts or label in refused:
+                continue
+            verdict = judge(label, request, rules)
+            if verdict.allowed and verdict.grade is not None:
+                verdicts[label] = (trust, source.strategy, verdict, verdict.grade)
+            else:
+                refused[label] = verdict.reason
+    grades = {label: grade for label, (_, _, _, grade) in verdicts.items()}
+    ratings = rate(request, grades, rules)
+    found = {
+        label: Distractor(
+            label=label,
+            strategy=strategy,
+            trust=trust,
+            grade=grade,
+            passed=tuple(sorted((*verdict.passed, 10, 12))),
+            similarity=ratings[label].similarity,
+            difficulty=ratings[label].difficulty,
+        )
+        for label, (trust, strategy, verdict, grade) in verdicts.items()
+    }
+    return Pool(allowed=found, refused=refused)
+
+
+def choose(
+    request: Request,
+    rules: Rules,
+    *,
+    options: int,
+    seed: str,
+    prior: Prior,
+    sources: Iterable[CandidateSource] = SOURCES,
+    wanted: Difficulty | None = None,
+) -> Choice:
+    """Choose at most ``options - 1`` distractors that are safe alone and together.
+
+    Args:
+        request: the key and what is known.
+        rules: tables and accepted evidence.
+        options: number of options wanted, the key included.
+        seed: breaks ties; the same seed and prior give the same choice.
+        prior: counts of the batch; the chosen labels are added to it.
+        sources: in order of trust; a later one only fills what the earlier left open.
+        wanted: difficulty to prefer; none takes them as they come.
+
+    Raises:
+        TermError: a label or group is in no table.
+    """
+    pool = allowed(request, rules, sources)
+    return choose_from(pool, request, rules, options=options, seed=seed, prior=prior, wanted=wanted)
+
+
+def choose_from(
+    pool: Pool,
+    request: Request,
+    rules: Rules,
+    *,
+    options: int,
+    seed: str,
+    prior: Prior,
+    wanted: Difficulty | None = None,
+) -> Choice:
+    """Choose from candidates that are judged already; see ``choose``."""
+    lot = lots(seed)
+    ranked = sorted(
+        pool.allowed.values(),
+        key=lambda it: (
+            it.trust,
+            distance(it.difficulty, wanted) if wanted else 0,
+            prior.load(it.label, options),
+            lot(it.label),
+        ),
+    )
+    chosen: list[Distractor] = []
+    refused = dict(pool.refused)
+    for distractor in ranked:
+        if len(chosen) == options - 1:
+            break
+        clashes = (clash(distractor.label, other.label, request, rules) for other in chosen)
+        reason = next(filter(None, clashes), "")
+        if reason:
+            refused[distractor.label] = f"options-{reason}"
+        else:
+            chosen.append(distractor)
+    prior.used.update(distractor.label for distractor in chosen)
+    return Choice(distractors=tuple(chosen), refused=refused)
+
+
+def tie(*parts: object) -> str:
+    """A fixed, even order of things that have no order of their own."""
+    return sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
+
+
+def lots(seed: str) -> Callable[[str], int]:
+    """Lots of labels under one seed; several times cheaper than ``tie`` for each label.
+
+    Multiplication by a random odd number, the universal hashing of Dietzfelbinger and others
+    (J. Algorithms 25, 1997), of a digest that is kept for each label.
+    """
+    factor = int.from_bytes(sha256(seed.encode()).digest()[:8], "big") | 1
+    return lambda label: (_digest(label) * factor) % _LOTS
+
+
+_LOTS = 1 << 64
+
+
+@lru_cache(1 << 12)
+def _digest(label: str) -> int:
+    return int.from_bytes(sha256(label.encode()).digest()[:8], "big")

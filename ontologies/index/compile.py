@@ -1,0 +1,223 @@
+"""Compile what the readers give into one SQLite file, so that a file is parsed once per version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from medrcube.errors import WorkspaceError
+from medrcube.files.atomic import replacing
+from medrcube.ontologies.concept_records import Edition, Ontology
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.index.hierarchy import Tree
+from medrcube.ontologies.index.name_normalization import canonical, spelling
+from medrcube.ontologies.index.schema import (
+    APPLICATION,
+    INDEXES,
+    LABEL,
+    SCHEMA,
+    TABLES,
+    IndexFileError,
+    NoIndexError,
+)
+from medrcube.ontologies.readers.edition_metadata import make_edition
+
+_MAKERS = (
+    *("concepts.py", "licences.py", "words.py", "readers/*.py"),
+    *("index/build.py", "index/schema.py", "index/tree.py", "index/words.py"),
+)
+"""Modules that decide what is made of a file."""
+
+
+def compile_index(path: Path, ontologies: Iterable[Ontology]) -> None:
+    """Write an index; it takes the place of the file at ``path`` when it is whole.
+
+    Args:
+        path: file to write.
+        ontologies: what the readers made, mapping tables last. Each is asked for when the one
+            before is written, so that a generator needs the memory of one at a time.
+
+    Raises:
+        NoIndexError: something else than an index stands at ``path``.
+        WorkspaceError: the file cannot be written, or one ontology is given twice.
+    """
+    _refuse_to_replace_others(path)
+    try:
+        with replacing(path) as temporary, closing(sqlite3.connect(temporary)) as database:
+            database.execute("PRAGMA journal_mode = OFF")
+            database.execute("PRAGMA synchronous = OFF")
+            database.execute(f"PRAGMA application_id = {APPLICATION}")
+            database.execute(f"PRAGMA user_version = {SCHEMA}")
+            database.executescript(TABLES)
+            _fill(database, ontologies)
+            database.executescript(INDEXES)
+            database.commit()
+    except sqlite3.Error as error:
+        raise WorkspaceError(
+            f"{path}: the index cannot be written ({error}); is the disk full?"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A file that a user names for an index.
+
+    Attributes:
+        ontology: what it has to hold; ``sssom`` for a mapping table.
+        path: the file, or the folder of ICD-API entities.
+        version: as the user states it; empty takes what the file says.
+    """
+
+    ontology: str
+    path: Path
+    version: str = ""
+
+
+def up_to_date(path: Path, given: Iterable[Given]) -> bool:
+    """Whether the index at ``path`` is what compiling these files would give.
+
+    Args:
+        path: an index, or a place for one.
+        given: files in the order of compiling.
+
+    Raises:
+        NoIndexError: something else than an index stands at ``path``.
+        OSError: a file cannot be read.
+    """
+    _refuse_to_replace_others(path)
+    try:
+        with Index(path) as index:
+            if index.epoch != epoch():
+                return False
+            editions = index.editions
+    except IndexFileError:
+        return False
+    named = tuple(given)
+    return len(named) == len(editions) and all(map(_holds, editions, named))
+
+
+@cache
+def epoch() -> str:
+    """Version of the readers and of the compiler: a hash of their code, which nobody forgets."""
+    folder = Path(str(files("medrcube.ontologies")))
+    digest = hashlib.sha256()
+    for module in sorted(path for glob in _MAKERS for path in folder.glob(glob)):
+        digest.update(f"{module.name}\0".encode() + module.read_bytes())
+    return digest.hexdigest()
+
+
+def _holds(edition: Edition, given: Given) -> bool:
+    found = make_edition(given.path, given.ontology)
+    return (edition.ontology, edition.file, edition.sha256) == (
+        given.ontology,
+        found.file,
+        found.sha256,
+    ) and given.version in {"", edition.version}
+
+
+def _refuse_to_replace_others(path: Path) -> None:
+    try:
+        Index(path).close()
+    except NoIndexError:
+        raise
+    except IndexFileError:
+        return
+
+
+def _fill(database: sqlite3.Connection, ontologies: Iterable[Ontology]) -> None:
+    editions: list[Edition] = []
+    taken: dict[str, str] = {}
+    for ontology in ontologies:
+        edition = ontology.edition
+        if ontology.concepts and edition.ontology in {other.ontology for other in editions}:
+            raise WorkspaceError(
+                f"{edition.file}: the index holds a file of {edition.ontology} already; an index "
+                "holds one edition of each ontology"
+            )
+        editions.append(edition)
+        tree = Tree(ontology.concepts, taken, start=len(taken) + 1)
+        taken.update(dict.fromkeys(tree.keys, edition.ontology))
+        _write(database, len(editions), tree, ontology)
+    stated = [
+        [epoch(), SCHEMA],
+        *([it.ontology, it.version, it.file, it.sha256] for it in editions),
+    ]
+    digest = hashlib.sha256(json.dumps(stated).encode()).hexdigest()
+    rows = [("epoch", epoch()), ("digest", digest)]
+    database.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+
+
+def _write(database: sqlite3.Connection, number: int, tree: Tree, ontology: Ontology) -> None:
+    names = list(_names(tree))
+    mappings = {
+        (_own_id(database, it.subject), it.predicate.strip(), _own_id(database, it.object))
+        for it in ontology.mappings
+    }
+    contents = tree.contents()
+    database.executemany(
+        "INSERT INTO concept VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                *(key, number, it.id, it.label, it.code, it.obsolete, it.residual),
+                *(it.kind, it.chapter, json.dumps(it.consider), contents[key]),
+            )
+            for key, it in tree.concepts.items()
+        ),
+    )
+    database.executemany(
+        "INSERT INTO name (concept, text, spelling, scope, type) VALUES (?, ?, ?, ?, ?)", names
+    )
+    database.executemany("INSERT OR IGNORE INTO edge VALUES (?, ?, ?)", tree.edges)
+    database.executemany("INSERT OR IGNORE INTO redirect VALUES (?, ?)", tree.redirects.items())
+    database.executemany(
+        "INSERT INTO closure VALUES (?, ?)",
+        ((key, above) for key, found in tree.closures.items() for above in sorted(found)),
+    )
+    database.executemany("INSERT OR IGNORE INTO mapping VALUES (?, ?, ?)", sorted(mappings))
+    edition = ontology.edition
+    database.execute(
+        "INSERT INTO edition VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number,
+            edition.ontology,
+            edition.version,
+            edition.file,
+            edition.sha256,
+            edition.licence,
+            edition.statement,
+            json.dumps([*edition.remarks, *tree.remarks()], ensure_ascii=False),
+            len(tree.concepts),
+            len(names),
+            sum(it.obsolete for it in tree.concepts.values()),
+            len(mappings),
+        ),
+    )
+
+
+def _own_id(database: sqlite3.Connection, identity: str) -> str:
+    """An id of a mapping as the concept's own, where the index holds the concept."""
+    text = canonical(identity)
+    row = database.execute(
+        "SELECT concept.id FROM redirect JOIN concept ON concept.key = redirect.concept "
+        "WHERE redirect.id = ?",
+        (text,),
+    ).fetchone()
+    return text if row is None else str(row[0])
+
+
+def _names(tree: Tree) -> Iterator[tuple[int, str, str, str, str]]:
+    """Every name once for each scope; a label that is only the id is none."""
+    for key, concept in tree.concepts.items():
+        known = {(concept.label, LABEL): ""} if concept.label != concept.id else {}
+        for synonym in concept.synonyms:
+            if synonym.text != concept.label:
+                known.setdefault((synonym.text, synonym.scope.value), synonym.type)
+        for (text, scope), kind in known.items():
+            yield key, text, spelling(text), scope, kind

@@ -1,0 +1,89 @@
+"""Everything about one concept, for a person at a terminal or a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medrcube.ontologies.concept_records import IS_A
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import Terms, load_terms
+
+
+def describe(index: Index, identity: str) -> dict[str, Any] | None:
+    """One concept with its neighbours, and the labels of ``terms.csv`` that point at it.
+
+    Args:
+        index: an opened index.
+        identity: any form of its id, or an ICD-11 code.
+
+    Returns:
+        Values ready for JSON; ``None`` when the index does not hold the id.
+
+    Raises:
+        TermError: a table of this package breaks its rules.
+    """
+    concept, edition = index.concept(identity), index.edition_of(identity)
+    if concept is None or edition is None:
+        return None
+    labels = _labels(index, concept.id, edition.ontology, load_terms())
+    names = {label["label"] for label in labels}
+    return {
+        "asked": identity.strip(),
+        "id": concept.id,
+        "code": concept.code,
+        "name": concept.label,
+        "obsolete": concept.obsolete,
+        "residual": concept.residual,
+        "content": index.content(concept.id),
+        "synonyms": [{"name": it.text, "scope": it.scope.value} for it in concept.synonyms],
+        "alternative_ids": list(concept.alt_ids),
+        "consider": [_entry(index, other) for other in concept.consider],
+        "parents": [_entry(index, other) for other in index.parents(concept.id)],
+        "children": [_entry(index, other) for other in index.children(concept.id)],
+        "related": [
+            {"relation": edge.relation, **_entry(index, edge.target)}
+            for edge in concept.edges
+            if edge.relation != IS_A
+        ],
+        "labels": labels,
+        "relations": [
+            {
+                "label_a": it.label_a,
+                "relation": it.relation,
+                "label_b": it.label_b,
+                "reason": it.reason,
+            }
+            for it in load_relations().rows
+            if not names.isdisjoint((it.label_a, it.label_b))
+        ],
+        "mappings": [
+            {"subject": it.subject, "predicate": it.predicate, "object": it.object}
+            for it in index.mapped(concept.id)
+        ],
+        "edition": {
+            "ontology": edition.ontology,
+            "version": edition.version,
+            "file": edition.file,
+            "licence": edition.licence,
+            "statement": edition.statement,
+        },
+    }
+
+
+def _entry(index: Index, identity: str) -> dict[str, str]:
+    concept = index.concept(identity)
+    if concept is None:
+        return {"id": identity, "code": "", "name": ""}
+    return {"id": concept.id, "code": concept.code, "name": concept.label}
+
+
+def _labels(index: Index, identity: str, ontology: str, terms: Terms) -> list[dict[str, str]]:
+    found = []
+    for term in terms.values():
+        own, match = term.matches().get(ontology, ("", ""))
+        if own and index.resolve(own) == identity:
+            found.append(
+                {"label": term.label, "kind": term.kind, "name": term.name, "match": match}
+            )
+    return found

@@ -1,0 +1,152 @@
+"""One ontology as a tree with numbers for ids: redirects, edges, ancestors, content.
+
+Concepts that cannot hang where their file says (parents without a row, parents of another
+ontology, circles of is_a) are kept without that edge or with their circle, and each case is
+a remark: nothing hangs and nothing is left out in silence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from medrcube.ontologies.concept_records import IS_A, Concept, Edge
+
+_SHOWN = 3
+"""Ids that a remark names."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """One ontology with numbers for ids, and what had to be mended in it.
+
+    Attributes:
+        given: concepts as the reader gave them.
+        taken: ids of the ontologies before, with their ontology.
+        start: number of the first concept.
+        concepts: concept by number; of two with one id the first.
+        keys: number by id.
+        redirects: number of the concept that an id stands for today.
+        edges: child, relation and target, both of this ontology and none withdrawn by is_a.
+        closures: all ancestors by is_a, without itself, of every concept that is not withdrawn.
+    """
+
+    given: Sequence[Concept]
+    taken: Mapping[str, str]
+    start: int = 1
+    concepts: dict[int, Concept] = field(default_factory=dict)
+    keys: dict[str, int] = field(default_factory=dict)
+    redirects: dict[str, int] = field(default_factory=dict)
+    edges: list[tuple[int, str, int]] = field(default_factory=list)
+    closures: dict[int, frozenset[int]] = field(default_factory=dict)
+    _found: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._number()
+        self._redirect()
+        self._join()
+        self._close()
+
+    def contents(self) -> dict[int, float]:
+        """Intrinsic information content: 1 - log(descendants + 1) / log(N), Seco et al. 2004.
+
+        Withdrawn concepts have no place in the tree; theirs is 0.
+        """
+        below = Counter(above for found in self.closures.values() for above in found)
+        size = math.log(max(2, len(self.closures)))
+        return {
+            key: max(0.0, 1 - math.log(below[key] + 1) / size) if key in self.closures else 0.0
+            for key in self.concepts
+        }
+
+    def remarks(self) -> list[str]:
+        """What was mended, one sentence for each kind."""
+        lines = []
+        for kind, ids in self._found.items():
+            named = ", ".join([*ids][:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
+            lines.append(f"{len(ids):,} {kind} ({named})")
+        return lines
+
+    def _note(self, kind: str, identity: str) -> None:
+        self._found.setdefault(kind, {})[identity] = None
+
+    def _number(self) -> None:
+        for concept in self.given:
+            if concept.id in self.keys or concept.id in self.taken:
+                self._note("ids stand twice; the first row counts", concept.id)
+                continue
+            key = self.start + len(self.keys)
+            self.keys[concept.id] = key
+            self.concepts[key] = concept
+
+    def _redirect(self) -> None:
+        to: dict[str, str] = {}
+        for concept in self.concepts.values():
+            known = [it for it in concept.replaced_by if it in self.keys and it != concept.id]
+            if concept.obsolete and known:
+                to[concept.id] = known[0]
+            if concept.obsolete and len(known) > 1:
+                self._note("withdrawn concepts have several heirs; the first counts", concept.id)
+        for concept in self.concepts.values():
+            for other in concept.alt_ids:
+                key = self.keys.get(other)
+                if key is not None and not self.concepts[key].obsolete:
+                    self._note("alternative ids are concepts of their own", other)
+                elif other != concept.id:
+                    to.setdefault(other, concept.id)
+        for identity in to:
+            end = self._last(identity, to)
+            if end:
+                self.redirects[identity] = self.keys[end]
+
+    def _last(self, identity: str, to: Mapping[str, str]) -> str:
+        """Where a chain of redirects ends; empty when it runs in a circle."""
+        seen: set[str] = set()
+        while identity in to:
+            if identity in seen:
+                self._note("redirects run in a circle", identity)
+                return ""
+            seen.add(identity)
+            identity = to[identity]
+        return identity
+
+    def _join(self) -> None:
+        for key, concept in self.concepts.items():
+            for edge in concept.edges:
+                target = self.redirects.get(edge.target) or self.keys.get(edge.target)
+                if target is None:
+                    kind = "parents" if edge.relation == IS_A else "related concepts"
+                    where = "another ontology" if edge.target in self.taken else "no row"
+                    self._note(f"{kind} have {where} and are left out", edge.target)
+                elif self._gone(edge, concept, target):
+                    self._note("parents are withdrawn and are left out", edge.target)
+                elif target != key:
+                    self.edges.append((key, edge.relation, target))
+
+    def _gone(self, edge: Edge, child: Concept, target: int) -> bool:
+        """Whether a living concept hangs under a withdrawn one; withdrawn ones may."""
+        withdrawn = self.concepts[target].obsolete and not child.obsolete
+        return edge.relation == IS_A and withdrawn
+
+    def _close(self) -> None:
+        """Ancestors of every concept that is not withdrawn, without itself."""
+        up: dict[int, list[int]] = {}
+        for child, relation, parent in self.edges:
+            if relation == IS_A and not self.concepts[child].obsolete:
+                up.setdefault(child, []).append(parent)
+        for key, concept in self.concepts.items():
+            if concept.obsolete:
+                continue
+            reached: set[int] = set()
+            todo = list(up.get(key, ()))
+            while todo:
+                here = todo.pop()
+                if here not in reached:
+                    reached.add(here)
+                    todo.extend(up.get(here, ()))
+            if key in reached:
+                self._note("concepts are their own ancestors by is_a", concept.id)
+                reached.discard(key)
+            self.closures[key] = frozenset(reached)

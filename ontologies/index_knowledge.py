@@ -1,0 +1,199 @@
+"""What a compiled index says about our terms: ``Indexed`` is a ``knowledge_protocol.Knowledge``.
+
+An id identifies a term only when the term table calls it ``exact``. Every answer of "yes" refuses
+or ranks a distractor, so that what is doubtful (several forms of a name, any of the ontologies)
+is decided towards yes; string matching alone never maps a term (see ``Indexed.preferred``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, Concept, Scope
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.index.name_normalization import is_abbreviation, spelling
+from medrcube.ontologies.index.schema import LABEL
+from medrcube.ontologies.knowledge_protocol import Name
+from medrcube.ontologies.terms import EXACT, Term
+
+_DIAGNOSIS = (ICD11, HPO, RADLEX)
+NAMING = {
+    **dict.fromkeys(("disease", "injury", "pathology", "cardiac group"), _DIAGNOSIS),
+    "finding": (HPO, RADLEX, ICD11),
+}
+"""Kind of a term -> ontologies that may name it, best first; all other kinds are imaging terms."""
+
+NO_DIAGNOSIS = frozenset({"23", "24", "26", "V", "X"})
+"""Chapters of ICD-11: external causes, contact with services, traditional medicine, functioning,
+extension codes."""
+
+_IMAGING = (RADLEX,)
+_CLOSE = "close"
+_TERMS = 1 << 12
+_PAIRS = 1 << 16
+"""Bounds of what is remembered of terms and of pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What the index holds of one term.
+
+    Attributes:
+        exact: ids that mean it, with those that exact mappings add.
+        near: ids that mean it exactly or closely.
+        above: all ancestors of the exact ids.
+        parents: direct parents of the near ids.
+        spellings: names by which it may be known.
+    """
+
+    exact: frozenset[str]
+    near: frozenset[str]
+    above: frozenset[str]
+    parents: frozenset[str]
+    spellings: frozenset[str]
+
+
+class Indexed:
+    """Knowledge of an index; see ``Knowledge`` for what is asked.
+
+    Answers are remembered, within a bound, for as long as the object lives.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._versions = _versions(index)
+        self._facts = lru_cache(_TERMS)(self._look_up)
+        self._likeness = lru_cache(_PAIRS)(self._compare)
+
+    def editions(self) -> dict[str, str]:
+        """Ontology -> version; of several mapping tables all versions."""
+        return dict(self._versions)
+
+    def same(self, a: Term, b: Term) -> bool:
+        """Whether an exact id or a name is common to both, after redirects and exact mappings.
+
+        Names are our own option text, labels and EXACT synonyms, spelt one way; abbreviations
+        do not count.
+        """
+        facts_a, facts_b = self._facts(a), self._facts(b)
+        return not (
+            facts_a.exact.isdisjoint(facts_b.exact)
+            and facts_a.spellings.isdisjoint(facts_b.spellings)
+        )
+
+    def implies(self, a: Term, b: Term) -> bool:
+        """Whether an exact id of ``b`` stands above one of ``a`` in any ontology."""
+        above = not self._facts(a).above.isdisjoint(self._facts(b).exact)
+        return above and not self.same(a, b)
+
+    def similarity(self, a: Term, b: Term) -> float | None:
+        """Lin similarity over exact and close ids: the highest that any ontology gives.
+
+        Each ontology sees only some likeness (RadLex puts consolidation under "displaced
+        substance", HPO gives cardiomegaly nothing in common with the lung), so a pair is as much
+        alike as the ontology that sees most says.
+        """
+        first, second = sorted((a, b), key=lambda term: term.label)
+        return self._likeness(first, second)
+
+    def siblings(self, a: Term, b: Term) -> bool:
+        """Whether exact or close ids share a direct parent in some ontology."""
+        facts_a, facts_b = self._facts(a), self._facts(b)
+        return not (
+            facts_a.parents.isdisjoint(facts_b.parents)
+            or self.same(a, b)
+            or not facts_a.near.isdisjoint(facts_b.near)
+        )
+
+    def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
+        """Content of an exact id of each term, in the ontology that has most of them.
+
+        A concept that is merely close stands on a level of its own.
+        """
+        known = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
+        return max(known, key=lambda row: sum(value is not None for value in row))
+
+    def preferred(self, term: Term) -> Name | None:
+        """The first of ``names``."""
+        return next(iter(self.names(term)), None)
+
+    def names(self, term: Term) -> tuple[Name, ...]:
+        """Labels of exact ids, unchanged, from the ontologies that name this kind of term.
+
+        ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms, then the next of
+        ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the chapters
+        of ICD-11 that hold no diagnosis name nothing.
+        """
+        found: list[Name] = []
+        for ontology in NAMING.get(term.kind, _IMAGING):
+            identity, match = term.matches().get(ontology, ("", ""))
+            concept = self._index.concept(identity) if match == EXACT else None
+            if concept is not None and _names_something(concept):
+                found.append(self._name(concept.id, concept.code, concept.label, ontology))
+        return tuple(found)
+
+    def find(self, text: str) -> tuple[Name, ...]:
+        """Concepts with a label or EXACT synonym that is spelt like the text, labels first.
+
+        Withdrawn concepts, rest classes, abbreviations and the chapters of ICD-11 that hold no
+        diagnosis are no answer.
+        """
+        return tuple(
+            self._name(concept.id, concept.code, concept.label, hit.ontology)
+            for hit in self._index.named(text)
+            if hit.scope == LABEL
+            or (hit.scope == Scope.EXACT and not is_abbreviation(hit.matched, hit.type))
+            if (concept := self._index.concept(hit.id)) is not None
+            if _names_something(concept)
+        )
+
+    def _in_ontology(self, terms: Sequence[Term], ontology: str) -> tuple[float | None, ...]:
+        found = [term.matches().get(ontology, ("", "")) for term in terms]
+        return tuple(self._index.content(own) if match == EXACT else None for own, match in found)
+
+    def _name(self, identity: str, code: str, label: str, ontology: str) -> Name:
+        return Name(
+            text=label, id=code or identity, ontology=ontology, version=self._versions[ontology]
+        )
+
+    def _look_up(self, term: Term) -> _Facts:
+        index = self._index
+        exact = frozenset(same for own in term.exact_ids() for same in index.equivalents(own))
+        close = {
+            index.resolve(own) or own for own, match in term.matches().values() if match == _CLOSE
+        }
+        return _Facts(
+            exact=exact,
+            near=exact | close,
+            above=frozenset(above for own in exact for above in index.ancestors(own)),
+            parents=frozenset(up for own in exact | close for up in index.parents(own)),
+            spellings=_own_spelling(term).union(*(index.spellings(own) for own in exact)),
+        )
+
+    def _compare(self, a: Term, b: Term) -> float | None:
+        pairs = product(self._facts(a).near, self._facts(b).near)
+        found = [value for pair in pairs if (value := self._index.lin(*pair)) is not None]
+        return max(found, default=None)
+
+
+def _versions(index: Index) -> dict[str, str]:
+    versions: dict[str, list[str]] = {}
+    for edition in index.editions:
+        versions.setdefault(edition.ontology, []).append(edition.version)
+    return {ontology: ", ".join(found) for ontology, found in versions.items()}
+
+
+def _names_something(concept: Concept) -> bool:
+    return (
+        concept.presentable
+        and not (concept.obsolete or concept.residual)
+        and concept.chapter not in NO_DIAGNOSIS
+    )
+
+
+def _own_spelling(term: Term) -> frozenset[str]:
+    own = spelling(term.name)
+    return frozenset() if not own or is_abbreviation(term.name) else frozenset({own})

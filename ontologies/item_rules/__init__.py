@@ -1,0 +1,45 @@
+"""Rules of item writing that a program can check on one question.
+
+From the NBME guide (criteria listed in BMC Med Educ 2016, doi 10.1186/s12909-016-0559-7) and the
+19-criteria rubric of SAQUET and BenchMarker (arXiv 2602.06221). An error stops an item, a
+warning goes to the reviewer. Rules over a whole batch (key position, predictability) are in
+``build/audit/batch_rules.py``. Where the guide wants options in alphabetical order, keys are
+instead spread evenly over the positions, which gives away no less and can be checked.
+"""
+
+from __future__ import annotations
+
+from medrcube.ontologies.item_rules.cueing import CUE_RULES
+from medrcube.ontologies.item_rules.forms import FORM_RULES
+from medrcube.ontologies.item_rules.numbers import NUMBER_RULES
+from medrcube.ontologies.item_rules.options import COUNT_RULE, OPTION_RULES
+from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, Draft, Flaw, Level, Rule
+from medrcube.ontologies.item_rules.stem import STEM_RULES
+
+__all__ = ["ERROR", "RULES", "WARNING", "Draft", "Flaw", "Level", "Rule", "lint"]
+
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (COUNT_RULE, *STEM_RULES, *OPTION_RULES, *FORM_RULES, *CUE_RULES, *NUMBER_RULES),
+        key=lambda rule: rule.level != ERROR,
+    )
+)
+"""Every rule of a single question, errors first."""
+
+
+def lint(draft: Draft) -> tuple[Flaw, ...]:
+    """Check one question against every rule; errors first.
+
+    A draft without two options and a key among them gets that error alone: every other rule
+    compares options.
+    """
+    broken = _flaws(COUNT_RULE, draft)
+    if broken:
+        return broken
+    return tuple(flaw for rule in RULES for flaw in _flaws(rule, draft))
+
+
+def _flaws(rule: Rule, draft: Draft) -> tuple[Flaw, ...]:
+    return tuple(
+        Flaw(rule=rule.id, level=rule.level, message=message) for message in rule.check(draft)
+    )

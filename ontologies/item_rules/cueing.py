@@ -1,0 +1,132 @@
+"""Rules about words and grammar that point at the key or rule an option out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.label_words import content_words
+from medrcube.ontologies.name_grammar import asks_for_an, is_plural
+
+_ABSOLUTE = frozenset({"always", "never", "only", "all", "every", "invariably", "completely"})
+_VAGUE = re.compile(
+    r"\b(often|usually|may|sometimes|rarely|frequently|associated with)\b", re.IGNORECASE
+)
+_ARTICLE = re.compile(r"\b(an?)\s*[:_.?\s]*$", re.IGNORECASE)
+_PLURAL = re.compile(
+    r"\b(which|what)\b(?:(?!\b(?:is|was|does|in|that)\b)[^,?])*?\b(are|were)\b", re.IGNORECASE
+)
+_BOX = re.compile(r"box \d+", re.IGNORECASE)
+
+
+def _absolute_terms(draft: Draft) -> Iterator[str]:
+    holders = [option for option in draft.options if _ABSOLUTE & set(option.casefold().split())]
+    if len(holders) == 1:
+        yield f"only {holders[0]!r} holds an absolute term; take it out"
+
+
+def _vague_terms(draft: Draft) -> Iterator[str]:
+    found = _VAGUE.search("\n".join((draft.question, *draft.options)))
+    if found:
+        yield f"vague term {found.group()!r}; say what is seen"
+
+
+def _longest_is_key(draft: Draft) -> Iterator[str]:
+    sizes = [len(option) for option in draft.options]
+    if sizes[draft.key] > max(size for i, size in enumerate(sizes) if i != draft.key):
+        yield (
+            f"the key {draft.options[draft.key]!r} is the longest option; choose a distractor of "
+            "its length"
+        )
+
+
+def _word_repeats(draft: Draft) -> Iterator[str]:
+    """The number of a box is a name, so a figure in the stem does not point at it."""
+    if all(_BOX.fullmatch(option) for option in draft.options):
+        return
+    shared = content_words(draft.question) & content_words(draft.options[draft.key])
+    for word in sorted(shared):
+        if not all(word in content_words(option) for option in draft.options):
+            yield (
+                f"{word!r} stands in the stem and in the key but not in every option; take it out "
+                "of the stem or choose distractors that hold it"
+            )
+
+
+def _grammar(draft: Draft) -> Iterator[str]:
+    yield from _article(draft)
+    yield from _leading_articles(draft)
+    yield from _plural(draft)
+    yield from _verb_form(draft)
+
+
+def _article(draft: Draft) -> Iterator[str]:
+    ending = _ARTICLE.search(draft.question)
+    if not ending:
+        return
+    vowel = ending.group(1).casefold() == "an"
+    for option in draft.options:
+        if asks_for_an(option) != vowel:
+            yield (
+                f"{option!r} does not follow {ending.group(1)!r} at the end of the lead-in; end "
+                "it with the noun that is asked for"
+            )
+
+
+def _leading_articles(draft: Draft) -> Iterator[str]:
+    with_article = [option.casefold().startswith(("a ", "an ", "the ")) for option in draft.options]
+    if with_article.count(with_article[draft.key]) == 1 and len(with_article) > 1:
+        yield "the key alone begins with or without an article; begin all options alike"
+
+
+def _plural(draft: Draft) -> Iterator[str]:
+    """A plural lead-in rules out whatever stands in the singular, where others do not."""
+    if not _PLURAL.search(draft.question):
+        return
+    singular = [option for option in draft.options if not is_plural(option)]
+    if 0 < len(singular) < len(draft.options):
+        yield (
+            f"{singular[0]!r} is singular and does not agree with the plural lead-in; ask in the "
+            "singular ('which ... is')"
+        )
+
+
+def _verb_form(draft: Draft) -> Iterator[str]:
+    infinitives = [option.casefold().startswith("to ") for option in draft.options]
+    if len(set(infinitives)) > 1:
+        yield "some options begin with an infinitive and others do not; give all one verb form"
+
+
+CUE_RULES = (
+    Rule(
+        id="absolute-terms",
+        level=ERROR,
+        asks="No absolute term (always, never, only, all ...) in one option alone.",
+        check=_absolute_terms,
+    ),
+    Rule(
+        id="word-repeats",
+        level=ERROR,
+        asks="No word of the stem stands in the key and not in every distractor.",
+        check=_word_repeats,
+    ),
+    Rule(
+        id="grammar-cue",
+        level=ERROR,
+        asks="Article, number and verb form of the lead-in agree with every option.",
+        check=_grammar,
+    ),
+    Rule(
+        id="longest-is-key",
+        level=WARNING,
+        asks="The key is not the one longest option.",
+        check=_longest_is_key,
+    ),
+    Rule(
+        id="vague-terms",
+        level=WARNING,
+        asks="No vague term (often, usually, may, associated with ...).",
+        check=_vague_terms,
+    ),
+)

@@ -1,0 +1,114 @@
+"""Rules about the names of options as a set: nouns, in one number, case and form, on one level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import permutations
+
+from medrcube.ontologies.item_rules.rule_types import ERROR, Draft, Rule
+from medrcube.ontologies.label_words import content_words
+from medrcube.ontologies.name_grammar import is_fragment, is_plural, phrase, tail
+from medrcube.ontologies.terms import NORMALITY
+
+_CAPITAL = re.compile(r"[A-Z][a-z-]*(?!\S)")
+_APART = re.compile(r"\bother than\b.*")
+STEPS = 2
+"""Steps below what all options are kinds of by which two of them may differ, and no further."""
+
+
+def _fragments(draft: Draft) -> Iterator[str]:
+    """Words of degree on a scale ("mild, moderate, severe") are answers by themselves."""
+    if draft.ranks:
+        return
+    for option in draft.options:
+        if is_fragment(option):
+            yield f"{option!r} is a descriptor without its noun; name what it describes"
+
+
+def _mixed_case(draft: Draft) -> Iterator[str]:
+    """Abbreviations have their capitals in any list."""
+    small = [option for option in draft.options if option[:1].islower()]
+    large = [option for option in draft.options if _CAPITAL.match(option)]
+    if small and large:
+        yield f"{small[0]!r} begins with a small letter and others do not; begin all options alike"
+
+
+def _mixed_number(draft: Draft) -> Iterator[str]:
+    several = [option for option in _names(draft) if is_plural(option)]
+    if 0 < len(several) < len(_names(draft)):
+        yield f"{several[0]!r} is plural and others are not; put all options in one number"
+
+
+def _mixed_form(draft: Draft) -> Iterator[str]:
+    """What stands before the noun in one name stands behind it in no other; figures may."""
+    for one, other in permutations(_names(draft), 2):
+        both = content_words(phrase(one)) & content_words(_told(other))
+        shared = frozenset(word for word in both if not word.isdigit())
+        if shared - content_words(phrase(other)) - content_words(_told(one)):
+            yield (
+                f"{min(shared)!r} stands before the noun in {one!r} and behind it in "
+                f"{other!r}; give both one form"
+            )
+            return
+
+
+def _mixed_level(draft: Draft) -> Iterator[str]:
+    """Members of an exclusive group part what there is among them, whatever their level."""
+    if draft.grouped or not draft.above:
+        return
+    for one, other in permutations(range(len(draft.options)), 2):
+        if draft.concepts and draft.concepts[other] in draft.above[one]:
+            yield f"{draft.options[one]!r} is a kind of {draft.options[other]!r}; drop one of them"
+            return
+    known = [above for above in draft.above if above]
+    common = frozenset.intersection(*known) if known else frozenset()
+    steps = [len(above - common) for above in known]
+    if common and max(steps) - min(steps) >= STEPS:
+        yield "options stand on several levels of one tree; choose kinds of one level"
+
+
+def _told(option: str) -> str:
+    """What follows the noun, but not what the option sets itself apart from."""
+    return _APART.sub("", tail(option))
+
+
+def _names(draft: Draft) -> list[str]:
+    """Options that name something; what denies a finding fits beside any form."""
+    kinds = draft.kinds or ("",) * len(draft.options)
+    pairs = zip(draft.options, kinds, strict=True)
+    return [option for option, kind in pairs if kind != NORMALITY]
+
+
+FORM_RULES = (
+    Rule(
+        id="fragment",
+        level=ERROR,
+        asks="Every option holds its noun: no descriptor by itself, such as irregular or benign.",
+        check=_fragments,
+    ),
+    Rule(
+        id="mixed-case",
+        level=ERROR,
+        asks="All options begin with a capital letter, or none does.",
+        check=_mixed_case,
+    ),
+    Rule(
+        id="mixed-number",
+        level=ERROR,
+        asks="All options are singular, or all are plural.",
+        check=_mixed_number,
+    ),
+    Rule(
+        id="mixed-form",
+        level=ERROR,
+        asks="No word stands before the noun in one option and behind it in another.",
+        check=_mixed_form,
+    ),
+    Rule(
+        id="mixed-level",
+        level=ERROR,
+        asks="No option is a kind of another or two steps below it, unless they are one group.",
+        check=_mixed_level,
+    ),
+)

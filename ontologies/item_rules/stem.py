@@ -1,0 +1,183 @@
+"""Rules about the question: it can be answered before the options are read, and tells nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from medrcube.ontologies.item_rules.rule_types import ERROR, Draft, Rule
+from medrcube.ontologies.label_words import normalise
+
+# "Which of the following is the most likely diagnosis" names what is asked for.
+_OPEN = re.compile(
+    r"\bwhich (one )?of (these|the following) "
+    r"((is|are)\b(?! the (most|best)\b)|(statements?|options?|answers?|entries)\b)"
+    r"|\b(true|correct) (statement|option|answer)s?\b|\bregarding\b",
+    re.IGNORECASE,
+)
+_NO_TARGET = re.compile(
+    r"\b(what|which) (is|are|was|were|can be) (seen|shown|present|visible|depicted|this|here)\b",
+    re.IGNORECASE,
+)
+_MODALITY = re.compile(
+    r"\b(x-?rays?|radiographs?|mammograms?|cts?|mris?|mr|ultrasound|sonograms?|echocardiogra\w*"
+    r"|tomograph\w*|magnetic resonance|modalit(?:y|ies)|technique)\b",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(r"\b(not|except|least|false)\b", re.IGNORECASE)
+_FILE = re.compile(
+    r"\b[\w-]+\.(png|jpe?g|bmp|tiff?|gif|dcm|dicom|nii|mhd|nrrd|mat|avi|mp4)\b"
+    r"|\b[a-z]+_?\d{3,}\b|\b[a-z]+_\d+\b",
+    re.IGNORECASE,
+)
+_REPORT = re.compile(
+    r"\b(findings?|impression|conclusion|indication|history|comparison)\s*:"
+    r"|\breport (says|states|reads|mentions|describes)\b"
+    r"|[\"\u201c][^\"\u201d]*( [^\"\u201d ]+){3,}[\"\u201d]",
+    re.IGNORECASE,
+)
+# Every mark that this project draws is red, so red says nothing and any other colour might.
+_COLOUR = re.compile(
+    r"\b(green|blue|yellow|orange|purple|violet|pink|cyan|magenta|white|black|gr[ae]y)"
+    r"(-coloured|-colored)? (\w+ )?"
+    r"(box|boxes|outlines?|contours?|circles?|arrows?|masks?|overlays?|rectangles?)\b",
+    re.IGNORECASE,
+)
+
+
+def _not_a_question(draft: Draft) -> Iterator[str]:
+    if not draft.question.strip().endswith("?"):
+        yield "the lead-in does not end with a question mark; ask one direct question"
+
+
+def _open_question(draft: Draft) -> Iterator[str]:
+    found = _OPEN.search(draft.question)
+    if found:
+        yield (
+            f"{found.group()!r} can only be answered by reading the options; name what is asked "
+            "for, such as 'which finding'"
+        )
+
+
+def _no_target(draft: Draft) -> Iterator[str]:
+    found = _NO_TARGET.search(draft.question)
+    if found:
+        yield (
+            f"{found.group()!r} does not say what kind of thing is asked for; put a noun after "
+            "'which', such as 'which finding'"
+        )
+
+
+def _no_modality(draft: Draft) -> Iterator[str]:
+    if not _MODALITY.search(draft.question):
+        yield (
+            "the stem names no imaging modality; say what is shown, such as 'in this CT image', "
+            "or ask for the modality"
+        )
+
+
+def _negative_stem(draft: Draft) -> Iterator[str]:
+    """A label that the stem has to name may hold such a word: ``not COVID-19``."""
+    stem = draft.question
+    for name in (draft.target, *draft.options):
+        if name:
+            stem = re.sub(re.escape(name), "", stem, flags=re.IGNORECASE)
+    found = _NEGATIVE.search(stem)
+    if found:
+        yield f"the stem is negative ({found.group()!r}); ask for what is present"
+
+
+def _text_leak(draft: Draft) -> Iterator[str]:
+    stem = f" {normalise(draft.question)} "
+    key = draft.options[draft.key]
+    label = draft.concepts[draft.key] if draft.concepts else ""
+    for name in dict.fromkeys((key, label)):
+        words = normalise(name)
+        if len(words) > 1 and f" {words} " in stem:
+            yield f"the stem names the key ({name!r}); take the word out of the question"
+
+
+def _file_name(draft: Draft) -> Iterator[str]:
+    found = _FILE.search(draft.question)
+    names = {PurePath(draft.file).name, PurePath(draft.file).stem} - {""}
+    shown = next((name for name in sorted(names) if name in draft.question), "")
+    if found or shown:
+        named = shown or (found.group() if found else "")
+        yield f"the stem names a file or case ({named!r}); say 'this CT image' instead"
+
+
+def _report_sentence(draft: Draft) -> Iterator[str]:
+    found = _REPORT.search(draft.question)
+    if found:
+        yield (
+            f"the stem quotes a report ({found.group()!r}); what a report says is the answer, so "
+            "ask about the picture alone"
+        )
+
+
+def _mark_colour(draft: Draft) -> Iterator[str]:
+    found = _COLOUR.search(draft.question)
+    if found:
+        yield (
+            f"the stem names the colour of a mark ({found.group()!r}), which may stand for a "
+            "class; draw every mark in red or leave the colour out"
+        )
+
+
+STEM_RULES = (
+    Rule(
+        id="not-a-question",
+        level=ERROR,
+        asks="The lead-in is one question and ends with a question mark.",
+        check=_not_a_question,
+    ),
+    Rule(
+        id="open-question",
+        level=ERROR,
+        asks='The question can be answered with the options covered; no "which is true".',
+        check=_open_question,
+    ),
+    Rule(
+        id="no-target",
+        level=ERROR,
+        asks="The question names the kind of thing that is asked for.",
+        check=_no_target,
+    ),
+    Rule(
+        id="no-modality",
+        level=ERROR,
+        asks="The stem names the modality of the picture, or asks for it.",
+        check=_no_modality,
+    ),
+    Rule(
+        id="negative-stem",
+        level=ERROR,
+        asks="No negative stem: not, except, least, false (outside the name of a label).",
+        check=_negative_stem,
+    ),
+    Rule(
+        id="text-leak",
+        level=ERROR,
+        asks="The stem holds neither the text of the key nor the dataset's word for it.",
+        check=_text_leak,
+    ),
+    Rule(
+        id="file-name",
+        level=ERROR,
+        asks="The stem names no file and no case.",
+        check=_file_name,
+    ),
+    Rule(
+        id="report-sentence",
+        level=ERROR,
+        asks="The stem quotes no report.",
+        check=_report_sentence,
+    ),
+    Rule(
+        id="mark-colour",
+        level=ERROR,
+        asks="The stem names no colour of a mark but red, which every mark has.",
+        check=_mark_colour,
+    ),
+)

@@ -1,0 +1,135 @@
+"""A proposed name becomes a concept: of our term table, or one of the user's ontologies.
+
+A name that no ontology of the user holds is made up. One that names a concept of the table is
+that concept, whatever the model called it. Any other becomes a term for this build alone, whose
+label is its id; nobody ever read it as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
+from medrcube.ontologies.knowledge_protocol import Knowledge, Name
+from medrcube.ontologies.label_words import tokens
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.terms import Term, Terms
+
+LONGEST_NAME = 80
+"""Characters; the longest preferred name among imaging diagnoses is far shorter."""
+
+DISEASE = "disease"
+FINDING = "finding"
+KINDS = frozenset({DISEASE, FINDING})
+"""Kinds of keys that proposals are asked for; normality and classes of a scale have their own."""
+
+# ICD-11 MMS: chapters 21 symptoms, 23 external causes, 24 contact factors, 26 traditional
+# medicine, V functioning, X extension codes. Their codes begin with these letters.
+_NO_DISEASE = frozenset("MPQSVX")
+_HEADINGS = frozenset({"abnormal", "abnormality", "anomaly"})
+_HEADINGS_FIRST = frozenset({"disease", "disorder", "finding", "symptom", "sign", "syndrome"})
+_PHENOTYPE = Term(
+    label="", kind="", name="phenotypic abnormality", hpo_id="HP:0000118", hpo_match="exact"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a proposed name is.
+
+    Attributes:
+        term: the concept; ``None`` when the name is dropped.
+        reason: short code why it is dropped; empty otherwise.
+    """
+
+    term: Term | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """Looks names up in the user's index and joins them to the term table."""
+
+    terms: Terms
+    relations: Relations
+    knowledge: Knowledge
+    _exact: dict[str, list[str]] = field(init=False, default_factory=dict)
+    _near: dict[str, list[str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for term in self.terms.values():
+            for ontology, identity in term.ids().items():
+                exact = identity in term.exact_ids()
+                index = self._exact if exact else self._near
+                index.setdefault(f"{ontology}:{identity}", []).append(term.label)
+
+    def resolve(self, text: str, key: Term) -> Found:
+        """The concept that a name proposed beside ``key`` means, of the kind of the key."""
+        if not text or len(text) > LONGEST_NAME or not text.isprintable():
+            return Found(reason="no-name")
+        names = self.knowledge.find(text)
+        if not names:
+            return Found(reason="not-in-index")
+        identities = [f"{name.ontology}:{name.id}" for name in names]
+        exact = [label for identity in identities for label in self._exact.get(identity, ())]
+        if exact:
+            return self._of_table(exact, key)
+        made = _term(names, key.kind)
+        same = [
+            term.label
+            for term in self.terms.values()
+            if term.kind == key.kind and self.knowledge.same(made, term)
+        ]
+        if same:
+            return self._of_table(same, key)
+        if any(identity in self._near for identity in identities):
+            return Found(reason="inexact")
+        return self._made(made, names)
+
+    def _of_table(self, labels: Iterable[str], key: Term) -> Found:
+        found = list(dict.fromkeys(labels))
+        if not set(found) <= self.relations.synonyms(found[0]):
+            return Found(reason="ambiguous")
+        alike = [label for label in found if self.terms[label].kind == key.kind]
+        if not alike:
+            return Found(reason="kind")
+        return Found(term=self.terms[alike[0]])
+
+    def _made(self, made: Term, names: tuple[Name, ...]) -> Found:
+        if len(names) > len(made.ids()):
+            return Found(reason="ambiguous")
+        if made.kind == DISEASE and not _is_disease(made.icd11_code):
+            return Found(reason="kind")
+        if made.kind == FINDING and not self.knowledge.implies(made, _PHENOTYPE):
+            return Found(reason="kind")
+        words = tokens(made.name)
+        if not _HEADINGS.isdisjoint(words) or (words[:1] and words[0] in _HEADINGS_FIRST):
+            return Found(reason="heading")
+        return Found(term=made)
+
+
+def _term(names: tuple[Name, ...], kind: str) -> Term:
+    """A term of the first concept of each ontology."""
+    first = {name.ontology: name for name in reversed(names)}
+    ids = {ontology: name.id for ontology, name in first.items()}
+    # Diagnoses are named by ICD-11, findings by HPO.
+    order = (ICD11, HPO, RADLEX) if kind == DISEASE else (HPO, ICD11, RADLEX)
+    shown = next((first[ontology] for ontology in order if ontology in first), names[0])
+    match = {ontology: "exact" if ontology in ids else "" for ontology in order}
+    return Term(
+        label=f"{shown.ontology}:{shown.id}",
+        kind=kind,
+        name=shown.text,
+        hpo_id=ids.get(HPO, ""),
+        hpo_match=match[HPO],
+        radlex_id=ids.get(RADLEX, ""),
+        radlex_match=match[RADLEX],
+        icd11_code=ids.get(ICD11, ""),
+        icd11_match=match[ICD11],
+    )
+
+
+def _is_disease(code: str) -> bool:
+    """Whether an ICD-11 code stands for a disease or injury; blocks and chapters have none."""
+    return bool(code) and "/" not in code and code[0] not in _NO_DISEASE

@@ -1,0 +1,106 @@
+"""``proposals.jsonl``: every prompt that was sent and what came back, one JSON object a line.
+
+Only ever appended. A record counts as written after fsync; a line that was being written when
+the process died is cut off at the next start. The first record that is final for a key stays the
+answer to it, so that a build gives the same items again without asking. Who wants another answer
+removes its line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from medrcube.errors import WorkspaceError
+from medrcube.files.atomic import private_file
+
+REPLY = "reply"
+TRUNCATED = "truncated"
+FINAL = frozenset({REPLY, TRUNCATED, "refusal", "filtered", "empty", "too-large"})
+"""Outcomes that asking again would not mend; everything else is asked again by the next build."""
+
+
+def key_of(model: str, base_url: str, prompt: str, parameters: Mapping[str, Any]) -> str:
+    """Identity of a request: SHA-256 of everything that may change the reply."""
+    content = json.dumps([model, base_url, prompt, dict(parameters)], sort_keys=True)
+    return sha256(content.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The open file; see ``open_store``."""
+
+    file: BinaryIO
+    answers: dict[str, Mapping[str, Any]]
+    """Key -> its final record."""
+
+    spent: dict[str, Counter[str]]
+    """Key -> requests and tokens of all its records, failed ones too."""
+
+    def keep(self, record: Mapping[str, Any]) -> None:
+        """Append one record durably."""
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        # A lone surrogate in a reply has no UTF-8 form.
+        self.file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.add(record)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take note of a record that stands in the file."""
+        spent = self.spent.setdefault(record["key"], Counter())
+        spent.update({"requests": record.get("requests", 1), **record.get("usage", {})})
+        if record["outcome"] in FINAL:
+            self.answers.setdefault(record["key"], record)
+
+
+@contextlib.contextmanager
+def open_store(path: Path) -> Iterator[Store]:
+    """Open the store of a workspace, for its owner alone, and repair a torn last line.
+
+    Raises:
+        WorkspaceError: a line is no record, or the file cannot be read or written.
+    """
+    private_file(path)
+    try:
+        with path.open("a+b") as file:
+            file.seek(0)
+            data = file.read()
+            whole = data.rfind(b"\n") + 1
+            if whole < len(data):
+                file.truncate(whole)
+            store = Store(file, {}, {})
+            for number, line in enumerate(data[:whole].splitlines(), start=1):
+                store.add(_record(line, path, number))
+            yield store
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be read and written ({error.strerror})") from error
+
+
+def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not _is_record(record):
+        raise WorkspaceError(
+            f"{path}:{number}: is no record of a request; the file was changed by something else. "
+            "Restore it, or remove that line to have its question asked again"
+        )
+    return cast("Mapping[str, Any]", record)
+
+
+def _is_record(found: object) -> bool:
+    if not isinstance(found, dict):
+        return False
+    texts = (found.get(name) for name in ("key", "outcome", "reply"))
+    usage = found.get("usage", {})
+    counts = (found.get("requests", 1), *(usage.values() if isinstance(usage, dict) else ("",)))
+    return all(isinstance(it, str) for it in texts) and all(type(it) is int for it in counts)

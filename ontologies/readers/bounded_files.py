@@ -1,0 +1,154 @@
+"""Open the file of an ontology: plain, gzip or zip, never more of it than can be real.
+
+The largest edition in use is RadLex 4.3 with 52 MB, the largest table ICD-11 with 11 MB. Whatever
+unpacks to several times as much is a mistake or a decompression bomb, and is refused before it
+fills the memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+from medrcube.ontologies.concept_records import OntologyError
+from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
+
+LIMIT = 128 * 2**20
+"""Bytes after unpacking, of XML and JSON."""
+TABLE_LIMIT = 64 * 2**20
+"""Bytes after unpacking, of tables and OBO: a row of text takes many times its size in memory."""
+MEMBERS = 1000
+UTF8 = "utf-8-sig"
+_GZIP = b"\x1f\x8b"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+@contextmanager
+def open_bytes(path: Path, limit: int = LIMIT) -> Iterator[IO[bytes]]:
+    """The bytes of an ontology file, unpacked as its first bytes tell.
+
+    Of a zip, the one member that holds an ontology; readme files and workbooks beside it are
+    passed over.
+
+    Args:
+        path: the file.
+        limit: most bytes that it may hold unpacked.
+
+    Raises:
+        OntologyError: the file is missing, damaged, larger than the limit, or a zip without
+            exactly one ontology; also when it turns out so while it is read.
+    """
+    if not path.is_file():
+        kind = "is a folder" if path.is_dir() else "is not there, or no file"
+        raise OntologyError(f"{path}: {kind}; expected an ontology file: check the path")
+    try:
+        with path.open("rb") as raw:
+            magic = raw.read(4)
+            raw.seek(0)
+            if magic.startswith(_ZIP):
+                with zipfile.ZipFile(raw) as archive, _member(archive, path, limit) as member:
+                    yield io.BufferedReader(_Bounded(member, path, limit))
+            elif magic.startswith(_GZIP):
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield io.BufferedReader(_Bounded(unpacked, path, limit))
+            else:
+                yield io.BufferedReader(_Bounded(raw, path, limit))
+    except (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile) as error:
+        raise OntologyError(
+            f"{path}: is damaged or cut short ({error}); get the file again"
+        ) from error
+    except OSError as error:
+        raise OntologyError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+@contextmanager
+def open_text(path: Path, encoding: str = UTF8, limit: int = LIMIT) -> Iterator[io.TextIOWrapper]:
+    """The text of an ontology file, with its line ends as they stand.
+
+    Raises:
+        OntologyError: as ``open_bytes``, or the text is not of that encoding.
+    """
+    with open_bytes(path, limit) as file:
+        try:
+            yield io.TextIOWrapper(file, encoding=encoding, newline="")
+        except UnicodeDecodeError as error:
+            name = "UTF-8" if encoding == UTF8 else encoding
+            raise OntologyError(
+                f"{path}: is not {name} text (byte 0x{error.object[error.start]:02x}); get the "
+                "file again from its owner, or convert it to UTF-8"
+            ) from error
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Bounded(io.RawIOBase):
+    """Reads another file and stops when it gives more than an ontology can have."""
+
+    def __init__(self, file: _Readable, path: Path, limit: int) -> None:
+        self._file = file
+        self._path = path
+        self._limit = limit
+        self._left = limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        data = self._file.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise OntologyError(_too_large(self._path, self._limit))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _too_large(path: Path, limit: int) -> str:
+    return (
+        f"{path}: holds more than {limit // 2**20} MiB unpacked; no edition of these ontologies "
+        "is as large: check where the file came from"
+    )
+
+
+def _member(archive: zipfile.ZipFile, path: Path, limit: int) -> IO[bytes]:
+    names = archive.namelist()
+    if "[Content_Types].xml" in names:
+        raise OntologyError(
+            f"{path}: is an Excel workbook; expected the text table beside it in WHO's zip: give "
+            "the zip itself or the .txt inside"
+        )
+    if len(names) > MEMBERS:
+        raise OntologyError(f"{path}: holds {len(names)} files; expected one ontology in a zip")
+    found: list[zipfile.ZipInfo] = []
+    for info in archive.infolist():
+        if info.is_dir() or info.filename.startswith("__MACOSX/"):
+            continue
+        if isinstance(format_of(_head(archive, info, path)), Format):
+            found.append(info)
+    if len(found) != 1:
+        listed = ", ".join(info.filename for info in found) or "none"
+        raise OntologyError(
+            f"{path}: holds {len(found)} ontology files ({listed}); expected one: unpack it and "
+            "give the file that is meant"
+        )
+    if found[0].file_size > limit:
+        raise OntologyError(_too_large(path, limit))
+    return archive.open(found[0])
+
+
+def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
+    try:
+        with archive.open(info) as member:
+            return member.read(HEAD)
+    except (NotImplementedError, RuntimeError) as error:  # an unknown method; a password
+        raise OntologyError(
+            f"{path}: {info.filename} cannot be unpacked ({error}); unpack it yourself and give "
+            "the file inside"
+        ) from error

@@ -1,0 +1,134 @@
+"""The edition that a file is: version, digest, terms, and what its reader had to mend."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from medrcube.files.atomic import sha256_of
+from medrcube.ontologies.concept_records import UNKNOWN, Concept, Edition, damaged
+from medrcube.ontologies.licences import licence_of
+
+_VERSION_IN_NAME = re.compile(
+    r"(?<!\d)((?:19|20)\d\d[-_]\d\d(?:[-_]\d\d)?|\d{1,2}(?:\.\d+)+|(?:19|20)\d\d)(?!\d)"
+)
+_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+SHOWN = 5
+
+
+def make_edition(
+    path: Path,
+    ontology: str,
+    *,
+    version: str = "",
+    remarks: Iterable[str] = (),
+    licence: str = "",
+) -> Edition:
+    """The edition of a file.
+
+    Args:
+        path: the file or folder that was read.
+        ontology: which ontology it holds.
+        version: as the file states it; empty where it does not, then its name is asked.
+        remarks: what the reader mended or left out.
+        licence: address of the licence, where the file states one.
+    """
+    notes = list(remarks)
+    if not version:
+        version, note = _version_of_name(path.name)
+        notes.append(note)
+    terms = licence_of(ontology, licence)
+    return Edition(
+        ontology=ontology,
+        version=version,
+        file=path.name,
+        sha256=_digest(path),
+        licence=terms.name,
+        statement=terms.statement(version),
+        remarks=tuple(notes),
+    )
+
+
+def plain_version(stated: str) -> str:
+    """The date in what a header states as version (``hp/releases/2025-01-16``), else all of it."""
+    date = _DATE.search(stated)
+    return date[0] if date else stated.strip()
+
+
+def some(things: Iterable[str]) -> str:
+    """The first few of many, for a remark."""
+    listed = list(things)
+    return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
+
+
+def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept, ...]:
+    """The concepts, and an empty one for every target of an edge that has no entry of its own.
+
+    Children of one lost parent stay siblings in this way. The stub has its id as label, so that
+    nobody shows it. Remarks tell of the stubs, and of replacements that lead nowhere.
+    """
+    known = {concept.id for concept in concepts}
+    known.update(other for concept in concepts for other in concept.alt_ids)
+    lost: dict[str, str] = {}
+    for concept in concepts:
+        for edge in concept.edges:
+            if edge.target not in known:
+                lost.setdefault(edge.target, concept.id)
+    if lost:
+        pairs = some(f"{target} (of {child})" for target, child in lost.items())
+        remarks.append(
+            f"{len(lost)} parents or related concepts have no entry of their own and are kept "
+            f"without a name: {pairs}."
+        )
+    gone = [
+        f"{target} (for {concept.id})"
+        for concept in concepts
+        for target in concept.replaced_by
+        if target not in known
+    ]
+    if gone:
+        remarks.append(f"{len(gone)} replacements have no entry of their own: {some(gone)}.")
+    return (*concepts, *(Concept(id=target, label=target) for target in lost))
+
+
+def remark_broken(concepts: Iterable[Concept], remarks: list[str]) -> None:
+    """Add a remark on labels in which a character was lost before we got them."""
+    broken = [c.id for c in concepts if damaged(c.label)]
+    if broken:
+        remarks.append(
+            f"{len(broken)} labels hold a broken character and are never shown: {some(broken)}."
+        )
+
+
+def remark_shared(concepts: Iterable[Concept], remarks: list[str]) -> None:
+    """Add a remark on labels that several living concepts carry."""
+    ids: dict[str, list[str]] = {}
+    for concept in concepts:
+        if concept.label != concept.id and not concept.obsolete:
+            ids.setdefault(concept.label, []).append(concept.id)
+    shared = ["/".join(found) for found in ids.values() if len(found) > 1]
+    if shared:
+        remarks.append(f"{len(shared)} labels belong to several ids: {some(shared)}.")
+
+
+def _version_of_name(name: str) -> tuple[str, str]:
+    match = _VERSION_IN_NAME.search(name)
+    if match:
+        found = match[1].replace("_", "-")
+        return found, f"The file states no version; {found} is what its name says."
+    return (
+        UNKNOWN,
+        "The file states no version and its name holds none; pass the version that you obtained.",
+    )
+
+
+def _digest(path: Path) -> str:
+    if path.is_file():
+        return sha256_of(path)
+    digest = hashlib.sha256()
+    for file in sorted(path.iterdir()):
+        if file.is_file():
+            digest.update(f"{file.name}\0{sha256_of(file)}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,207 @@
+"""Hold the term and relation tables against a user's index of HPO, RadLex and ICD-11.
+
+Ids are renamed, merged and withdrawn from edition to edition, and a wrong id is worse than none.
+What the ontology says beyond the ids (another wording, a kind-of that our table lacks) is a
+proposal for a person: similarity of words maps nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+from medrcube.ontologies.concept_records import HPO, ICD11, ONTOLOGIES, RADLEX, Concept
+from medrcube.ontologies.index import Index
+from medrcube.ontologies.index.name_normalization import canonical
+from medrcube.ontologies.label_words import content_words
+from medrcube.ontologies.relations import Relations, load_relations
+from medrcube.ontologies.terms import EXACT, Term, Terms
+
+TITLES = {HPO: "HPO", RADLEX: "RadLex", ICD11: "ICD-11"}
+"""Names of the ontologies for people; notes of the term table use them."""
+
+OTHER_WORDING = "other wording in "
+"""Begins the part of a note that names the ontologies whose other wording a person has judged."""
+
+REST_CLASS = "rest class"
+"""Stands in the note of a term whose id is knowingly a rest class."""
+
+_BRACKETS = re.compile(r"\([^)]*\)")
+
+
+class Kind(StrEnum):
+    """What is found, worst first."""
+
+    MISSING = "missing"
+    OBSOLETE = "obsolete"
+    TURNED = "turned round"
+    EXCLUDED = "excluded"
+    SHARED = "shared id"
+    RESIDUAL = "rest class"
+    WORDING = "reads differently"
+    PROPOSED = "proposed"
+    UNCHECKED = "unchecked"
+
+
+BROKEN = frozenset({Kind.MISSING, Kind.OBSOLETE})
+"""Kinds that make the check fail: the id means nothing, or another thing, in this edition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that a person should look at.
+
+    Attributes:
+        kind: what it is.
+        label: label of the term; empty where a whole ontology is meant.
+        ontology: ``hpo``, ``radlex`` or ``icd11``.
+        identity: id as the table has it.
+        detail: what was found, for people.
+        known: whether the note of the term says that a person has judged it.
+    """
+
+    kind: Kind
+    label: str
+    ontology: str
+    identity: str
+    detail: str
+    known: bool = False
+
+
+def check_terms(
+    terms: Terms, index: Index, relations: Relations | None = None
+) -> tuple[Finding, ...]:
+    """Everything in the tables that the index does not bear out, worst first.
+
+    Args:
+        terms: term table.
+        index: the user's index; an ontology that it lacks is reported once and left unchecked.
+        relations: relation table; the package's own by default.
+
+    Raises:
+        IndexFileError: the file of the index is damaged.
+    """
+    relations = relations or load_relations()
+    held = {edition.ontology for edition in index.editions}
+    findings = [
+        Finding(
+            kind=Kind.UNCHECKED,
+            label="",
+            ontology=ontology,
+            identity="",
+            detail=f"the index holds no {TITLES[ontology]}; none of its ids was checked",
+        )
+        for ontology in ONTOLOGIES
+        if ontology not in held
+    ]
+    exact: dict[str, dict[str, list[str]]] = {ontology: {} for ontology in held}
+    for term in terms.values():
+        for ontology, (identity, match) in term.matches().items():
+            if ontology not in held:
+                continue
+            findings.extend(_check_id(term, ontology, identity, match, index))
+            found = index.resolve(identity)
+            if found is not None and match == EXACT:
+                exact[ontology].setdefault(found, []).append(term.label)
+    for ontology, labels in exact.items():
+        findings.extend(_check_shared(ontology, labels, relations))
+        findings.extend(_check_kinds(ontology, labels, relations, index))
+    order = {kind: number for number, kind in enumerate(Kind)}
+    return tuple(sorted(findings, key=lambda it: (order[it.kind], it.label, it.ontology)))
+
+
+def _check_id(
+    term: Term, ontology: str, identity: str, match: str, index: Index
+) -> Iterator[Finding]:
+    def finding(kind: Kind, detail: str, *, known: bool = False) -> Finding:
+        return Finding(
+            kind=kind,
+            label=term.label,
+            ontology=ontology,
+            identity=identity,
+            detail=detail,
+            known=known,
+        )
+
+    concept, edition = index.concept(identity), index.edition_of(identity)
+    if concept is None or edition is None or edition.ontology != ontology:
+        yield finding(Kind.MISSING, f"not in this edition of {TITLES[ontology]}")
+        return
+    if canonical(identity) not in (concept.id, concept.code):
+        yield finding(Kind.OBSOLETE, f"replaced by {_name(concept)}")
+    elif concept.obsolete:
+        consider = f"; consider {', '.join(concept.consider)}" if concept.consider else ""
+        detail = f"withdrawn without a successor, was {concept.label!r}{consider}"
+        yield finding(Kind.OBSOLETE, detail)
+    if concept.residual:
+        known = match != EXACT and REST_CLASS in term.note
+        yield finding(Kind.RESIDUAL, f"{_name(concept)} holds what is left over", known=known)
+    if match == EXACT and not _reads_alike(term.name, index.spellings(identity)):
+        known = TITLES[ontology] in _judged_wordings(term.note)
+        yield finding(Kind.WORDING, f"{term.name!r} here, {_name(concept)} there", known=known)
+
+
+def _check_shared(
+    ontology: str, labels: dict[str, list[str]], relations: Relations
+) -> Iterator[Finding]:
+    stated = {
+        frozenset((row.label_a, row.label_b)) for row in relations.rows if row.relation == "same as"
+    }
+    for identity, sharing in labels.items():
+        for label, other in combinations(sharing, 2):
+            if frozenset((label, other)) not in stated:
+                yield Finding(
+                    kind=Kind.SHARED,
+                    label=label,
+                    ontology=ontology,
+                    identity=identity,
+                    detail=f"exact for {other!r} too; write 'same as', or correct a closeness",
+                )
+
+
+def _check_kinds(
+    ontology: str, labels: dict[str, list[str]], relations: Relations, index: Index
+) -> Iterator[Finding]:
+    """Compare every kind-of between two of our labels with the relation table."""
+    for identity, special in labels.items():
+        for above in sorted(index.ancestors(identity) & labels.keys()):
+            for label in special:
+                for general in labels[above]:
+                    if general not in relations.closure(label):
+                        kind, detail = _judge_kind(label, general, relations)
+                        yield Finding(
+                            kind=kind,
+                            label=label,
+                            ontology=ontology,
+                            identity=identity,
+                            detail=f"a kind of {general!r} there; {detail}",
+                        )
+
+
+def _judge_kind(label: str, general: str, relations: Relations) -> tuple[Kind, str]:
+    if relations.implied(label, general):
+        return Kind.TURNED, "our table has it the other way round"
+    if relations.excludes(label, general):
+        return Kind.EXCLUDED, "our table says that both cannot be true"
+    if relations.alike(label, general):
+        return Kind.PROPOSED, "our table has them as look-alikes"
+    return Kind.PROPOSED, "our table says nothing"
+
+
+def _name(concept: Concept) -> str:
+    return f"{concept.code or concept.id} {concept.label!r}"
+
+
+def _reads_alike(name: str, spellings: frozenset[str]) -> bool:
+    """Whether a name has the words of one of the others, abbreviations in brackets aside."""
+    words = content_words(_BRACKETS.sub(" ", name))
+    return any(content_words(spelling) == words for spelling in spellings)
+
+
+def _judged_wordings(note: str) -> frozenset[str]:
+    """Ontologies that a note names after ``OTHER_WORDING``."""
+    _, _, named = note.partition(OTHER_WORDING)
+    return frozenset(it.strip() for it in named.partition(";")[0].split(","))

@@ -1,0 +1,213 @@
+"""Who has an account and what it may do; only an administrator changes that.
+
+Events name people by pseudonym, never by address.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from medrcube.review.assigning.specialties import check as check_specialties
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Claim, Role, User
+from medrcube.review.views.sent_text import email_of
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without the signs that are taken for one another."""
+
+
+def random_password() -> str:
+    """Sixteen random signs in groups of four: 79 bits."""
+    groups = ("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(4))
+    return "-".join(groups)
+
+
+def check_password(password: str, user: User) -> None:
+    """Refuse a password that is easily guessed.
+
+    Raises:
+        InvalidAnswerError: it is short, common, or like the address.
+    """
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise InvalidAnswerError(" ".join(error.messages)) from error
+
+
+def add(
+    actor: User,
+    *,
+    email: str,
+    role: str,
+    specialties: Sequence[str],
+    password: str,
+    temporary: bool = True,
+    now: datetime | None = None,
+) -> User:
+    """Make an account.
+
+    Args:
+        actor: who makes it.
+        email: sign-in address.
+        role: what the person may do.
+        specialties: names of ``specialties.known``.
+        password: the first one.
+        temporary: whether the person has to change it, since somebody else chose it.
+        now: for tests.
+
+    Raises:
+        InvalidAnswerError: no address, role or specialty that we know, a weak password, or an
+            address that has an account.
+    """
+    email = email_of(email)
+    fields = {"role": _role(role), "specialties": check_specialties(specialties)}
+    user = User(email=email, **fields)
+    check_password(password, user)
+    user.set_password(password)
+    user.temporary_password = temporary
+    try:
+        with transaction.atomic():
+            user.save()
+            record(now or timezone.now(), entry(actor, "added", user, **fields))
+    except IntegrityError as error:
+        raise InvalidAnswerError(f"{email} has an account already; look at the list") from error
+    return user
+
+
+def of_address(email: str) -> User:
+    """The account of an address.
+
+    Raises:
+        InvalidAnswerError: there is none.
+    """
+    user = User.objects.filter(email=email_of(email)).first()
+    if user is None:
+        raise InvalidAnswerError(f"{email} has no account; look at the list")
+    return user
+
+
+def change(
+    actor: User,
+    user_id: int,
+    *,
+    role: str,
+    specialties: Sequence[str],
+    now: datetime | None = None,
+) -> User:
+    """Set role and specialties; whoever loses the role of a reviewer gives back what they hold.
+
+    Whoever may have seen keys and reviews does not become a reviewer: they would not be blind.
+
+    Raises:
+        InvalidAnswerError: no role or specialty that we know, or the change must not be.
+        ConflictError: there is no such account.
+    """
+    now = now or timezone.now()
+    fields = {"role": _role(role), "specialties": check_specialties(specialties)}
+    with transaction.atomic():
+        user = _locked(user_id)
+        if role != user.role:
+            _refuse_last(user)
+            if role == Role.REVIEWER and user.last_login is not None:
+                raise InvalidAnswerError(
+                    f"a person who was {user.role} has seen keys and reviews, and would not review "
+                    "blind; make no reviewer of them"
+                )
+        before = {"role": user.role, "specialties": user.specialties}
+        if before == fields:
+            raise InvalidAnswerError("nothing was changed")
+        user.role, user.specialties = role, fields["specialties"]
+        user.save(update_fields=["role", "specialties"])
+        if user.role != Role.REVIEWER:
+            _give_back(user, now)
+        record(now, entry(actor, "changed", user, before=before, after=fields))
+    return user
+
+
+def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None = None) -> User:
+    """Open or close an account; a closed one is signed out at its next request.
+
+    Raises:
+        InvalidAnswerError: it is the last administrator's.
+        ConflictError: there is no such account, or it is so already.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        user = _locked(user_id)
+        if user.is_active == active:
+            raise ConflictError(f"this account is {'open' if active else 'closed'} already")
+        if not active:
+            _refuse_last(user)
+            _give_back(user, now)
+        user.is_active = active
+        user.save(update_fields=["is_active"])
+        record(now, entry(actor, "opened" if active else "closed", user))
+    return user
+
+
+def reset_password(actor: User, user_id: int, password: str, now: datetime | None = None) -> User:
+    """Set another password, to be changed at the next sign-in; every session ends with the old.
+
+    Raises:
+        InvalidAnswerError: it is weak.
+        ConflictError: there is no such account.
+    """
+    hashed = make_password(password)  # takes its time on purpose, so before the lock
+    with transaction.atomic():
+        user = _locked(user_id)
+        check_password(password, user)
+        user.password = hashed
+        user.temporary_password = True
+        user.save(update_fields=["password", "temporary_password"])
+        record(now or timezone.now(), entry(actor, "password_reset", user))
+    return user
+
+
+def entry(actor: User, what: str, user: User, **body: object) -> Entry:
+    """An event about a person."""
+    return Entry(
+        actor=actor.pseudonym,
+        kind=f"person.{what}",
+        object=f"person:{user.pseudonym}",
+        body=body,
+    )
+
+
+def _role(role: str) -> str:
+    if role not in Role.values:
+        raise InvalidAnswerError(f"role {role!r}; expected one of {', '.join(Role.values)}")
+    return role
+
+
+def _locked(user_id: int) -> User:
+    """An account, with those of all administrators, so that two cannot remove each other."""
+    people = User.objects.select_for_update(of=("self",)).order_by("pk")
+    list(people.filter(role=Role.ADMINISTRATOR).values_list("pk", flat=True))
+    user = people.filter(pk=user_id).first()
+    if user is None:
+        raise ConflictError("there is no such account; load the list again")
+    return user
+
+
+def _refuse_last(user: User) -> None:
+    if user.role != Role.ADMINISTRATOR or not user.is_active:
+        return
+    others = User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exclude(pk=user.pk)
+    if not others.exists():
+        raise InvalidAnswerError(
+            "this is the last administrator; make another one first, or nobody could let people in"
+        )
+
+
+def _give_back(user: User, now: datetime) -> None:
+    live = Claim.objects.filter(user=user, released_at=None, submitted_at=None)
+    live.update(released_at=now, outcome="given-back")

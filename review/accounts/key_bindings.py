@@ -1,0 +1,79 @@
+"""What the keys of the review page do: one meaning for each key, on every step.
+
+Small letters, digits and named keys act; Shift with a letter ticks a reason. Whoever must not have
+keys of one character, for speech input for example, turns them off in the account (WCAG 2.1.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medrcube.review.reviewing.questionnaire import Reason
+
+__all__ = ["ACTIONS", "REASON_KEYS", "Action", "key_rows"]
+
+_SYMBOLS = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a key does: its name in the page, in words, and its key as ``KeyboardEvent.key``."""
+
+    name: str
+    text: str
+    key: str
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("option-1", "Answer A", "1"),
+    Action("option-2", "Answer B", "2"),
+    Action("option-3", "Answer C", "3"),
+    Action("option-4", "Answer D", "4"),
+    Action("cannot-tell", "I cannot tell", "5"),
+    Action("confidence-1", "Guessing", "7"),
+    Action("confidence-2", "Fairly sure", "8"),
+    Action("confidence-3", "Sure", "9"),
+    Action("needs-yes", "The question needs the picture", "y"),
+    Action("needs-no", "It does not", "n"),
+    Action("needs-unsure", "Unsure whether it does", "u"),
+    Action("adequate-yes", "The picture is good enough", "g"),
+    Action("adequate-no", "It is not", "b"),
+    Action("accept", "Accept", "a"),
+    Action("revise", "Revise", "e"),
+    Action("reject", "Reject", "r"),
+    Action("wording", "Propose another wording, once you revise", "t"),
+    Action("continue", "Send this step", "Enter"),
+    Action("overlay", "Show or hide the mark", "o"),
+    Action("invert", "Invert grey values", "i"),
+    Action("zoom-in", "Zoom in", "+"),
+    Action("zoom-out", "Zoom out", "-"),
+    Action("zoom-reset", "Fit the picture", "0"),
+    Action("zoom-pixel", "One pixel to one pixel", "p"),
+    Action("full-screen", "Full screen", "f"),
+    Action("reset", "Reset the view", "Backspace"),
+    Action("pan-left", "Pan left", "ArrowLeft"),
+    Action("pan-right", "Pan right", "ArrowRight"),
+    Action("pan-up", "Pan up", "ArrowUp"),
+    Action("pan-down", "Pan down", "ArrowDown"),
+    Action("slice-previous", "Slice before, of a volume", ","),
+    Action("slice-next", "Slice after", "."),
+    Action("slice-own", "Back to the slice of the item", "m"),
+    Action("preset-next", "Next window", "v"),
+    Action("level-down", "Window lower (brighter)", "j"),
+    Action("level-up", "Window higher (darker)", "k"),
+    Action("width-down", "Window narrower (more contrast)", "h"),
+    Action("width-up", "Window wider", "l"),
+    Action("window-drag", "Drag changes the window", "w"),
+    Action("skip", "To “Not my field”", "s"),
+    Action("help", "Show the keys", "?"),
+)
+
+REASON_KEYS: dict[str, str] = {
+    reason.value: chr(ord("A") + place) for place, reason in enumerate(Reason)
+}
+"""Reason -> the letter that ticks it together with Shift."""
+
+
+def key_rows() -> list[tuple[str, str]]:
+    """Meaning and key of every action, as the help lists them."""
+    return [(action.text, _SYMBOLS.get(action.key, action.key)) for action in ACTIONS]

@@ -1,0 +1,41 @@
+"""What people change about their own account."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.review.accounts.accounts import check_password, entry
+from medrcube.review.audit_trail.event_chain import record
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.models import User
+
+
+def change_password(
+    user: User, *, old: str, new: str, again: str, now: datetime | None = None
+) -> None:
+    """Set a new password; the account is signed out everywhere else.
+
+    Raises:
+        InvalidAnswerError: the old one is wrong, or the new one is weak or mistyped.
+    """
+    if not user.check_password(old):
+        raise InvalidAnswerError("the old password is not right")
+    if new != again:
+        raise InvalidAnswerError("the new password was typed in two ways; type it again")
+    check_password(new, user)
+    if new == old:
+        raise InvalidAnswerError("the new password is the old one; choose another")
+    user.set_password(new)
+    user.temporary_password = False
+    with transaction.atomic():
+        user.save(update_fields=["password", "temporary_password"])
+        record(now or timezone.now(), entry(user, "password_changed", user))
+
+
+def switch_single_keys(user: User, *, on: bool) -> None:
+    """Let keys of one character act on the review page, or not."""
+    user.single_keys = on
+    user.save(update_fields=["single_keys"])

@@ -1,0 +1,282 @@
+"""One-time codes of an authenticator as a second factor, and recovery codes for a lost one.
+
+django-otp computes the codes (RFC 6238) and refuses one that was used. Its own tables are not used:
+they hold secrets and recovery codes in clear. Here a secret is encrypted (Fernet of the package
+cryptography) and of a recovery code only a keyed digest is stored.
+
+A secret that is not confirmed yet lies, encrypted, in the session that began it, so no other
+session of the account sees it. A session remembers which factor it proved, so every other one ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote, urlencode
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django_otp.oath import TOTP
+
+from medrcube.review.accounts.accounts import random_password
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.models import RecoveryCode, Role, SecondFactor, User
+from medrcube.review.reviewing.sql.cursor import one
+
+__all__ = [
+    "AT_PROVIDER",
+    "SetUp",
+    "at_provider",
+    "begin",
+    "check",
+    "confirm",
+    "has_one",
+    "new_codes",
+    "proven",
+    "remember",
+    "remove",
+    "reset_reader",
+]
+
+AT_PROVIDER = "second_factor_at_provider"
+"""Key of the session: the provider of single sign-on asked for a second factor."""
+_BEGUN = "second_factor_begun"
+"""Key of the session: the encrypted secret that was shown in this session alone."""
+_PROVEN = "second_factor"
+"""Key of the session: number of the factor whose code was given in it."""
+_BYTES = 20
+"""Of a secret, as RFC 4226 recommends."""
+_SKEW = 1
+"""Steps of 30 seconds by which a clock may be wrong, either way."""
+_CODES = 10
+_WRONG = "this code is not right, or was used already; wait for the next one"
+_THERE = "this account has a second factor already; remove it first"
+_UNREADABLE = (
+    "your second factor was set up under another key of this server and cannot be read; ask an "
+    "administrator to reset it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """What an authenticator is told: an address for its camera, and the same secret to type."""
+
+    address: str
+    secret: str
+
+
+def has_one(user: User) -> bool:
+    """Whether this person's codes are asked for."""
+    return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).exists()
+
+
+def at_provider(session: SessionBase) -> bool:
+    """Whether a provider that the site trusts with it asked for a second factor."""
+    single = settings.SITE.single_sign_on
+    return bool(single and single.asks_second_factor and session.get(AT_PROVIDER))
+
+
+def proven(session: SessionBase, user: User) -> bool:
+    """Whether a code of the factor that the account has now was given in this session.
+
+    So it is where the account has none, and where the provider asked for one.
+    """
+    if at_provider(session):
+        return True
+    row = one(_CONFIRMED, user.pk)
+    return row is None or session.get(_PROVEN) == row[0]
+
+
+_CONFIRMED = "SELECT id FROM review_secondfactor WHERE user_id = %s AND confirmed_at IS NOT NULL"
+
+
+def remember(session: SessionBase, user: User) -> None:
+    """Note that a code was given in this session, right after ``check``."""
+    session[_PROVEN] = SecondFactor.objects.get(user=user, confirmed_at__isnull=False).pk
+
+
+def begin(user: User, session: SessionBase) -> SetUp:
+    """A secret for an authenticator; the same one in this session until it is confirmed.
+
+    Raises:
+        InvalidAnswerError: the account has a second factor already.
+    """
+    if has_one(user):
+        raise InvalidAnswerError(_THERE)
+    if _BEGUN not in session:
+        session[_BEGUN] = _sealed(secrets.token_bytes(_BYTES))
+    secret = base64.b32encode(_opened(session[_BEGUN])).decode()
+    query = urlencode({"secret": secret, "issuer": "medrcube"}, quote_via=quote)
+    return SetUp(
+        address=f"otpauth://totp/{quote(f'medrcube:{user.email}', safe=':')}?{query}", secret=secret
+    )
+
+
+def confirm(user: User, session: SessionBase, code: str, now: datetime | None = None) -> list[str]:
+    """The authenticator works: from now on its codes are asked for. Gives the recovery codes.
+
+    The session goes on under another key; all others of the account are no longer ``proven``.
+
+    Raises:
+        InvalidAnswerError: the code is wrong, nothing was begun in this session, or another
+            session was faster.
+    """
+    now = now or timezone.now()
+    secret = session.get(_BEGUN)
+    if secret is None:
+        raise InvalidAnswerError(_THERE if has_one(user) else _WRONG)
+    try:
+        with transaction.atomic():
+            SecondFactor.objects.filter(user=user, confirmed_at=None).delete()
+            factor = SecondFactor.objects.create(user=user, secret=secret, confirmed_at=now)
+            if not _spend_code(factor, code, now):
+                raise InvalidAnswerError(_WRONG)
+            record(now, _entry(user, user, "set"))
+            codes = _fresh(factor)
+    except IntegrityError:
+        raise InvalidAnswerError(_THERE) from None
+    del session[_BEGUN]
+    session.cycle_key()
+    session[_PROVEN] = factor.pk
+    return codes
+
+
+def check(user: User, typed: str, now: datetime | None = None) -> bool:
+    """Whether a code of the authenticator, or a recovery code, is right; it is spent by this.
+
+    Raises:
+        InvalidAnswerError: the secret was encrypted under another key of the server.
+    """
+    now = now or timezone.now()
+    factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
+    if factor is None:
+        return False
+    if _spend_code(factor, typed, now):
+        return True
+    with transaction.atomic():
+        spent, _ = RecoveryCode.objects.filter(factor=factor, digest=_digest(typed)).delete()
+        if spent:
+            left = RecoveryCode.objects.filter(factor=factor).count()
+            record(now, _entry(user, user, "recovery_code_used", left=left))
+    return bool(spent)
+
+
+def new_codes(user: User, typed: str, now: datetime | None = None) -> list[str]:
+    """Other recovery codes in place of the old ones.
+
+    Raises:
+        InvalidAnswerError: the code is wrong.
+    """
+    if not check(user, typed, now):
+        raise InvalidAnswerError(_WRONG)
+    factor = SecondFactor.objects.get(user=user)
+    with transaction.atomic():
+        RecoveryCode.objects.filter(factor=factor).delete()
+        record(now or timezone.now(), _entry(user, user, "recovery_codes_made"))
+        return _fresh(factor)
+
+
+def remove(
+    actor: User,
+    user: User,
+    typed: str | None = None,
+    *,
+    note: str = "",
+    now: datetime | None = None,
+) -> None:
+    """Ask this person for no second factor any more; until they set one up again.
+
+    Args:
+        actor: the person, or whoever looks after accounts.
+        user: whose it is.
+        typed: a code, where the person does it.
+        note: why, for the trail.
+        now: for tests.
+
+    Raises:
+        InvalidAnswerError: the code is wrong, or there is no second factor.
+    """
+    if typed is not None and not check(user, typed, now):
+        raise InvalidAnswerError(_WRONG)
+    with transaction.atomic():
+        gone, _ = SecondFactor.objects.filter(user=user).delete()
+        if not gone:
+            raise InvalidAnswerError("this account has no second factor")
+        what = "removed" if actor == user else "reset"
+        record(now or timezone.now(), _entry(actor, user, what, **({"note": note} if note else {})))
+
+
+def reset_reader(user_id: int, actor: User, note: str) -> None:
+    """What a manager does for a reader who lost the authenticator and the recovery codes.
+
+    Raises:
+        InvalidAnswerError: it is no reader's, there is none, or it is not said how the person was
+            known to be who they are.
+    """
+    user = User.objects.filter(pk=user_id, role=Role.REVIEWER).first()
+    if user is None:
+        raise InvalidAnswerError("a manager resets the second factor of reviewers alone")
+    if not note.strip():
+        raise InvalidAnswerError("say how you know that it is this person who asks")
+    remove(actor, user, note=note)
+
+
+def _spend_code(factor: SecondFactor, typed: str, now: datetime) -> bool:
+    """Take a code of the authenticator; of two that come at once, one."""
+    digits = "".join(typed.split())
+    if not (digits.isascii() and digits.isdigit() and len(digits) == 6):
+        return False
+    codes = TOTP(_opened(factor.secret))
+    codes.time = now.timestamp()
+    if not codes.verify(int(digits), tolerance=_SKEW, min_t=factor.last_step + 1):
+        return False
+    step = codes.t()
+    earlier = SecondFactor.objects.filter(pk=factor.pk, last_step__lt=step)
+    return earlier.update(last_step=step) == 1
+
+
+def _fresh(factor: SecondFactor) -> list[str]:
+    codes = [random_password() for _ in range(_CODES)]
+    RecoveryCode.objects.bulk_create(
+        RecoveryCode(factor=factor, digest=_digest(code)) for code in codes
+    )
+    return codes
+
+
+def _digest(code: str) -> str:
+    plain = "".join(code.split()).replace("-", "").casefold()
+    return salted_hmac("medrcube.review.recovery_code", plain, algorithm="sha256").hexdigest()
+
+
+def _key() -> Fernet:
+    derived = salted_hmac(
+        "medrcube.review.accounts.second_factor", "key", algorithm="sha256"
+    ).digest()
+    return Fernet(base64.urlsafe_b64encode(derived))
+
+
+def _sealed(secret: bytes) -> str:
+    return _key().encrypt(secret).decode()
+
+
+def _opened(sealed: str) -> bytes:
+    try:
+        return _key().decrypt(sealed.encode())
+    except InvalidToken:
+        raise InvalidAnswerError(_UNREADABLE) from None
+
+
+def _entry(actor: User, user: User, what: str, **body: object) -> Entry:
+    return Entry(
+        actor=actor.pseudonym,
+        kind=f"person.second_factor_{what}",
+        object=f"person:{user.pseudonym}",
+        body=body,
+    )

@@ -1,0 +1,171 @@
+"""Signing in at the OpenID Connect provider of a site.
+
+Authlib speaks the protocol: discovery, authorisation code with PKCE (S256), state and nonce that
+belong to the session, and the checks of the ID token (signature by the provider's published keys,
+issuer, audience, expiry, nonce; OpenID Connect Core 1.0, 3.1.3.7). Here stands only whom a token
+lets in.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from typing import Any
+
+import requests
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.django_client import OAuth
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from joserfc.errors import JoseError
+
+from medrcube.review.accounts.accounts import entry
+from medrcube.review.audit_trail.event_chain import record
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.models import Identity, User
+from medrcube.review_settings import SingleSignOn
+
+__all__ = ["begin", "finish", "unlink"]
+
+_PATIENCE = 10
+"""Seconds for the provider."""
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+"""Signatures that only the provider can make: none unsigned, none by the client secret."""
+_LEEWAY = 60
+"""Seconds by which the clocks of the two may differ."""
+_LONGEST = 255
+_STRANGER = (
+    "you have no account here, or it is closed or belongs to another person of the provider; ask "
+    "an administrator"
+)
+_FAILED = "single sign-on did not work; try again, or tell an administrator when it happened"
+_FAULTS = (AuthlibBaseError, JoseError, requests.RequestException, RuntimeError, ValueError)
+_LOG = logging.getLogger(__name__)
+# It would write down verifiers and tokens.
+logging.getLogger("authlib").setLevel(logging.INFO)
+
+
+def begin(request: HttpRequest, site: SingleSignOn, back: str) -> HttpResponse:
+    """Send the person to the provider.
+
+    Args:
+        request: its session keeps state, nonce and verifier.
+        site: the provider.
+        back: address to which the provider sends them back.
+
+    Raises:
+        InvalidAnswerError: the provider cannot be reached, or names itself otherwise.
+    """
+    try:
+        reply: HttpResponse = _client(site).authorize_redirect(request, back)
+    except _FAULTS as error:
+        raise _refused(error) from None
+    return reply
+
+
+def finish(request: HttpRequest, site: SingleSignOn) -> User:
+    """Whose token the provider gave; a first one is linked to the account that its claim names.
+
+    Raises:
+        InvalidAnswerError: the token does not hold, or belongs to nobody who was let in here.
+    """
+    client = _client(site)
+    try:
+        token = client.authorize_access_token(request, leeway=_LEEWAY)
+    except _FAULTS as error:
+        raise _refused(error) from None
+    claims = token.get("userinfo")
+    if not claims or not isinstance(claims.get("sub"), str) or len(claims["sub"]) > _LONGEST:
+        raise _refused(ValueError("no ID token, or one without a subject"))
+    identity = (
+        Identity.objects.select_related("user")
+        .filter(issuer=site.issuer, subject=claims["sub"])
+        .first()
+    )
+    user = identity.user if identity else _link(site, claims)
+    if not user.is_active:
+        raise InvalidAnswerError(_STRANGER)
+    return user
+
+
+def unlink(actor: User, user: User) -> None:
+    """Forget who a person is at the provider; the next sign-in with their address links anew.
+
+    Raises:
+        InvalidAnswerError: there is no link.
+    """
+    with transaction.atomic():
+        gone, _ = Identity.objects.filter(user=user).delete()
+        if not gone:
+            raise InvalidAnswerError("this account is not linked to single sign-on")
+        record(timezone.now(), entry(actor, "single_sign_on_unlinked", user))
+
+
+def _link(site: SingleSignOn, claims: Any) -> User:
+    """The account that the claim names, if nobody of the provider has it yet."""
+    address = claims.get(site.claim)
+    unproven = site.claim == "email" and claims.get("email_verified") is not True
+    if not isinstance(address, str) or unproven or "\0" in address:
+        raise InvalidAnswerError(_STRANGER)
+    user = User.objects.filter(
+        email=address.strip().casefold(), is_active=True, identity=None
+    ).first()
+    if user is None:
+        raise InvalidAnswerError(_STRANGER)
+    now = timezone.now()
+    try:
+        with transaction.atomic():
+            Identity.objects.create(
+                user=user, issuer=site.issuer, subject=claims["sub"], linked_at=now
+            )
+            if user.temporary_password:  # whoever chose it shall not come in by it any more
+                user.set_unusable_password()
+                user.temporary_password = False
+                user.save(update_fields=["password", "temporary_password"])
+            record(now, entry(user, "single_sign_on_linked", user))
+    except IntegrityError:
+        raise InvalidAnswerError(_STRANGER) from None
+    return user
+
+
+def _client(site: SingleSignOn) -> Any:
+    """Authlib's client with the provider's metadata.
+
+    Raises:
+        InvalidAnswerError: the provider cannot be reached, or names itself otherwise.
+    """
+    client = _registered(site, site.secret())
+    try:
+        told = client.load_server_metadata()
+        if told.get("issuer") != site.issuer:
+            raise ValueError("the metadata name another issuer")
+    except _FAULTS as error:
+        _registered.cache_clear()
+        raise _refused(error) from None
+    offered = told.get("id_token_signing_alg_values_supported") or ["RS256"]
+    told["id_token_signing_alg_values_supported"] = [
+        name for name in _ALGORITHMS if name in offered
+    ]
+    return client
+
+
+@lru_cache(maxsize=1)
+def _registered(site: SingleSignOn, secret: str) -> Any:
+    return OAuth().register(
+        "provider",
+        client_id=site.client_id,
+        client_secret=secret,
+        server_metadata_url=f"{site.issuer.rstrip('/')}/.well-known/openid-configuration",
+        client_kwargs={
+            "scope": "openid email profile",
+            "code_challenge_method": "S256",
+            "default_timeout": _PATIENCE,
+        },
+    )
+
+
+def _refused(error: Exception) -> InvalidAnswerError:
+    """For the log the kind of the fault: its text may hold a token."""
+    _LOG.warning("single sign-on refused: %s", type(error).__name__)
+    return InvalidAnswerError(_FAILED)

@@ -1,0 +1,1 @@
+"""Which items go to which reviewers."""

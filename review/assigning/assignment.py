@@ -1,0 +1,244 @@
+"""Managers say which items go to which readers, and in what a reader is a specialist.
+
+Every change is in the trail. Whoever holds an item when an assignment is made may end the review.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.review.assigning import specialties
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Assignment, Item, Role, Specialty, User
+from medrcube.review.nearest_name import nearest
+from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+
+__all__ = [
+    "MODES",
+    "Scope",
+    "add_specialty",
+    "assign",
+    "end",
+    "in_force",
+    "scope_of",
+    "set_specialties",
+]
+
+MODES = ("only", "first")
+_MOST = 100
+"""Assignments in force at once; each is a condition of every claim."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 :._-]{0,47}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The items of an assignment; a blank matches all."""
+
+    source: str = ""
+    task: str = ""
+    anatomy: str = ""
+    modality: str = ""
+
+    def __str__(self) -> str:
+        told = [getattr(self, field.name) for field in fields(self)]
+        return ", ".join(filter(None, told)) or "all items"
+
+
+def assign(
+    actor: User,
+    scope: Scope,
+    readers: Sequence[int] = (),
+    *,
+    mode: str,
+    specialty: str = "",
+    now: datetime | None = None,
+) -> Assignment:
+    """Give items to some readers only, or to them first.
+
+    Where several assignments leave items to some readers only, whoever one of them names may have
+    them.
+
+    Args:
+        actor: who says so.
+        scope: which items.
+        readers: accounts of reviewers.
+        mode: ``only`` or ``first``.
+        specialty: everybody who has it is a reader, too, now and later.
+        now: when.
+
+    Raises:
+        InvalidAnswerError: an unknown name, nobody named, or somebody who does not review.
+        ConflictError: the same is in force already, or too much is.
+    """
+    now = now or timezone.now()
+    if mode not in MODES:
+        raise InvalidAnswerError(f"mode {mode!r}; expected one of {', '.join(MODES)}")
+    scope = _checked(scope)
+    if specialty:
+        specialties.check([specialty])
+    people = list(User.objects.filter(pk__in=list(readers)).order_by("pseudonym"))
+    strange = [user for user in people if user.role != Role.REVIEWER or not user.is_active]
+    if len(people) < len(set(readers)) or strange:
+        who = strange[0].pseudonym if strange else "an account that does not exist"
+        raise InvalidAnswerError(f"{who} is no active reviewer; name people who review")
+    if not people and not specialty:
+        raise InvalidAnswerError("name at least one reader or a specialty")
+    with transaction.atomic():
+        same = Assignment.objects.select_for_update().filter(ended_at=None)
+        if same.count() >= _MOST:
+            raise ConflictError(f"{_MOST} assignments are in force; end one first")
+        wanted = {user.pk for user in people}
+        for other in same.filter(mode=mode, specialty=specialty, **asdict(scope)):
+            if {*other.readers.values_list("pk", flat=True)} == wanted:
+                raise ConflictError(f"assignment {other.pk} says the same already")
+        made = Assignment.objects.create(
+            mode=mode, specialty=specialty, made_at=now, **asdict(scope)
+        )
+        made.readers.set(people)
+        body = {
+            "mode": mode,
+            **asdict(scope),
+            "specialty": specialty,
+            "readers": [user.pseudonym for user in people],
+        }
+        record(now, _entry(actor, "made", made, body))
+    return made
+
+
+def end(actor: User, assignment: int, now: datetime | None = None) -> Assignment:
+    """Let an assignment hold no longer; it stays on record.
+
+    Raises:
+        ConflictError: there is none of that number in force.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        found = Assignment.objects.select_for_update().filter(pk=assignment, ended_at=None).first()
+        if found is None:
+            raise ConflictError(f"no assignment {assignment} is in force; load the list again")
+        found.ended_at = now
+        found.save(update_fields=["ended_at"])
+        record(now, _entry(actor, "ended", found, {}))
+    return found
+
+
+def in_force() -> list[tuple[Assignment, list[str]]]:
+    """Assignments that hold, the oldest first, each with the pseudonyms of its named readers."""
+    found = Assignment.objects.filter(ended_at=None).prefetch_related("readers").order_by("pk")
+    return [(row, sorted(str(user) for user in row.readers.all())) for row in found]
+
+
+def scope_of(row: Assignment) -> Scope:
+    """The items of an assignment."""
+    return Scope(source=row.source, task=row.task, anatomy=row.anatomy, modality=row.modality)
+
+
+def set_specialties(
+    actor: User, user_id: int, names: Sequence[str], now: datetime | None = None
+) -> User:
+    """Say in what a reviewer is a specialist; reviews that were made stay what they were.
+
+    Raises:
+        InvalidAnswerError: a name is unknown, the person does not review, or nothing changes.
+        ConflictError: there is no such account.
+    """
+    wanted = specialties.check(names)
+    with transaction.atomic():
+        user = User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
+        if user is None:
+            raise ConflictError("there is no such account; load the list again")
+        if user.role != Role.REVIEWER:
+            raise InvalidAnswerError(f"{user.pseudonym} is {user.role}; only reviewers read items")
+        if user.specialties == wanted:
+            raise InvalidAnswerError("nothing was changed")
+        body = {
+            "before": {"role": user.role, "specialties": user.specialties},
+            "after": {"role": user.role, "specialties": wanted},
+        }
+        user.specialties = wanted
+        user.save(update_fields=["specialties"])
+        changed = Entry(
+            actor=actor.pseudonym,
+            kind="person.changed",
+            object=f"person:{user.pseudonym}",
+            body=body,
+        )
+        record(now or timezone.now(), changed)
+    return user
+
+
+def add_specialty(
+    actor: User,
+    name: str,
+    *,
+    anatomies: Sequence[str] = (),
+    modalities: Sequence[str] = (),
+    now: datetime | None = None,
+) -> Specialty:
+    """Add a name to the vocabulary of the project.
+
+    Raises:
+        InvalidAnswerError: no such anatomy or modality, neither is named, or the name is unfit or
+            known already.
+    """
+    name = name.strip()
+    if _NAME.fullmatch(name) is None:
+        raise InvalidAnswerError(
+            f"{name[:60]!r}: expected a name of up to 48 letters, digits, blanks, colons, dots and "
+            "dashes, such as radiology:abdomen"
+        )
+    if name.casefold() in map(str.casefold, specialties.known()):
+        raise InvalidAnswerError(f"the specialty {name!r} is known already; take another name")
+    parts = [_member(Anatomy, text) for text in anatomies]
+    kinds = [_member(Modality, text) for text in modalities]
+    if not parts and not kinds:
+        raise InvalidAnswerError("name the anatomies or modalities that the specialty covers")
+    with transaction.atomic():
+        made = Specialty.objects.create(name=name, anatomies=parts, modalities=kinds)
+        entry = Entry(
+            actor=actor.pseudonym,
+            kind="specialty.added",
+            object=f"specialty:{name}",
+            body={"anatomies": parts, "modalities": kinds},
+        )
+        record(now or timezone.now(), entry)
+    return made
+
+
+def _checked(scope: Scope) -> Scope:
+    if scope.source and not Item.objects.filter(source=scope.source).exists():
+        sources = Item.objects.order_by("source").values_list("source", flat=True).distinct()
+        raise InvalidAnswerError(
+            f"no item is of the source {scope.source!r}{nearest(scope.source, sources)}; "
+            "name it as the items do"
+        )
+    return Scope(
+        source=scope.source,
+        task=scope.task and _member(Task, scope.task),
+        anatomy=scope.anatomy and _member(Anatomy, scope.anatomy),
+        modality=scope.modality and _member(Modality, scope.modality),
+    )
+
+
+def _member(axis: type[Anatomy | Modality | Task], text: str) -> str:
+    try:
+        return axis.parse(text).value
+    except UnknownNameError as error:
+        known = (member.value for member in axis)
+        raise InvalidAnswerError(f"{error}{nearest(text, known)}") from error
+
+
+def _entry(actor: User, what: str, made: Assignment, body: Mapping[str, object]) -> Entry:
+    return Entry(
+        actor=actor.pseudonym,
+        kind=f"assignment.{what}",
+        object=f"assignment:{made.pk}",
+        body=body,
+    )

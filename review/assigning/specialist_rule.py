@@ -1,0 +1,79 @@
+"""What follows when the number of reviews that must come from specialists changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.db.models import Count, F, Q
+
+from medrcube.review.audit_trail.event_chain import Entry
+from medrcube.review.models import Item, ItemVersion
+from medrcube.review.reviewing.consensus import settle, take
+from medrcube.review.reviewing.policy import Policy
+from medrcube.review.reviewing.sql.batches import batches
+from medrcube.review.reviewing.sql.cursor import run
+from medrcube.review.reviewing.state_machine import State, Step
+
+__all__ = ["follow", "short_of_specialists"]
+
+
+def follow(before: Policy, after: Policy, actor: str, now: datetime) -> list[Entry]:
+    """Bring every item in line with a new rule, in the transaction that changed it.
+
+    Accepted items, and those in adjudication, that now miss a specialist's review go back to the
+    queue with the reviews that they have; items that waited for a specialist alone, and need none
+    any more, are settled. Rejected and released ones stay as they are.
+    """
+    if before.specialists == after.specialists:
+        return []
+    decided = (State.ACCEPTED, State.ADJUDICATION)
+    entries = [
+        take(now, version.item, Step.SPECIALIST_WANTED, actor)
+        for version in _few(short_of_specialists(after, *decided))
+    ]
+    _mark(after)
+    complete = ItemVersion.objects.filter(
+        number=F("item__version"),
+        item__state=State.QUEUED,
+        item__gold_defect="",
+        item__reviews__gte=after.reviews,
+    )
+    for version in _few(complete.values_list("pk", flat=True)):
+        entries += settle(now, version.item, version.pk, after)
+    return entries
+
+
+def short_of_specialists(rules: Policy, *states: State) -> list[int]:
+    """Current versions in these states with fewer reviews by specialists than the rules want."""
+    if not rules.specialists:
+        return []
+    valid = Q(claims__submitted_at__isnull=False, claims__released_at=None, claims__specialist=True)
+    found = ItemVersion.objects.filter(
+        number=F("item__version"), item__state__in=states, item__gold_defect=""
+    ).annotate(specialists=Count("claims", filter=valid))
+    short = found.filter(specialists__lt=rules.specialists).order_by("item_id")
+    return list(short.values_list("pk", flat=True))
+
+
+def _mark(rules: Policy) -> None:
+    if not rules.specialists:
+        Item.objects.filter(for_specialist=True).update(for_specialist=False)
+        return
+    run(
+        """
+        UPDATE review_item SET for_specialist = (
+            SELECT count(*) FILTER (WHERE NOT c.specialist) >= %s
+            FROM review_itemversion v JOIN review_claim c ON c.version_id = v.id
+            WHERE v.item_id = review_item.id AND v.number = review_item.version
+            AND c.submitted_at IS NOT NULL AND c.released_at IS NULL
+        ) WHERE gold_defect = ''
+        """,
+        rules.reviews - rules.specialists,
+    )
+
+
+def _few(versions: Iterable[int]) -> Iterator[ItemVersion]:
+    for part in batches(list(versions)):
+        rows = ItemVersion.objects.filter(pk__in=part)
+        yield from rows.select_related("item").order_by("item_id")

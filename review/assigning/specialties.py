@@ -1,0 +1,124 @@
+"""Fields in which readers are specialists: which anatomies and modalities each covers.
+
+The vocabulary stands in ``specialties.toml``; every anatomy and modality of the taxonomy belongs to
+it, and a project may add names of its own (``models.Specialty``).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.models import Specialty
+from medrcube.review.nearest_name import nearest
+from medrcube.taxonomy import Anatomy, Modality
+
+__all__ = ["NOTHING", "Condition", "Field", "check", "condition", "fields_of", "known"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """Items that a specialty covers; an empty set stands for every anatomy, or every modality."""
+
+    name: str
+    anatomies: frozenset[str]
+    modalities: frozenset[str]
+
+    def covers(self, anatomy: str, modality: str) -> bool:
+        """Whether items of that anatomy and modality belong to it."""
+        return (not self.anatomies or anatomy in self.anatomies) and (
+            not self.modalities or modality in self.modalities
+        )
+
+
+class Condition(NamedTuple):
+    """A condition on a row ``i`` of the items, and the values of its places."""
+
+    sql: str
+    values: tuple[object, ...] = ()
+
+
+NOTHING = Condition("1 = 0")
+
+
+def known() -> dict[str, Field]:
+    """Every specialty of this project by its name: the declared ones, then the project's own."""
+    return {**_declared(), **_own()}
+
+
+def fields_of(names: Iterable[str]) -> list[Field]:
+    """The fields of a reader; a name that was removed since covers nothing."""
+    names = sorted(names)
+    declared = _declared()
+    every = declared if all(name in declared for name in names) else known()
+    return [every[name] for name in names if name in every]
+
+
+def check(names: Sequence[str]) -> list[str]:
+    """The same names once each, in the order of the vocabulary.
+
+    Raises:
+        InvalidAnswerError: one is not in it.
+    """
+    every = known()
+    unknown = sorted(set(names) - set(every))
+    if unknown:
+        raise InvalidAnswerError(
+            f"{unknown[0]!r} is no specialty{nearest(unknown[0], every)}; "
+            f"expected one of {', '.join(every)}"
+        )
+    return [name for name in every if name in names]
+
+
+def condition(fields: Sequence[Field]) -> Condition:
+    """What holds for the items that one of these fields covers."""
+    parts, values = [], []
+    for field in fields:
+        both = [
+            (column, sorted(wanted))
+            for column, wanted in (("anatomy", field.anatomies), ("modality", field.modalities))
+            if wanted
+        ]
+        sides = (f"i.{column} IN ({', '.join(['%s'] * len(names))})" for column, names in both)
+        parts.append(" AND ".join(sides))
+        values += [name for _, names in both for name in names]
+    if not parts:
+        return NOTHING
+    return Condition("(" + " OR ".join(f"({part or '1 = 1'})" for part in parts) + ")", (*values,))
+
+
+@cache
+def _declared() -> Mapping[str, Field]:
+    text = files("medrcube.review").joinpath("specialties.toml").read_text(encoding="utf-8")
+    table = {
+        name: Field(
+            name=name,
+            anatomies=frozenset(Anatomy(part).value for part in row["anatomies"]),
+            modalities=frozenset(Modality(kind).value for kind in row["modalities"]),
+        )
+        for name, row in tomllib.loads(text).items()
+    }
+    parts = {part.value: frozenset({part.value}) for part in Anatomy}
+    kinds = {kind.value: frozenset({kind.value}) for kind in Modality}
+    none: frozenset[str] = frozenset()
+    return {
+        **{name: Field(name=name, anatomies=own, modalities=none) for name, own in parts.items()},
+        **{name: Field(name=name, anatomies=none, modalities=own) for name, own in kinds.items()},
+        **table,
+    }
+
+
+def _own() -> dict[str, Field]:
+    return {
+        row.name: Field(
+            name=row.name,
+            anatomies=frozenset(row.anatomies),
+            modalities=frozenset(row.modalities),
+        )
+        for row in Specialty.objects.order_by("name")
+    }

@@ -1,0 +1,1 @@
+"""The chain of events, and its replay against the tables."""

@@ -1,0 +1,1 @@
+"""What comes into the queue and what leaves it."""

@@ -1,0 +1,69 @@
+"""Items of a release that the queue has withdrawn since, as rows of its errata."""
+
+from __future__ import annotations
+
+import json
+
+from medrcube.evaluate.dataset import Benchmark
+from medrcube.release_format.errata import LONGEST_WHY, Erratum
+from medrcube.review.exchange.released_items import versions_of
+from medrcube.review.models import Event, User
+from medrcube.review.reviewing.sql.cursor import one_moment
+from medrcube.review.reviewing.state_machine import State, Step
+
+__all__ = ["errata_of"]
+
+_WHY = {
+    State.WITHDRAWN: "Withdrawn in review: the item has a defect.",
+    State.QUARANTINED: "In quarantine since its release.",
+    State.REJECTED: "Rejected in review since its release.",
+}
+_KINDS = tuple(
+    f"item.{step.value}"
+    for step in (Step.DEFECT_FOUND, Step.DANGER_SEEN, Step.MANAGER_REJECTS, Step.REVIEWERS_REJECT)
+)
+
+
+def errata_of(benchmark: Benchmark, *, notes: bool = False) -> list[Erratum]:
+    """Items of a release that are withdrawn, quarantined or rejected in the queue now.
+
+    Args:
+        benchmark: the release.
+        notes: take what the manager wrote on withdrawing as the reason; people write freely, so
+            somebody has to read it before it is published.
+    """
+    rows = []
+    with one_moment():
+        for name, version in versions_of(benchmark.standing).items():
+            item = version.item
+            if item.state not in _WHY or item.version != version.number:
+                continue
+            event = (
+                Event.objects.filter(object=f"item:{item.pk}", kind__in=_KINDS)
+                .order_by("-number")
+                .first()
+            )
+            dataset, _, name_there = name.partition("/")
+            rows.append(
+                Erratum(
+                    dataset=dataset,
+                    id=name_there,
+                    by=_role(event),
+                    on=str(event.at)[:10] if event else "",
+                    why=(_note(event) if notes else "") or _WHY[State(item.state)],
+                )
+            )
+    return sorted(rows, key=lambda row: row.name)
+
+
+def _role(event: Event | None) -> str:
+    """Role of whoever took the step; the queue itself where no account did."""
+    user = User.objects.filter(pseudonym=event.actor).first() if event else None
+    return str(user.role) if user else "review queue"
+
+
+def _note(event: Event | None) -> str:
+    if event is None or event.kind != f"item.{Step.DEFECT_FOUND.value}":
+        return ""
+    words = "".join(c if c.isprintable() else " " for c in str(json.loads(event.body)["note"]))
+    return " ".join(words.split())[:LONGEST_WHY]

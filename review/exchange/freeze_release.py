@@ -1,0 +1,158 @@
+"""Writes a release into the queue's own records, after the tree was made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.build.questions.item_table import Item as Built
+from medrcube.build.questions.item_table import items_from_frame
+from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
+from medrcube.build.release.review_verdicts import LET_THROUGH
+from medrcube.errors import ReleaseError
+from medrcube.files.atomic import sha256_of
+from medrcube.review.audit_trail import event_chain, replay
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
+from medrcube.review.quality.agreement_gate import by_stratum
+from medrcube.review.reviewing.decisions import freeze, refuse_old
+from medrcube.review.reviewing.sql.batches import batches
+from medrcube.review.reviewing.state_machine import State
+
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """A release that is on record.
+
+    Attributes:
+        name: of the release.
+        items: versions in it that clinicians have let through.
+        unreviewed: items in it that nobody has accepted; they are not on record.
+        known: whether it was on record before, so that nothing was done.
+    """
+
+    name: str
+    items: int
+    unreviewed: int
+    known: bool
+
+
+def freeze_release(tree: Path) -> Frozen:
+    """Record which versions a release holds, and the agreement of its readers; once.
+
+    Raises:
+        ReleaseError: the folder is no release, or a file of it was changed.
+        ReviewError: it was made from another queue, or holds a wording that nobody has judged.
+        ConflictError: an item was edited, or another release has that name.
+        IllegalStepError: an item was taken back since, such as into quarantine.
+    """
+    manifest = _checked(tree)
+    told = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
+    name, summary = str(told.get("release", "")), told.get("review") or {}
+    frame = pd.read_parquet(tree / "items.parquet")
+    items = items_from_frame(frame)
+    taken = {
+        item.id: (item, int(version))
+        for item, version in zip(items, frame.get("version", ()), strict=True)
+        if item.state in LET_THROUGH
+    }
+    result = Frozen(name=name, items=len(taken), unreviewed=len(items) - len(taken), known=False)
+    before = Release.objects.filter(name=name, manifest_sha256=manifest).exists()
+    if before:
+        return replace(result, known=True)
+    _check_head(tree, summary.get("head"))
+    versions = _versions(taken)
+    with transaction.atomic():
+        fresh = [row.pk for row in versions if row.item.state != State.RELEASED]
+        release = freeze(name, fresh, manifest)
+        again = [row for row in versions if row.item.state == State.RELEASED]
+        for row in again:
+            refuse_old(row)
+        ReleaseItem.objects.bulk_create(
+            [ReleaseItem(release=release, version=row) for row in again], batch_size=_AT_ONCE
+        )
+        AgreementSnapshot.objects.bulk_create(_agreement(release), batch_size=_AT_ONCE)
+        body = {"manifest_sha256": manifest, "items": len(versions), "again": len(again)}
+        entry = event_chain.Entry(
+            actor=event_chain.SYSTEM,
+            kind="release.frozen",
+            object=f"release:{name}"[:96],
+            body=body,
+        )
+        event_chain.record(timezone.now(), entry)
+    return result
+
+
+def _checked(tree: Path) -> str:
+    """Digest of the list of sums, once every file in the lists was found as they say."""
+    try:
+        _check_sums(tree, SUMS)
+        if (tree / PRIVATE).exists():
+            _check_sums(tree, RESTRICTED_SUMS)
+        return sha256_of(tree / SUMS)
+    except OSError as error:
+        raise ReleaseError(
+            f"{error.filename}: cannot be read ({error.strerror}); expected a folder made by "
+            "medrcube release"
+        ) from error
+
+
+def _check_sums(tree: Path, sums: str) -> None:
+    lines = (tree / sums).read_text(encoding="utf-8").split("\n")
+    for line in filter(None, lines):
+        digest, _, name = line.partition("  ")
+        if sha256_of(tree / name) != digest:
+            raise ReleaseError(f"{tree / name}: was changed since the release was made")
+
+
+def _check_head(tree: Path, told: dict[str, Any] | None) -> None:
+    if not told:
+        raise ReviewError(f"{tree}: holds no reviewed item, so there is nothing to record")
+    expected = event_chain.Head(number=int(told["number"]), sha256=str(told["sha256"]))
+    fault = replay.verify(expected).fault
+    if fault:
+        raise ReviewError(f"{tree}: was not made from this queue as it is now: {fault}")
+
+
+def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
+    """Rows of the versions in a release, each with the wording that the release has."""
+    names, found = sorted(taken), []
+    for part in batches(names):
+        rows = ItemVersion.objects.filter(item_id__in=part).select_related("item")
+        found += [row for row in rows if row.number == taken[row.item_id][1]]
+    missing = sorted(set(names) - {row.item_id for row in found})
+    if missing:
+        raise ReviewError(f"item {missing[0]}: this queue does not know that version of it")
+    for row in found:
+        item, _ = taken[row.item_id]
+        texts = [option.text for option in item.options]
+        asked = (item.question, texts, item.key)
+        if asked != (row.question, [option["text"] for option in row.options], row.key):
+            raise ReviewError(f"item {row.item_id}: the release words it in another way")
+    return found
+
+
+def _agreement(release: Release) -> list[AgreementSnapshot]:
+    everything, strata = by_stratum()
+    return [
+        AgreementSnapshot(
+            release=release,
+            stratum=found.stratum,
+            metric=name,
+            value=value.value,
+            low=value.low,
+            high=value.high,
+            items=value.items,
+            why_undefined=value.reason,
+        )
+        for found in (everything, *strata)
+        for name, value in found.estimates.items()
+    ]

@@ -1,0 +1,167 @@
+"""Pictures: taken in once, encoded again, and found by their digest alone.
+
+A picture keeps nothing but its pixels: no tag of a camera or scanner, no second file hidden in
+the first, nothing that a browser would run. No name of a file ever comes from outside.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from medrcube.files.atomic import private_folder
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Asset
+
+KINDS = ("PNG", "JPEG", "WEBP")
+"""What is taken in. Nothing else is even tried: a decoder that is not asked cannot be fooled."""
+MOST_BYTES = 64 * 2**20
+MOST_PIXELS = 64 * 2**20
+"""A mammogram of 24 x 30 cm at 50 micrometres has 29 million."""
+_UNREADABLE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+"""What Pillow raises on bytes that are no picture, or too large a one."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_COLOURS = {"L": "L", "RGB": "RGB", "1": "L", "P": "RGB"}
+"""Mode of a picture as it was read -> as it is stored."""
+
+
+def store(picture: Path | bytes) -> Asset:
+    """Take in a PNG, JPEG or WebP picture; the same pixels twice give the same row.
+
+    Args:
+        picture: a file or its bytes. Turned upright as its EXIF tag says, since every viewer
+            would do so and the tag is dropped.
+
+    Raises:
+        ReviewError: it is no such picture, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
+            colours that cannot be kept (16 bits, CMYK, see-through), or moving.
+    """
+    data = _bytes_of(picture)
+    pixels = _decoded(data, picture.name if isinstance(picture, Path) else "picture")
+    encoded = encode(pixels)
+    digest = sha256(encoded).hexdigest()
+    _write(path_of(digest), encoded)
+    height, width = pixels.shape[:2]
+    row, _ = Asset.objects.get_or_create(
+        sha256=digest,
+        defaults={"width": width, "height": height},
+    )
+    return row
+
+
+def path_of(digest: str) -> Path:
+    """Where a picture lies; follows from its digest and from nothing else.
+
+    Raises:
+        ReviewError: that is no digest.
+    """
+    if not _DIGEST.fullmatch(digest):
+        raise ReviewError("the digest of a picture has 64 hexadecimal digits")
+    return Path(settings.FOLDER) / "assets" / digest[:2] / f"{digest}.png"
+
+
+def load(asset: Asset) -> bytes:
+    """The stored PNG.
+
+    Raises:
+        ReviewError: it is missing, was changed, or lies elsewhere by way of a link.
+    """
+    path = path_of(asset.sha256)
+    root = os.path.realpath(path.parents[1])
+    real = os.path.realpath(path)
+    wanted = os.path.join(root, *path.parts[-2:])  # noqa: PTH118  (compared as text)
+    if real != wanted or os.path.commonpath((root, real)) != root:
+        raise ReviewError(f"picture {asset.id}: a link leads to another place; import it again")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ReviewError(f"picture {asset.id}: {error.strerror}; import it again") from error
+    if sha256(data).hexdigest() != asset.sha256:
+        raise ReviewError(f"picture {asset.id}: the file was changed; import it again")
+    return data
+
+
+def encode(pixels: NDArray[np.uint8]) -> bytes:
+    """PNG bytes of ``(rows, columns)`` or ``(rows, columns, 3)``; pixel chunks only."""
+    buffer = io.BytesIO()
+    # A fresh image has no profile, no resolution and no text to pass on.
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _bytes_of(picture: Path | bytes) -> bytes:
+    if isinstance(picture, bytes):
+        data = picture
+    else:
+        with picture.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ReviewError(f"a picture of more than {MOST_BYTES} bytes; make it smaller")
+    return data
+
+
+def _decoded(data: bytes, name: str) -> NDArray[np.uint8]:
+    try:
+        opened = Image.open(io.BytesIO(data), formats=KINDS)
+        _check(opened, data, name)
+        opened.load()
+    except _UNREADABLE as error:
+        raise ReviewError(f"{name}: not a readable PNG, JPEG or WebP picture ({error})") from error
+    image = ImageOps.exif_transpose(opened)
+    if "A" in image.getbands() or "transparency" in image.info:
+        image = _opaque(image, name)
+    mode = _COLOURS.get(image.mode)
+    if mode is None:
+        raise ReviewError(f"{name}: colours {image.mode}, expected grey or RGB")
+    return np.asarray(image if image.mode == mode else image.convert(mode))
+
+
+def _check(image: Image.Image, data: bytes, name: str) -> None:
+    """What can be refused before a pixel is decoded."""
+    if image.width * image.height > MOST_PIXELS:
+        raise ReviewError(f"{name}: {image.width} x {image.height}, at most {MOST_PIXELS} pixels")
+    if getattr(image, "n_frames", 1) != 1:
+        raise ReviewError(f"{name}: moves; expected one picture")
+    if image.format == "PNG" and data[24] == 16:  # of IHDR, the first chunk
+        raise ReviewError(f"{name}: 16 bits, expected a picture of 8")
+
+
+def _opaque(image: Image.Image, name: str) -> Image.Image:
+    whole = image.convert("RGBA")
+    if whole.getchannel("A").getextrema() != (255, 255):
+        raise ReviewError(f"{name}: is see-through in places, expected opaque pixels")
+    return whole.convert("L" if image.mode in ("L", "LA", "1") else "RGB")
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.is_file() and not path.is_symlink():
+        return
+    private_folder(path.parent.parent)
+    private_folder(path.parent)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,105 @@
+"""Pictures of a workspace on their way into the store of the queue, each once."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+from PIL import Image
+
+from medrcube.build.stages.samples import Sample
+from medrcube.review.errors import ReviewError
+from medrcube.review.exchange import image_store
+from medrcube.review.exchange.item_requirements import printable
+from medrcube.review.exchange.workspace_items import Incoming
+
+__all__ = ["Gallery", "Pictured", "Stored", "same_pixels"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A picture in the store.
+
+    Attributes:
+        key: of its row.
+        sha256: of the stored file.
+    """
+
+    key: UUID
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictured:
+    """An item with its pictures in the store."""
+
+    row: Incoming
+    picture: Stored
+    overlay: Stored | None
+
+
+class Gallery:
+    """Takes pictures in, each once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._stored: dict[str, Stored] = {}
+
+    @property
+    def taken(self) -> int:
+        """How many there were."""
+        return len(self._stored)
+
+    def pictured(self, row: Incoming) -> Pictured:
+        """The item with its pictures.
+
+        Raises:
+            ReviewError: a picture is missing, lies elsewhere by way of a link, is too large, or is
+                not the one that was built.
+        """
+        overlay = None if row.overlay is None else self._store(row.overlay)
+        return Pictured(row=row, picture=self._store(row.picture), overlay=overlay)
+
+    def _store(self, sample: Sample) -> Stored:
+        if sample.id not in self._stored:
+            data = _bytes_of(self._root, sample)
+            asset = image_store.store(data)
+            with Image.open(io.BytesIO(data), formats=image_store.KINDS) as image:
+                if not same_pixels(image, sample.pixel_sha256):
+                    raise ReviewError(
+                        f"picture {sample.image}: is not the one that was built; build again"
+                    )
+            self._stored[sample.id] = Stored(asset.pk, asset.sha256)
+        return self._stored[sample.id]
+
+
+def _bytes_of(root: Path, sample: Sample) -> bytes:
+    """The file of a picture, which lies in the workspace itself."""
+    name = sample.image
+    wanted = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)
+    if Path(name).is_absolute() or ".." in Path(name).parts or "\x00" in name:
+        raise ReviewError(f"picture {printable(name)}: lies outside the workspace")
+    if os.path.realpath(wanted) != wanted:
+        raise ReviewError(f"picture {name}: a link leads to another place; copy the file itself")
+    try:
+        descriptor = os.open(wanted, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read(image_store.MOST_BYTES + 1)
+    except OSError as error:
+        raise ReviewError(f"picture {name}: {error.strerror}; build the workspace again") from error
+    if len(data) > image_store.MOST_BYTES:
+        raise ReviewError(f"picture {name}: has more than {image_store.MOST_BYTES} bytes")
+    return data
+
+
+def same_pixels(data: Image.Image, wanted: str) -> bool:
+    """Whether a picture is the one that the table of samples names (``pixel_sha256``)."""
+    pixels = np.asarray(data)
+    digest = sha256(f"{pixels.shape}{pixels.dtype.str}".encode())
+    digest.update(np.ascontiguousarray(pixels).data)
+    return digest.hexdigest() == wanted

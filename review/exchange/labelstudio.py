@@ -1,0 +1,349 @@
+"""Tasks and annotations in Label Studio's JSON, for groups that run it already.
+
+What Label Studio sends to a browser it sends whole, so a task never holds the key, the
+provenance, or anything that they could be computed from: readers there answer and judge without
+the key. An annotation becomes a review by the same way as one of the queue's own pages: a claim, a
+blind answer, a decision; and is refused for the same reasons.
+
+Formats: labelstud.io/guide/tasks (tasks), /guide/export (raw JSON), /tags/choices and
+/tags/textarea (results).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from django.db.models import F
+
+from medrcube.errors import MedrcubeError, WorkspaceError
+from medrcube.files.atomic import private_folder, write_bytes, write_text
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.exchange import image_store
+from medrcube.review.models import Disclosure, ItemVersion, Role, User
+from medrcube.review.reviewing.external_reviews import review_once
+from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, NeedsImage, Reason
+from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.submissions import Answer, Ruling
+
+TASKS, CONFIG, PICTURES = "tasks.json", "config.xml", "pictures"
+CANNOT_TELL = "Cannot tell"
+LOCAL_FILES = "/data/local-files/?d="
+"""Label Studio serves a folder of its machine under this address, where its admin allows it."""
+
+_LETTERS = "ABCD"
+_SAYS = {"yes": True, "no": False, "cannot tell": None}
+# Nobody is shown the key, so nobody is asked about it.
+_LINES = tuple(line for line in CHECKLIST if line.name != "key_correct")
+_REASONS = tuple(reason for reason in Reason if reason is not Reason.KEY_WRONG)
+_MOST_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """How many tasks were written, and with how many pictures.
+
+    Attributes:
+        told: items left out, because the question of another task holds their key, or theirs its.
+    """
+
+    tasks: int
+    pictures: int
+    told: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """An annotation that became no review, and why."""
+
+    annotation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What an import of annotations did."""
+
+    reviews: int
+    refused: tuple[Rejected, ...]
+
+
+def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = None) -> Exported:
+    """Write ``tasks.json``, ``config.xml`` and the pictures of all items that wait for reviews.
+
+    Gold items stay here: in Label Studio everybody sees all tasks, so that a copy beside its
+    original would show; and so do items whose key the question of another task tells, or the other
+    way round: the first in the order of the queue is written.
+
+    Args:
+        out: folder to write; a new one is its owner's alone.
+        prefix: where the pictures will lie under the folder that Label Studio serves.
+        limit: at most so many items, in the order of the queue.
+
+    Raises:
+        WorkspaceError: the folder cannot be written.
+    """
+    rows = ItemVersion.objects.filter(
+        number=F("item__version"), item__state=State.QUEUED, item__gold_defect=""
+    ).select_related("item", "picture", "overlay")
+    ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")
+    chosen, told = _apart(ordered.values_list("pk", "item_id"), limit)
+    if not out.exists():
+        private_folder(out)
+    tasks, pictures = [], set()
+    for version in (version for version in ordered.iterator() if version.pk in chosen):
+        shown = (version.asks_mark and version.overlay) or version.picture
+        if shown.pk not in pictures:
+            write_bytes(out / PICTURES / f"{shown.pk}.png", image_store.load(shown))
+            pictures.add(shown.pk)
+        where = f"{LOCAL_FILES}{prefix.strip('/')}/{PICTURES}/{shown.pk}.png"
+        tasks.append({"data": _task(version, where)})
+    write_text(out / CONFIG, labelling_config())
+    write_text(out / TASKS, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
+    return Exported(tasks=len(tasks), pictures=len(pictures), told=told)
+
+
+def labelling_config() -> str:
+    """The labelling interface: what the pages of the queue ask, but for what needs the key."""
+    view = ET.Element("View")
+    ET.SubElement(view, "Image", name="image", value="$image", zoom="true", zoomControl="true")
+    ET.SubElement(view, "Text", name="question", value="$question")
+    ET.SubElement(
+        view,
+        "Choices",
+        name="answer",
+        toName="image",
+        value="$options",
+        choice="single-radio",
+        required="true",
+    )
+    _choices(view, "confidence", "How sure are you?", ("1", "2", "3"))
+    _choices(view, "needs_image", "Does the question need the picture?", tuple(NeedsImage))
+    _choices(view, "image_adequate", "Is the picture good enough to answer?", ("yes", "no"))
+    for line in _LINES:
+        _choices(view, line.name, line.text, tuple(_SAYS), required=False)
+    _choices(view, "decision", "Decision", tuple(Decision))
+    _choices(
+        view,
+        "reasons",
+        "Reasons, at least one unless you accept",
+        tuple(_REASONS),
+        required=False,
+        many=True,
+    )
+    ET.SubElement(view, "Header", value="Comment")
+    ET.SubElement(view, "TextArea", name="comment", toName="image", maxSubmissions="1", rows="4")
+    ET.indent(view)
+    return ET.tostring(view, encoding="unicode") + "\n"
+
+
+def import_annotations(path: Path, readers: Mapping[str, str]) -> Taken:
+    """Take in annotations as reviews; the same file again changes nothing.
+
+    Args:
+        path: Label Studio's JSON export (not JSON-MIN).
+        readers: who annotated, as Label Studio names them (number or e-mail address) ->
+            pseudonym of an account that reviews.
+
+    Raises:
+        WorkspaceError: the file cannot be read as such an export.
+        InvalidAnswerError: a pseudonym is of nobody who reviews.
+    """
+    people = {who: _reader(pseudonym) for who, pseudonym in readers.items()}
+    reviews, refused = 0, []
+    for name, task, annotation in _annotations(path):
+        try:
+            _take_in(task, annotation, people)
+        except MedrcubeError as error:
+            refused.append(Rejected(annotation=name, reason=str(error)))
+        else:
+            reviews += 1
+    return Taken(reviews=reviews, refused=tuple(refused))
+
+
+def _apart(ordered: Iterable[tuple[int, str]], limit: int | None) -> tuple[set[int], int]:
+    """Versions of which none tells another at sight, and how many were passed for that."""
+    tells: dict[str, set[str]] = {}
+    for by, told in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
+        tells.setdefault(by, set()).add(told)
+        tells.setdefault(told, set()).add(by)
+    chosen: set[int] = set()
+    barred: set[str] = set()
+    passed = 0
+    for version, item in ordered:
+        if len(chosen) == limit:
+            break
+        if item in barred:
+            passed += 1
+        else:
+            chosen.add(version)
+            barred |= tells.get(item, set())
+    return chosen, passed
+
+
+def _task(version: ItemVersion, where: str) -> dict[str, Any]:
+    return {
+        "image": where,
+        "question": version.question,
+        "options": [*({"value": text} for text in _shown(version)), {"value": CANNOT_TELL}],
+        "item": version.item_id,
+        "version": version.number,
+    }
+
+
+def _shown(version: ItemVersion) -> list[str]:
+    texts = (str(option["text"]) for option in version.options)
+    return [f"{letter}. {text}" for letter, text in zip(_LETTERS, texts, strict=False)]
+
+
+def _choices(
+    view: ET.Element,
+    name: str,
+    title: str,
+    values: Sequence[str],
+    *,
+    required: bool = True,
+    many: bool = False,
+) -> None:
+    ET.SubElement(view, "Header", value=title)
+    choices = ET.SubElement(
+        view,
+        "Choices",
+        name=name,
+        toName="image",
+        choice="multiple" if many else "single-radio",
+        required="true" if required else "false",
+    )
+    for value in values:
+        ET.SubElement(choices, "Choice", value=str(value))
+
+
+def _reader(pseudonym: str) -> User:
+    found = User.objects.filter(pseudonym=pseudonym, role=Role.REVIEWER, is_active=True).first()
+    if found is None:
+        raise InvalidAnswerError(
+            f"{pseudonym!r} is no pseudonym of an active reviewer; they are listed by  "
+            "medrcube review status"
+        )
+    return found
+
+
+def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise WorkspaceError(f"{path}: has more than {_MOST_BYTES} bytes; export in parts")
+        tasks = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise WorkspaceError(f"{path}: cannot be read as JSON: {error}") from error
+    expected = "expected Label Studio's JSON export: a list of tasks with data and annotations"
+    if not isinstance(tasks, list):
+        raise WorkspaceError(f"{path}: holds no list; {expected}")
+    for place, task in enumerate(tasks):
+        annotations = task.get("annotations") if isinstance(task, dict) else None
+        if not isinstance(annotations, list) or not isinstance(task.get("data"), dict):
+            raise WorkspaceError(f"{path}: task {place} has no data or annotations; {expected}")
+        for number, annotation in enumerate(annotations):
+            if not isinstance(annotation, dict):
+                raise WorkspaceError(f"{path}: task {place}: annotation {number}: {expected}")
+            name = f"task {task.get('id', place)}, annotation {annotation.get('id', number)}"
+            yield name, task["data"], annotation
+
+
+def _take_in(
+    data: Mapping[str, Any], annotation: Mapping[str, Any], people: Mapping[str, User]
+) -> None:
+    if annotation.get("was_cancelled"):
+        raise InvalidAnswerError("was skipped in Label Studio")
+    user = _who(annotation.get("completed_by"), people)
+    item, number = data.get("item"), data.get("version")
+    if not isinstance(item, str) or not isinstance(number, int) or not 0 < number < 2**31:
+        raise InvalidAnswerError("its task does not say which item and version it shows")
+    version = ItemVersion.objects.filter(item_id=item, number=number, item__gold_defect="").first()
+    if version is None:
+        raise InvalidAnswerError(f"item {item} has no version {number} in this queue")
+    said = _Said(annotation.get("result"))
+    seconds = annotation.get("lead_time") or 0
+    known = isinstance(seconds, int | float) and 0 <= seconds <= 24 * 60 * 60
+    spent = float(seconds) if known else 0.0
+    review_once(version, user, _answer(said, version, spent), _ruling(said), seconds=spent)
+
+
+def _who(completed_by: object, people: Mapping[str, User]) -> User:
+    """Label Studio names a person by number, or by an object with number and address."""
+    person = completed_by if isinstance(completed_by, dict) else {"id": completed_by}
+    for name in ("id", "email"):
+        found = people.get(str(person.get(name)))
+        if found is not None:
+            return found
+    raise InvalidAnswerError(
+        f"was made by {person.get('id')}, who has no pseudonym: name one with --reader"
+    )
+
+
+def _answer(said: _Said, version: ItemVersion, seconds: float) -> Answer:
+    chosen = said.one("answer")
+    shown = _shown(version)
+    if chosen != CANNOT_TELL and chosen not in shown:
+        raise InvalidAnswerError(f"answer {chosen!r} is none of the options of that version")
+    return Answer(
+        option=None if chosen == CANNOT_TELL else shown.index(chosen),
+        confidence=said.among("confidence", {"1": 1, "2": 2, "3": 3}),
+        needs_image=said.one("needs_image"),
+        image_adequate=said.among("image_adequate", {"yes": True, "no": False}),
+        milliseconds=int(seconds * 1000),
+    )
+
+
+def _ruling(said: _Said) -> Ruling:
+    lines = [line.name for line in _LINES if said.many(line.name)]
+    return Ruling(
+        decision=said.one("decision"),
+        checklist={name: said.among(name, _SAYS) for name in lines},
+        reasons=tuple((code, None) for code in said.many("reasons")),
+        comment="\n".join(said.many("comment")),
+    )
+
+
+class _Said:
+    """The results of an annotation by the name of their control."""
+
+    def __init__(self, results: object) -> None:
+        if not isinstance(results, list):
+            raise InvalidAnswerError("has no result")
+        self._said: dict[str, list[str]] = {}
+        for result in results:
+            name, values = _result(result)
+            if name in self._said:
+                raise InvalidAnswerError(f"{name}: is answered twice")
+            self._said[name] = values
+
+    def many(self, name: str) -> list[str]:
+        return self._said.get(name, [])
+
+    def one(self, name: str) -> str:
+        values = self.many(name)
+        if len(values) != 1:
+            raise InvalidAnswerError(f"{name}: {len(values)} answers, expected one")
+        return values[0]
+
+    def among(self, name: str, known: Mapping[str, Any]) -> Any:
+        value = self.one(name)
+        if value not in known:
+            raise InvalidAnswerError(f"{name}: {value!r}, expected {', '.join(known)}")
+        return known[value]
+
+
+def _result(result: object) -> tuple[str, list[str]]:
+    value = result.get("value") if isinstance(result, dict) else None
+    name = result.get("from_name") if isinstance(result, dict) else None
+    if not isinstance(value, dict) or not isinstance(name, str):
+        raise InvalidAnswerError("a result has no from_name or value")
+    values = value.get("choices", value.get("text"))
+    values = [values] if isinstance(values, str) else values
+    if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
+        raise InvalidAnswerError(f"{name}: expected choices or text")
+    return name, values

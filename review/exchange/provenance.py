@@ -1,0 +1,77 @@
+"""What the queue keeps of where an item comes from."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+from medrcube.review.exchange.item_requirements import UNFIT
+from medrcube.review.exchange.workspace_items import Incoming
+
+__all__ = ["options_of", "provenance"]
+
+# Unique identifiers of DICOM and dates may lead back to a patient.
+_TELLING = re.compile(r"\d+(?:\.\d+){4,}|(?<!\d)(?:19|20)\d\d-?(?:0[1-9]|1[0-2])-?[0-3]\d(?!\d)|@")
+
+
+def provenance(incoming: Incoming, titles: Mapping[str, str]) -> dict[str, str]:
+    """What a reader is shown of where an item comes from, once the key is shown.
+
+    The key of the case stands there only if nothing in it looks like a date or an identifier; the
+    hash of the patient never does.
+    """
+    item, sample = incoming.item, incoming.overlay or incoming.picture
+    key = item.options[item.key]
+    title = titles.get(item.source, "")
+    found = {
+        "source": f"{item.source}: {title}" if title else item.source,
+        "case": "" if _TELLING.search(sample.case) else sample.case,
+        "split": sample.split,
+        "slice": sample.frames,
+        "slice_reason": sample.reason,
+        "marked": _marked(sample),
+        "evidence": _evidence(item, key.word),
+        "concept": item.concept,
+        "group": item.group,
+        "strategy": item.strategy,
+        "difficulty": item.difficulty,
+        "licence": sample.licence,
+        "wording": f"{item.variant} ({item.template})",
+        "sample": item.sample,
+        "fingerprint": incoming.fingerprint,
+    }
+    return {name: UNFIT.sub("\ufffd", value) for name, value in found.items() if value}
+
+
+def options_of(item: Item) -> list[dict[str, Any]]:
+    """Options with everything that is known of them, as JSON."""
+    options = []
+    for option in item.options:
+        row = asdict(option)
+        similarity = row["similarity"]
+        if similarity is not None and not math.isfinite(similarity):
+            row["similarity"] = None
+        options.append({name: list(v) if isinstance(v, tuple) else v for name, v in row.items()})
+    return options
+
+
+def _marked(sample: Sample) -> str:
+    if not sample.marked:
+        return ""
+    box = f", box {sample.truth} of {sample.choices}" if sample.truth else ""
+    return f"{sample.marked} ({sample.field}){box}"
+
+
+def _evidence(item: Item, word: str) -> str:
+    parts: Iterable[str] = (
+        f"field {item.field}" if item.field else "",
+        word,
+        f"about the {item.scope}" if item.scope else "",
+        f"wrong options by evidence {item.grade}" if item.grade else "",
+    )
+    return "; ".join(filter(None, parts))

@@ -1,0 +1,39 @@
+"""Which version of the queue each item of a release is: the one with the very same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from medrcube.evaluate.dataset import Item as Released
+from medrcube.review.models import ItemVersion
+from medrcube.review.reviewing.sql.batches import batches
+
+__all__ = ["versions_of"]
+
+
+def versions_of(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
+    """Name of an item in a release -> its version in the queue; the newest, where two are alike.
+
+    Items that the queue does not have, or words otherwise, are left out; so are gold items.
+    """
+    found: dict[str, ItemVersion] = {}
+    by_id = {item.id: item for item in items}
+    for version in _versions(sorted(by_id)):
+        item = by_id[version.item_id]
+        if _same(item, version):
+            found[item.name] = version
+    return found
+
+
+def _versions(names: Sequence[str]) -> Iterator[ItemVersion]:
+    for part in batches(names):
+        rows = ItemVersion.objects.filter(item_id__in=part, item__gold_defect="")
+        yield from rows.select_related("item").order_by("number")
+
+
+def _same(item: Released, version: ItemVersion) -> bool:
+    texts = [text for _, text in item.options]
+    key = [letter for letter, _ in item.options].index(item.key)
+    folder = item.dataset.casefold() == version.item.source.casefold()
+    asked = (version.question, [option["text"] for option in version.options], version.key)
+    return folder and (item.question, texts, key) == asked

@@ -1,0 +1,177 @@
+"""Remarks of outsiders: taken in from a file, shown to whoever has answered the item blind.
+
+A stranger wrote them. They are plain text of a limited length; what looks like markup or like an
+address of a person is refused, and every row that is refused is named. What a remark tells of other
+items of its case counts as shown to whoever has seen it (``disclosure``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.evaluate.imports.replies import json_rows
+from medrcube.evaluate.imports.table_rows import table_rows
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Item, Remark
+from medrcube.review.views.remark_form import IDS, TEXTS, RemarkForm
+from medrcube.review.visibility import disclosure
+
+__all__ = ["MOST_OF_AN_ITEM", "Refused", "Remarks", "import_remarks", "remarks_of"]
+
+MOST_OF_AN_ITEM = 20
+"""So many remarks on one item are taken in; a flood helps nobody."""
+
+_ORIGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+_SUFFIXES = (".csv", ".tsv", ".json", ".xlsx")
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row from which nothing was taken: its place, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What became of a file.
+
+    Attributes:
+        added: remarks that are new.
+        known: remarks that were taken in before.
+        unknown: names of items that the queue does not have.
+        refused: rows that cannot be taken.
+        items: item -> its state, for each item with a new remark.
+    """
+
+    added: int
+    known: int
+    unknown: tuple[str, ...]
+    refused: tuple[Refused, ...]
+    items: Mapping[str, str]
+
+
+def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> Remarks:
+    """Take in a file of rows with an item and a text; the same file again adds nothing.
+
+    Args:
+        path: JSON lines, CSV, TSV, JSON list or spreadsheet.
+        origin: what collected the remarks; never a person.
+        now: time of the import.
+
+    Raises:
+        ReviewError: the origin is no such name, or the file is of another kind.
+        WorkspaceError: the file cannot be read.
+    """
+    if _ORIGIN.fullmatch(origin) is None:
+        raise ReviewError(
+            f"--origin {origin}: expected what collected the remarks, such as 'site form'"
+        )
+    now = now or timezone.now()
+    told, refused = _read(path)
+    with transaction.atomic():
+        items = _items({_id(name) for _, name, _ in told})
+        counts = Counter(
+            Remark.objects.filter(item__in=items).values_list("item_id", flat=True).iterator()
+        )
+        stored = set(Remark.objects.filter(item__in=items).values_list("item_id", "sha256"))
+        unknown: dict[str, None] = {}
+        new: list[Remark] = []
+        known = 0
+        for place, name, text in told:
+            item = items.get(_id(name))
+            if item is None or not _is_of(name, item):
+                unknown[name] = None
+                continue
+            digest = sha256(text.encode()).hexdigest()
+            if (item.pk, digest) in stored:
+                known += 1
+            elif counts[item.pk] >= MOST_OF_AN_ITEM:
+                refused.append(Refused(place, f"{name} has {MOST_OF_AN_ITEM} remarks already"))
+            else:
+                counts[item.pk] += 1
+                stored.add((item.pk, digest))
+                new.append(
+                    Remark(item=item, text=text, origin=origin, sha256=digest, imported_at=now)
+                )
+        Remark.objects.bulk_create(new, batch_size=_AT_ONCE)
+        disclosure.refresh({remark.item_id for remark in new}, now)
+        record(now, *(_entry(remark) for remark in new))
+    return Remarks(
+        added=len(new),
+        known=known,
+        unknown=tuple(unknown),
+        refused=tuple(refused),
+        items={remark.item_id: str(remark.item.state) for remark in new},
+    )
+
+
+def remarks_of(item_id: str) -> list[Remark]:
+    """Remarks on an item, the oldest first; for whoever may see its key."""
+    return list(Remark.objects.filter(item_id=item_id).order_by("pk"))
+
+
+def _read(path: Path) -> tuple[list[tuple[str, str, str]], list[Refused]]:
+    """(place, item, text) of each row that can be used, and the others."""
+    told: list[tuple[str, str, str]] = []
+    refused: list[Refused] = []
+    for place, row in _rows(path):
+        name = next((str(row[key]).strip() for key in IDS if row.get(key)), "")
+        value = next((row[key] for key in TEXTS if row.get(key)), None)
+        text = " ".join(value.split()) if isinstance(value, str) else ""
+        form = RemarkForm({"item": name, "text": text})
+        if not form.is_valid():
+            refused.append(Refused(place, form.fault))
+        else:
+            dataset = row.get("dataset")
+            named = isinstance(dataset, str) and dataset and "/" not in name
+            told.append((place, f"{dataset}/{name}" if named else name, text))
+    return told, refused
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if path.suffix == ".jsonl":
+        yield from ((f"line {number}", row) for number, row in json_rows(path))
+    elif path.suffix in _SUFFIXES:
+        yield from ((f"row {number}", row) for number, row in enumerate(table_rows(path), start=1))
+    else:
+        raise ReviewError(f"{path}: expected .jsonl or one of {', '.join(_SUFFIXES)}")
+
+
+def _id(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _is_of(name: str, item: Item) -> bool:
+    source = name.rpartition("/")[0]
+    return not item.gold_defect and (not source or source.casefold() == item.source.casefold())
+
+
+def _items(names: set[str]) -> dict[str, Item]:
+    found: dict[str, Item] = {}
+    ordered = sorted(names)
+    for start in range(0, len(ordered), _AT_ONCE):
+        found |= Item.objects.in_bulk(ordered[start : start + _AT_ONCE])
+    return found
+
+
+def _entry(remark: Remark) -> Entry:
+    return Entry(
+        actor="import",
+        kind="remark.imported",
+        object=f"item:{remark.item_id}",
+        body={"origin": remark.origin, "sha256": remark.sha256},
+    )

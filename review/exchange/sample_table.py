@@ -1,0 +1,85 @@
+"""Pictures of a workspace as a table, from which records are made for a few items at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import COLUMNS, Sample, samples_from_frame
+
+__all__ = ["SampleTable", "Shown"]
+
+_VIEW = ["source", "case", "frames", "width", "height"]
+"""Equal for pictures that differ only in what is drawn on them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The pictures of an item.
+
+    Attributes:
+        asked: what the item was made for.
+        picture: without a mark, or the marked one where no other was made.
+        overlay: the same picture with its mark, or ``None``.
+    """
+
+    asked: Sample
+    picture: Sample
+    overlay: Sample | None
+
+
+class SampleTable:
+    """Finds the pictures of items, with and without a mark.
+
+    Args:
+        frame: as ``samples_to_frame`` makes it.
+
+    Raises:
+        WorkspaceError: a column is missing.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        samples_from_frame(frame.iloc[:0])  # names a missing column
+        self._frame = frame = frame[list(COLUMNS)]
+        self._rows = {str(name): row for row, name in enumerate(frame["id"])}
+        # A number for each view takes less memory than the five values.
+        self._views = frame.groupby(_VIEW, sort=False, observed=True).ngroup().to_numpy()
+        self._is_clean = clean = (frame["artefact"] == "clean").to_numpy()
+        self._clean = {int(self._views[row]): int(row) for row in clean.nonzero()[0]}
+        self._marked: dict[tuple[int, str, str], int] = {}
+        # An outline shows where a finding is better than numbered boxes, so it comes first.
+        marks = frame.loc[~clean, ["artefact", "id", "field", "marked"]]
+        marks = marks.assign(later=marks["artefact"] != "outline").sort_values(["later", "id"])
+        for row, field, concept in zip(marks.index, marks["field"], marks["marked"], strict=True):
+            self._marked.setdefault((int(self._views[row]), field, concept), int(row))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def shown(self, items: Sequence[Item]) -> list[Shown]:
+        """The pictures of each item; every one names a sample of the table."""
+        rows = [self._rows_of(item) for item in items]
+        wanted = sorted({row for found in rows for row in found if row is not None})
+        records = samples_from_frame(self._frame.iloc[wanted])
+        made = dict(zip(wanted, records, strict=True))
+        return [
+            Shown(
+                asked=made[asked],
+                picture=made[picture],
+                overlay=None if overlay is None else made[overlay],
+            )
+            for asked, picture, overlay in rows
+        ]
+
+    def _rows_of(self, item: Item) -> tuple[int, int, int | None]:
+        asked = self._rows[item.sample]
+        view = int(self._views[asked])
+        clean = self._clean.get(view)
+        if self._is_clean[asked]:
+            return asked, asked, self._marked.get((view, item.field, item.concept))
+        if clean is None:
+            return asked, asked, None
+        return asked, clean, asked

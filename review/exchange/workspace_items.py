@@ -1,0 +1,217 @@
+"""What a workspace hands over to the queue: its tables, read with distrust, item by item.
+
+A table may have been edited by hand or made by another program, so everything that pages, tables
+and releases rely on is checked (``item_requirements``), and what fails is refused with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from django.utils.crypto import salted_hmac
+from pyarrow import default_memory_pool
+from pyarrow.parquet import ParquetFile, read_table
+
+from medrcube.build.questions.item_table import Item, items_from_frame
+from medrcube.build.release.review_verdicts import fingerprint
+from medrcube.build.stages.samples import COLUMNS, Sample
+from medrcube.errors import WorkspaceError
+from medrcube.review.exchange.item_requirements import fault, printable
+from medrcube.review.exchange.sample_table import SampleTable
+from medrcube.workspace import Workspace
+
+__all__ = ["Incoming", "Refused", "WorkspaceItems"]
+
+_ROWS = 1_000
+"""Rows of a table in memory at a time."""
+_MALFORMED = (ValueError, TypeError, KeyError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """An item that is not taken in, and why."""
+
+    item: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """An item that may be taken in.
+
+    Attributes:
+        item: as it was built.
+        picture: without a mark, or the marked one where no other was made.
+        overlay: the same picture with its mark, or ``None``.
+        asks_mark: whether the question is about the mark.
+        fingerprint: of what it asks.
+        case_key: its case under a keyed name, which says nothing outside the queue.
+        raw_files: digests of the raw files that hold its image.
+    """
+
+    item: Item
+    picture: Sample
+    overlay: Sample | None
+    asks_mark: bool
+    fingerprint: str
+    case_key: str = ""
+    raw_files: tuple[str, ...] = ()
+
+    @property
+    def stratum(self) -> str:
+        """What agreement is counted by."""
+        return f"{self.item.modality} | {self.item.task} | {self.item.strategy}"
+
+
+class WorkspaceItems:
+    """Items of a workspace in the order of their table, a part of the table at a time.
+
+    A workspace may hold more items than memory has room for, so none is kept.
+
+    Raises:
+        WorkspaceError: a table is missing or cannot be read at all.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        ids = pd.Series(list(_ids(workspace)), dtype="str")
+        self._count = len(ids)
+        self._repeated = set(ids[ids.duplicated()])
+        self._pictures = _pictures(workspace)
+        self._files = _raw_files(workspace)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def checked(self) -> Iterator[Incoming | Refused]:
+        """Every item, or why it is not fit; those that are not come first in a part."""
+        for part in self._parts():
+            fit = []
+            for row in part:
+                if isinstance(row, Refused):
+                    yield row
+                elif reason := self._fault(row):
+                    yield Refused(item=printable(row.id), reason=reason)
+                else:
+                    fit.append(row)
+            yield from self._incoming(fit)
+
+    def named(self, wanted: Container[str]) -> Iterator[Incoming]:
+        """The items of these ids, which ``checked`` has let pass."""
+        for part in self._parts():
+            rows = (row for row in part if isinstance(row, Item))
+            yield from self._incoming([row for row in rows if row.id in wanted])
+
+    def _parts(self) -> Iterator[Sequence[Item | Refused]]:
+        before = 0
+        for part in _columns(self._workspace.items, self._workspace):
+            yield list(_items(part, before))
+            before += len(part)
+
+    def _fault(self, item: Item) -> str:
+        if item.id in self._repeated:
+            return "stands twice in the table"
+        return fault(item, self._pictures)
+
+    def _incoming(self, items: Sequence[Item]) -> Iterator[Incoming]:
+        for item, shown in zip(items, self._pictures.shown(items), strict=True):
+            sample, picture = shown.asked, shown.picture
+            yield Incoming(
+                item=item,
+                picture=picture,
+                overlay=shown.overlay,
+                asks_mark=shown.asked is shown.overlay,
+                fingerprint=fingerprint(item, sample),
+                case_key=_case_key(picture),
+                raw_files=self._files.get(item.sample, self._files.get(picture.id, ())),
+            )
+
+
+def _case_key(sample: Sample) -> str:
+    told = f"{sample.source}\0{sample.case}"
+    return salted_hmac("medrcube.review.case", told, algorithm="sha256").hexdigest()[:32]
+
+
+def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """Digests of the raw files of each picture; masks and tables are no source of what it shows.
+
+    Raises:
+        WorkspaceError: the recipes cannot be read.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    same: dict[tuple[str, ...], tuple[str, ...]] = {}
+    try:
+        with workspace.recipes.open(encoding="utf-8") as lines:
+            for line in lines:
+                recipe = json.loads(line)
+                names = {name for image in recipe["images"] for name in image["files"]}
+                digests = tuple(sorted({str(recipe["files"][name]) for name in names}))
+                found[str(recipe["sample"])] = same.setdefault(digests, digests)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise WorkspaceError(
+            f"{workspace.recipes}: cannot be read ({error!r}); build again:  medrcube build "
+            f"{workspace.root}"
+        ) from error
+    return found
+
+
+def _columns(
+    path: Path, workspace: Workspace, columns: list[str] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Parts of a table, in its order."""
+    with _readable(path, workspace), ParquetFile(path) as table:
+        for part in table.iter_batches(_ROWS, columns=columns, use_threads=False):
+            yield part.to_pandas()
+
+
+def _pictures(workspace: Workspace) -> SampleTable:
+    """The table of samples; texts that repeat are stored once."""
+    path = workspace.samples
+    repeated = [name for name, kind in COLUMNS.items() if kind == "str" and name != "id"]
+    with _readable(path, workspace):
+        table = read_table(path, read_dictionary=repeated, use_threads=False)
+    pictures = SampleTable(table.to_pandas())
+    del table
+    default_memory_pool().release_unused()
+    return pictures
+
+
+@contextmanager
+def _readable(path: Path, workspace: Workspace) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise WorkspaceError(
+            f"{path}: is missing; build first:  medrcube build {workspace.root}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"{path}: cannot be read ({error}); build again") from error
+
+
+def _ids(workspace: Workspace) -> Iterator[str]:
+    for part in _columns(workspace.items, workspace, ["id"]):
+        if "id" not in part:
+            raise WorkspaceError("items table: column 'id' is missing; build the workspace again")
+        yield from map(str, part["id"])
+
+
+def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | Refused]:
+    """Items of a part of a table that has ``before`` rows above it."""
+    with suppress(*_MALFORMED):
+        yield from items_from_frame(frame)
+        return
+    # One row is malformed: the others are taken, it is named.
+    for number in range(len(frame)):
+        try:
+            yield from items_from_frame(frame.iloc[[number]])
+        except _MALFORMED as error:
+            name = printable(str(frame["id"].iloc[number]))
+            reason = f"row {before + number}: {printable(str(error))}"
+            yield Refused(item=name, reason=reason)

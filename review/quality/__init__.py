@@ -1,0 +1,1 @@
+"""Agreement, gold items, and the figures of each reviewer."""

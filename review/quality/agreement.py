@@ -1,0 +1,319 @@
+"""How far readers agree: a panel of coefficients, never one.
+
+With mostly good items, kappa and alpha fall to 0 although readers hardly ever differ, and AC1
+stays near 1 although they never agree on what is bad (BMC Med Res Methodol 2013, 13:61). Only
+side by side, and beside the table itself, do they say something.
+
+Intervals hold 95 %:
+
+- raw agreement, shares, and what follows from them (Brennan-Prediger, specific agreement):
+  Wilson's score. For more than two ratings of an item it is on the safe side, because the mean of
+  an item's pairs varies no more than a yes or no;
+- AC1: Gwet's variance (Br J Math Stat Psychol 2008, 61:29, eq. 14; with ratings missing as in his
+  Handbook, 4th ed., ch. 5) and Student's t;
+- kappa and alpha: percentiles of a bootstrap over items, from a fixed seed. Where nobody ever
+  differs every resample says 1, which is no interval, so none is given.
+
+Only categories that somebody has used are counted: one that nobody uses would raise AC1 and
+Brennan-Prediger and change nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from medrcube.review.quality.rating_counts import Counts, Floats, Ratings, pairs_table, ratings
+
+__all__ = [
+    "NOT_TWO_RATERS",
+    "NOT_USED",
+    "NO_PAIRS",
+    "NO_VARIATION",
+    "TOO_FEW",
+    "Estimate",
+    "Ratings",
+    "ac1",
+    "alpha",
+    "brennan_prediger",
+    "cohen",
+    "defect_bound",
+    "fleiss",
+    "pairs_table",
+    "panel",
+    "ratings",
+    "raw",
+    "share",
+    "specific",
+    "wilson",
+]
+
+NO_PAIRS = "no_pairs"
+NO_VARIATION = "no_variation"
+NOT_TWO_RATERS = "not_two_raters"
+NOT_USED = "not_used"
+TOO_FEW = "too_few"
+
+_Z = 1.959963984540054
+_RESAMPLES = 2000
+_SEED = 20_130_429
+_LEAST_DEFINED = 0.9
+"""Share of resamples in which a coefficient must be defined."""
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """One coefficient.
+
+    Attributes:
+        name: such as ``ac1``.
+        value: ``None`` where it is not defined.
+        low: lower end of the 95 % interval; ``None`` where there is none.
+        high: upper end.
+        items: items with two or more ratings; for a share, what it is a share of.
+        reason: why there is no value, or no interval: ``no_pairs`` (no item has two ratings),
+            ``no_variation`` (all ratings are equal), ``not_two_raters``, ``not_used`` (nobody
+            chose that category), ``too_few`` (nobody differs, or too few items for an interval).
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    items: int = 0
+    reason: str = ""
+
+
+def panel(table: Ratings, critical: str) -> dict[str, Estimate]:
+    """Every coefficient by its name; ``critical`` is the category looked at alone."""
+    found = (
+        raw(table),
+        cohen(table),
+        fleiss(table),
+        alpha(table),
+        brennan_prediger(table),
+        ac1(table),
+        specific(table, critical),
+    )
+    return {estimate.name: estimate for estimate in found}
+
+
+def raw(table: Ratings) -> Estimate:
+    """Share of pairs of ratings that are equal, as the mean over items."""
+    counts = table.counts
+    if not counts.paired:
+        return Estimate(name="raw", value=None, reason=NO_PAIRS)
+    value = float(_observed(counts, counts.weights[None, :])[0])
+    low, high = wilson(value, counts.paired)
+    return Estimate(name="raw", value=value, low=low, high=high, items=counts.paired)
+
+
+def cohen(table: Ratings) -> Estimate:
+    """Cohen's kappa: chance by what each of two raters uses (Educ Psychol Meas 1960, 20:37)."""
+    columns = (table.values >= 0).any(axis=0)
+    if columns.sum() != 2:
+        reason = NO_PAIRS if columns.sum() < 2 else NOT_TWO_RATERS
+        return Estimate(name="cohen", value=None, reason=reason)
+    pair = table.values[:, columns]
+    pair = pair[(pair >= 0).all(axis=1)].astype(np.intp)
+    if not len(pair):
+        return Estimate(name="cohen", value=None, reason=NO_PAIRS)
+    size = len(table.labels)
+    cells = np.bincount(pair[:, 0] * size + pair[:, 1], minlength=size * size)
+
+    def kappa(weights: Floats) -> Floats:
+        share = weights.reshape(-1, size, size) / len(pair)
+        agreed = np.einsum("bii->b", share)
+        chance = (share.sum(axis=2) * share.sum(axis=1)).sum(axis=1)
+        return _corrected(agreed, chance)
+
+    return _bootstrapped("cohen", kappa, cells.astype(np.float64), len(pair))
+
+
+def fleiss(table: Ratings) -> Estimate:
+    """Fleiss' kappa: chance by what all raters use together (Psychol Bull 1971, 76:378).
+
+    With ratings missing, as Gwet extends it: every item counts the same, whoever saw it.
+    """
+    counts = table.counts
+    if not counts.paired:
+        return Estimate(name="fleiss", value=None, reason=NO_PAIRS)
+
+    def kappa(weights: Floats) -> Floats:
+        chance = (_used(counts, weights) ** 2).sum(axis=1)
+        return _corrected(_observed(counts, weights), chance)
+
+    return _bootstrapped("fleiss", kappa, counts.weights, counts.paired)
+
+
+def alpha(table: Ratings) -> Estimate:
+    """Krippendorff's alpha for names: 1 - seen over expected disagreement (Content Analysis)."""
+    counts = table.counts.with_pairs()
+    if not counts.paired:
+        return Estimate(name="alpha", value=None, reason=NO_PAIRS)
+    differing = counts.ratings - (counts.by_label**2).sum(axis=1) / counts.ratings
+    differing *= counts.ratings / (counts.ratings - 1)
+
+    def one_minus(weights: Floats) -> Floats:
+        totals = weights @ counts.by_label
+        every = totals.sum(axis=1)
+        seen = weights @ differing / every
+        expected = (every**2 - (totals**2).sum(axis=1)) / (every * (every - 1))
+        return _divided(expected - seen, expected)
+
+    return _bootstrapped("alpha", one_minus, counts.weights, counts.paired)
+
+
+def brennan_prediger(table: Ratings) -> Estimate:
+    """Brennan and Prediger's kappa: chance is one in the number of categories."""
+    counts, agreed = table.counts, raw(table)
+    if agreed.value is None or counts.used < 2:
+        reason = NO_PAIRS if agreed.value is None else NO_VARIATION
+        return Estimate(name="brennan_prediger", value=None, items=counts.paired, reason=reason)
+    chance = 1 / counts.used
+    value, low, high = (
+        (share - chance) / (1 - chance)
+        for share in (agreed.value, agreed.low, agreed.high)
+        if share is not None
+    )
+    return Estimate(name="brennan_prediger", value=value, low=low, high=high, items=counts.paired)
+
+
+def ac1(table: Ratings) -> Estimate:
+    """Gwet's AC1: chance by how hard the categories are to tell apart, not by how often used.
+
+    Where nobody ever differs the variance is 0, which says nothing of so few items; the lower end
+    is then that of the raw agreement, with the chance as it was seen.
+    """
+    counts = table.counts
+    if not counts.paired or counts.used < 2:
+        reason = NO_VARIATION if counts.paired else NO_PAIRS
+        return Estimate(name="ac1", value=None, items=counts.paired, reason=reason)
+    weights = counts.weights[None, :]
+    use = _used(counts, weights)[0]
+    chance = float((use * (1 - use)).sum() / (counts.used - 1))
+    agreed = float(_observed(counts, weights)[0])
+    value = (agreed - chance) / (1 - chance)
+    if counts.items < 2:
+        return Estimate(name="ac1", value=value, items=counts.paired, reason=TOO_FEW)
+    if agreed == 1:
+        least = (wilson(1.0, counts.paired)[0] - chance) / (1 - chance)
+        return Estimate(name="ac1", value=value, low=least, high=1.0, items=counts.paired)
+    paired = counts.ratings > 1
+    scale = counts.items / counts.paired
+    each = scale * paired * (counts.agreeing - chance) / (1 - chance)
+    expected = (counts.shares * (1 - use)).sum(axis=1) / (counts.used - 1)
+    linear = each - 2 * (1 - value) * (expected - chance) / (1 - chance)
+    variance = (counts.weights * (linear - value) ** 2).sum() / (counts.items * (counts.items - 1))
+    half = _student(counts.items - 1) * math.sqrt(variance)
+    return Estimate(
+        name="ac1",
+        value=value,
+        low=max(-1.0, value - half),
+        high=min(1.0, value + half),
+        items=counts.paired,
+    )
+
+
+def specific(table: Ratings, label: str) -> Estimate:
+    """When one says this, how often does another? For two raters 2a / (2a + b + c).
+
+    From Fleiss, Statistical Methods for Rates and Proportions, ch. 18; every rating counts once,
+    however many others have seen the item. ``items`` are those of which at least one said it. The
+    interval is that of the share of them of which two said it, carried over; exact for two raters.
+    """
+    counts, name = table.counts.with_pairs(), f"specific_{label}"
+    if not counts.paired:
+        return Estimate(name=name, value=None, reason=NO_PAIRS)
+    said = counts.by_label[:, table.labels.index(label)] if label in table.labels else 0.0
+    every = float((counts.weights * said).sum())
+    if not every:
+        return Estimate(name=name, value=None, reason=NOT_USED)
+    both = counts.weights * said * (said - 1) / (counts.ratings - 1)
+    value, items = float(both.sum()) / every, int((counts.weights * (said > 0)).sum())
+    low, high = (2 * end / (1 + end) for end in wilson(value / (2 - value), items))
+    return Estimate(name=name, value=value, low=low, high=high, items=items)
+
+
+def share(name: str, count: int, total: int) -> Estimate:
+    """A share of a total, with Wilson's interval; no value where the total is 0."""
+    if not total:
+        return Estimate(name=name, value=None, reason=NO_PAIRS)
+    low, high = wilson(count / total, total)
+    return Estimate(name=name, value=count / total, low=low, high=high, items=total)
+
+
+def wilson(value: float, total: int) -> tuple[float, float]:
+    """95 % interval of a share (J Am Stat Assoc 1927, 22:209)."""
+    spread = _Z * math.sqrt(value * (1 - value) / total + _Z**2 / (4 * total**2))
+    middle, scale = value + _Z**2 / (2 * total), 1 + _Z**2 / total
+    # At the ends the bound is the end itself, but for the rounding.
+    low = 0.0 if value <= 0 else max(0.0, (middle - spread) / scale)
+    return low, 1.0 if value >= 1 else min(1.0, (middle + spread) / scale)
+
+
+def defect_bound(audited: int) -> float:
+    """Highest rate of defects that an audit without one leaves open, with 95 % (3 / n).
+
+    Raises:
+        ValueError: nothing was audited.
+    """
+    if audited < 1:
+        raise ValueError(f"{audited} audited items, expected 1 or more")
+    return min(1.0, 3 / audited)
+
+
+def _observed(counts: Counts, weights: Floats) -> Floats:
+    several = counts.ratings > 1
+    return _divided(weights @ (several * counts.agreeing), weights @ several.astype(np.float64))
+
+
+def _used(counts: Counts, weights: Floats) -> Floats:
+    found: Floats = weights @ counts.shares / weights.sum(axis=1, keepdims=True)
+    return found
+
+
+def _corrected(agreed: Floats, chance: Floats) -> Floats:
+    return _divided(agreed - chance, 1 - chance)
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    """Quotients, not a number where there is nothing to divide by."""
+    found = np.full_like(above, np.nan, dtype=np.float64)
+    np.divide(above, below, out=found, where=np.abs(below) > _NOTHING)
+    return found
+
+
+def _bootstrapped(
+    name: str, statistic: Callable[[Floats], Floats], weights: Floats, items: int
+) -> Estimate:
+    value = float(statistic(weights[None, :])[0])
+    if math.isnan(value):
+        return Estimate(name=name, value=None, items=items, reason=NO_VARIATION)
+    total = int(weights.sum())
+    drawn = np.random.default_rng(_SEED).multinomial(total, weights / total, size=_RESAMPLES)
+    found = statistic(drawn.astype(np.float64))
+    found = found[~np.isnan(found)]
+    if len(found) < _LEAST_DEFINED * _RESAMPLES or np.ptp(found) < _NOTHING:
+        return Estimate(name=name, value=value, items=items, reason=TOO_FEW)
+    low, high = np.percentile(found, (2.5, 97.5))
+    return Estimate(name=name, value=value, low=float(low), high=float(high), items=items)
+
+
+def _student(freedom: int) -> float:
+    """97.5 % point of Student's t to 3e-4 (expansion: Abramowitz and Stegun, 26.7.5)."""
+    exact = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
+    if freedom in exact:
+        return exact[freedom]
+    z, n = _Z, freedom
+    terms = (
+        (z**3 + z) / (4 * n),
+        (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2),
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3),
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4),
+    )
+    return z + sum(terms)

@@ -1,0 +1,163 @@
+"""Agreement of the reviews in the database, and whether a stratum may be released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import F, QuerySet
+from numpy.typing import NDArray
+
+from medrcube.review.models import Review
+from medrcube.review.quality.agreement import Estimate, Ratings, pairs_table, panel, share
+from medrcube.review.reviewing.policy import Policy, current_policy
+from medrcube.review.reviewing.questionnaire import Decision
+
+LABELS = tuple(decision.value for decision in Decision)
+BLIND = "blind_accuracy"
+_REJECTS = f"specific_{Decision.REJECT.value}"
+_AT_ONCE = 10_000
+_Row = tuple[str, str, str, bool | None]
+"""Item, pseudonym, decision, whether the answer was the key; ``None`` where it was not blind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One thing that a release needs; ``passed`` is ``None`` where the reviews cannot tell."""
+
+    passed: bool | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a stratum may be released.
+
+    Attributes:
+        passed: ``None`` where nothing speaks against it but something cannot be told; a person
+            then decides.
+        conditions: one for each figure of the policy.
+    """
+
+    passed: bool | None
+    conditions: tuple[Condition, ...]
+
+    @property
+    def words(self) -> str:
+        """The verdict in a few words."""
+        if self.passed is None:
+            return "cannot be told yet"
+        return "may be released" if self.passed else "not good enough to be released"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Everything that is said about the agreement of one stratum.
+
+    Attributes:
+        stratum: empty for everything together.
+        raters: pseudonyms of those who reviewed in it.
+        estimates: by name, see ``agreement.panel``, and ``blind_accuracy``.
+        pairs: (accept, revise, reject) twice, see ``rating_counts.pairs_table``.
+        verdict: of the release gate.
+    """
+
+    stratum: str
+    raters: tuple[str, ...]
+    estimates: Mapping[str, Estimate]
+    pairs: NDArray[np.int64]
+    verdict: Verdict
+
+
+def agreement_of(stratum: str) -> Agreement:
+    """Agreement of one stratum: valid reviews of current versions; gold items are left out."""
+    found = _valid().filter(claim__version__item__stratum=stratum).values_list(*_FIELDS)
+    return _agreement(stratum, [_row(*row[1:]) for row in found], current_policy())
+
+
+def by_stratum() -> tuple[Agreement, list[Agreement]]:
+    """Agreement of all strata together, and of every one that has a review, by name."""
+    rules = current_policy()
+    parts: dict[str, list[_Row]] = {}
+    for row in _valid().values_list(*_FIELDS).iterator(chunk_size=_AT_ONCE):
+        parts.setdefault(row[0], []).append(_row(*row[1:]))
+    everything = [row for rows in parts.values() for row in rows]
+    strata = [_agreement(name, parts[name], rules) for name in sorted(parts)]
+    return _agreement("", everything, rules), strata
+
+
+def gate(estimates: Mapping[str, Estimate], rules: Policy) -> Verdict:
+    """Judge the three figures of the policy; one number alone would pass the wrong pairs."""
+    ac1, rejects, blind = estimates["ac1"], estimates[_REJECTS], estimates[BLIND]
+    conditions = (
+        _condition("Lower bound of AC1", ac1.low, rules.ac1_lower, ac1.reason),
+        _condition("Agreement on rejects", rejects.value, rules.reject_agreement, rejects.reason),
+        _condition("Blind answers that equal the key", blind.value, rules.blind_accuracy, ""),
+    )
+    said = {condition.passed for condition in conditions}
+    passed = False if False in said else None if None in said else True
+    return Verdict(passed=passed, conditions=conditions)
+
+
+REASONS = {
+    "no_pairs": "no item has two reviews yet",
+    "no_variation": "all reviews say the same",
+    "not_two_raters": "more than two reviewers took part",
+    "not_used": "nobody chose it",
+    "too_few": "nobody differs, or there are too few items",
+}
+"""Why a coefficient or its interval is missing, in words."""
+
+_FIELDS = (
+    "claim__version__item__stratum",
+    "claim__version__item",
+    "claim__user__pseudonym",
+    "decision",
+    "claim__blind__option",
+    "claim__version__key",
+    "claim__blinded",
+)
+
+
+def _valid() -> QuerySet[Review]:
+    return Review.objects.filter(
+        claim__released_at=None,
+        claim__version__number=F("claim__version__item__version"),
+        claim__version__item__gold_defect="",
+    )
+
+
+def _row(item: str, rater: str, decision: str, *answer: int | None) -> _Row:
+    option, key, blinded = answer
+    return item, rater, decision, option == key if blinded else None
+
+
+def _agreement(stratum: str, rows: list[_Row], rules: Policy) -> Agreement:
+    raters = sorted({rater for _, rater, _, _ in rows})
+    columns = {rater: at for at, rater in enumerate(raters)}
+    places: dict[str, int] = {}
+    for item, *_ in rows:
+        places.setdefault(item, len(places))
+    values = np.full((len(places), len(raters)), -1, dtype=np.int8)
+    for item, rater, decision, _ in rows:
+        values[places[item], columns[rater]] = LABELS.index(decision)
+    table = Ratings(values=values, labels=LABELS)
+    estimates = panel(table, Decision.REJECT.value)
+    blind = [right for *_, right in rows if right is not None]
+    estimates[BLIND] = share(BLIND, sum(blind), len(blind))
+    return Agreement(
+        stratum=stratum,
+        raters=tuple(raters),
+        estimates=estimates,
+        pairs=pairs_table(table),
+        verdict=gate(estimates, rules),
+    )
+
+
+def _condition(name: str, value: float | None, least: float, reason: str) -> Condition:
+    if value is None:
+        why = REASONS.get(reason, "there is no review yet")
+        return Condition(passed=None, words=f"{name}: cannot be told, {why}; wanted {least:.2f}.")
+    words = f"{name}: {value:.2f}, wanted at least {least:.2f}."
+    return Condition(passed=value >= least, words=words)

@@ -1,0 +1,164 @@
+"""What stands beside options and key of a gold item: what stands there elsewhere in the source.
+
+A reader sees how near each option is to the key, where it comes from and what the label rests on.
+All of that is taken from a real item with the same options and key, but for what is known of the
+picture itself, which stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from medrcube.ontologies.terms import load_terms
+from medrcube.review.models import ItemVersion
+from medrcube.review.quality.real_items import RealItems
+from medrcube.review.wording.proposals import concept_named
+
+__all__ = ["Made", "made_by_hand", "moved", "named_as"]
+
+_OF_KEY = ("strategy", "grade", "passed", "similarity", "difficulty")
+"""What of an option says whether, or how far from, it is the key."""
+_OF_NAME = ("text", "concept", "ids", "versions", "named_by", "word")
+"""What of an option follows from what it names."""
+_OF_LABEL = ("evidence", "concept", "group", "strategy", "difficulty", "marked")
+"""What of the provenance follows from options and key; the rest is about the picture."""
+_HIDDEN = frozenset({"fingerprint", "licence", "sample", "wording"})
+"""What of the provenance tells a reader nothing about the picture."""
+_WORD = re.compile(r"[^\W_]{2,}")
+Made = tuple[list[dict[str, Any]], int, dict[str, Any]]
+"""Options, key and provenance of a version with a defect."""
+
+
+def moved(version: ItemVersion, key: int, seed: int, real: RealItems) -> Made | None:
+    """The key is another option, and what is shown is what a real item with that key shows.
+
+    ``None`` where there is no such item, or where what is known of the picture names the old key.
+    Boxes and frames have no concept; there the two options change places.
+
+    Args:
+        version: sound.
+        key: index of the new key.
+        seed: draws the real item, where there are several.
+        real: items of the same source and task.
+    """
+    options = version.options
+    if not any(option.get("concept") for option in options):
+        wrong = [option for place, option in enumerate(options) if place != version.key]
+        alike = all(_of_key(option) == _of_key(wrong[0]) for option in wrong)
+        return _swapped(version, key) if alike else None
+    if _is_named(version, options[version.key], options[key]):
+        return None
+    like = real.asking(options, key, f"{seed}|{version.item_id}")
+    if like is None or ("marked" in like.provenance) != ("marked" in version.provenance):
+        return None
+    told = {str(option.get("concept")): _of_key(option) for option in like.options}
+    changed = [
+        {name: value for name, value in option.items() if name not in _OF_KEY}
+        | told[str(option["concept"])]
+        for option in options
+    ]
+    known = {name: value for name, value in like.provenance.items() if name in _OF_LABEL}
+    own = {name: value for name, value in version.provenance.items() if name not in _OF_LABEL}
+    order = [*version.provenance, *(name for name in known if name not in version.provenance)]
+    together = own | known
+    return changed, key, {name: together[name] for name in order if name in together}
+
+
+def made_by_hand(version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int) -> Made:
+    """What stands beside a wording with a defect that a manager has written.
+
+    Where the key moves it is what a real item says; failing one, what the two options say changes
+    places.
+
+    Args:
+        version: the item that is copied.
+        options: its options with the new texts.
+        key: index of the new key.
+    """
+    real = RealItems(version.item.source, version.item.task)
+    changed = [dict(option) for option in options]
+    for option, old in zip(changed, version.options, strict=True):
+        concept = concept_named(str(option["text"])) if option["text"] != old["text"] else ""
+        if concept:
+            option.update(named_as(option, concept, real, anyhow=True) or {}, text=option["text"])
+    if key == version.key:
+        return changed, key, dict(version.provenance)
+    reworded = ItemVersion(
+        item=version.item, options=changed, key=version.key, provenance=version.provenance
+    )
+    return moved(reworded, key, 0, real) or _swapped(reworded, key)
+
+
+def _swapped(version: ItemVersion, key: int) -> Made:
+    """What the old and the new key say of themselves changes places."""
+    changed = [dict(option) for option in version.options]
+    old, new = changed[version.key], changed[key]
+    for name in _OF_KEY:
+        if name in old or name in new:
+            old[name], new[name] = new.get(name), old.get(name)
+    words = [
+        (str(old.get(name) or ""), str(new.get(name) or "")) for name in ("word", "concept", "text")
+    ]
+    words.append((f"box {version.key + 1} of", f"box {key + 1} of"))
+    provenance = {
+        name: _said(str(value), words) if name in _OF_LABEL else value
+        for name, value in version.provenance.items()
+    }
+    return changed, key, provenance
+
+
+def _of_key(option: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: option[name] for name in _OF_KEY if name in option}
+
+
+def _is_named(version: ItemVersion, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether what stays beside the picture names the old key: "axial" in the name of the case."""
+    kept = (
+        str(value)
+        for name, value in version.provenance.items()
+        if name not in _OF_LABEL and name not in _HIDDEN
+    )
+    return bool(_words(*kept) & (_words_of(old) - _words_of(new)))
+
+
+def _words_of(option: Mapping[str, Any]) -> set[str]:
+    return _words(*(str(option.get(name) or "") for name in ("text", "concept", "word")))
+
+
+def _words(*texts: str) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+def _said(value: str, words: Sequence[tuple[str, str]]) -> str:
+    """A text with the first of the words that it holds replaced."""
+    for old, new in words:
+        if old and old in value:
+            return value.replace(old, new)
+    return value
+
+
+def named_as(
+    option: Mapping[str, Any], label: str, real: RealItems, *, anyhow: bool = False
+) -> dict[str, Any] | None:
+    """What an option says of a concept that it is to name, as real items do.
+
+    ``None`` where no item of the source names it, though the source has words for its options.
+    """
+    there = real.naming(label, option)
+    if there is not None:
+        return {name: there[name] for name in _OF_NAME if name in there}
+    if not anyhow and (option.get("word") or option.get("named_by")):
+        return None
+    term = load_terms()[label]
+    ids = term.ids()
+    told = {
+        "text": term.name[:1].upper() + term.name[1:],
+        "concept": label,
+        "ids": [f"{ontology}:{value}" for ontology, value in ids.items()],
+        "versions": ["" for _ in ids],
+        "word": "",
+        "named_by": "",
+    }
+    return {name: told[name] for name in told if name == "text" or name in option}

@@ -1,0 +1,188 @@
+"""Defects that can be put into a sound item: each a trap whose right decision is known.
+
+Every one is such as a source or a build might really have: what is shown beside the key tells of
+the wrong label as it would of a right one, and no item rule is broken that stops an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from typing import Any, Literal
+
+from medrcube.ontologies.item_rules import ERROR, Flaw, lint
+from medrcube.ontologies.label_words import normalise
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.review.models import ItemVersion
+from medrcube.review.quality.defect_records import Made, moved, named_as
+from medrcube.review.quality.real_items import RealItems
+from medrcube.review.reviewing.questionnaire import OptionVerdict, Reason
+from medrcube.review.wording.proposals import Wording, draft_as
+
+__all__ = ["FITTING", "KINDS", "SOUND", "Kind", "Trap", "kind_of", "sound", "traps"]
+
+Kind = Literal["wrong-key", "second-right", "wrong-box", "sound", "other"]
+KINDS: tuple[Kind, ...] = ("wrong-key", "second-right", "wrong-box")
+"""Defects that are made by themselves."""
+SOUND = "SOUND"
+"""Stands for the defect of a gold item that has none: who refuses it raises a false alarm."""
+FITTING: Mapping[Kind, frozenset[str]] = {
+    "wrong-key": frozenset({Reason.KEY_WRONG}),
+    "second-right": frozenset(
+        {
+            Reason.MULTI_CORRECT,
+            Reason.DISTRACTOR_CORRECT,
+            Reason.DISTRACTOR_SYNONYM,
+            Reason.DISTRACTOR_GRANULARITY,
+            OptionVerdict.ALSO_CORRECT,
+            OptionVerdict.SAME_AS_ANOTHER,
+        }
+    ),
+    "wrong-box": frozenset({Reason.ROI_WRONG, Reason.KEY_WRONG}),
+}
+"""Reasons, and verdicts on an option, that name a defect."""
+_DEFECTS: Mapping[Kind, Reason] = {
+    "wrong-key": Reason.KEY_WRONG,
+    "second-right": Reason.MULTI_CORRECT,
+    "wrong-box": Reason.ROI_WRONG,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trap:
+    """A version with a defect.
+
+    Attributes:
+        defect: reason code that names it; ``SOUND`` for none.
+        warnings: item rules that it bends.
+    """
+
+    defect: str
+    options: list[dict[str, Any]]
+    key: int
+    provenance: dict[str, Any]
+    warnings: list[str]
+
+
+def kind_of(defect: str) -> Kind:
+    """What kind of gold item a code stands for; ``other`` where a manager chose another one."""
+    if defect == SOUND:
+        return "sound"
+    found = (kind for kind, codes in FITTING.items() if defect in codes)
+    return "wrong-box" if defect == Reason.ROI_WRONG else next(found, "other")
+
+
+def traps(
+    version: ItemVersion, kind: Kind, seed: int, present: Sequence[str], real: RealItems
+) -> Iterator[Trap]:
+    """Defective twins of a version, in an order drawn by lot; none where the kind does not fit.
+
+    Args:
+        version: sound, as far as is known.
+        kind: of the defect.
+        seed: of the draw.
+        present: concepts that other items of the same picture say are there.
+        real: items of the same source and task.
+    """
+    boxes = any(option.get("strategy") == "box" for option in version.options)
+    wrong = [place for place in range(len(version.options)) if place != version.key]
+    wrong.sort(key=lambda place: sha256(f"{seed}|{version.item_id}|{place}".encode()).digest())
+    if kind == "second-right":
+        made = _second_right(version, wrong, present, real)
+    elif kind == "wrong-box" and not (version.asks_mark or version.overlay is None):
+        return  # what is marked beside the question would have to move
+    elif boxes == (kind == "wrong-box"):
+        sure = (place for place in wrong if _is_sure(version.options[place]))
+        made = filter(None, (moved(version, place, seed, real) for place in sure))
+    else:
+        return
+    for changed, key, provenance in made:
+        warnings = _bent(version, changed, key, meant=kind == "second-right")
+        if warnings is not None:
+            yield Trap(
+                defect=_DEFECTS[kind],
+                options=changed,
+                key=key,
+                provenance=provenance,
+                warnings=warnings,
+            )
+
+
+def _second_right(
+    version: ItemVersion, wrong: Sequence[int], present: Sequence[str], real: RealItems
+) -> Iterator[Made]:
+    """A wrong option says what is true as well: the key in other words, or what is there too."""
+    options = version.options
+    key = str(options[version.key].get("concept") or "")
+    known = {normalise(str(option["text"])) for option in options}
+    terms = load_terms()
+    for label in (*present, *_true_with(key)):
+        if label not in terms:
+            continue
+        for place in wrong:
+            named = named_as(options[place], label, real)
+            if named is None or normalise(str(named["text"])) in known:
+                continue
+            changed = [dict(option) for option in options]
+            changed[place].update(named)
+            yield changed, version.key, dict(version.provenance)
+
+
+@cache
+def _true_with(key: str) -> tuple[str, ...]:
+    """Synonyms of a concept, then what it implies, by the relation table."""
+    terms, relations = load_terms(), load_relations()
+    if key not in terms:
+        return ()
+    same = sorted(relations.synonyms(key) - {key})
+    above = sorted(relations.closure(key) - set(same) - {key})
+    kind = terms[key].kind
+    return tuple(label for label in (*same, *above) if label in terms and terms[label].kind == kind)
+
+
+def _is_sure(option: Mapping[str, Any]) -> bool:
+    """Whether the option is wrong by what somebody has read, or by what it is implied by."""
+    return option.get("grade") in ("A", "B")
+
+
+def _bent(
+    version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int, *, meant: bool
+) -> list[str] | None:
+    """Warnings of the item rules; ``None`` where one is broken that stops an item.
+
+    Those of the version stay where the change does not mend them: the build knows more of an item.
+    Where two options are meant to be true the rules look at their words alone, since that they are
+    one concept, or one a kind of the other, is the defect.
+    """
+    before = _flaws(version, version.options, version.key, meant=meant)
+    after = _flaws(version, options, key, meant=meant)
+    if any(flaw.level == ERROR for flaw in after):
+        return None
+    old, new = ({flaw.rule for flaw in flaws} for flaws in (before, after))
+    kept = [rule for rule in version.warnings if rule not in old or rule in new]
+    return list(dict.fromkeys([*kept, *(f.rule for f in after if f.rule not in old)]))
+
+
+def _flaws(
+    version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int, *, meant: bool
+) -> Sequence[Flaw]:
+    terms = load_terms()
+    texts = tuple(str(option["text"]) for option in options)
+    concepts = ["" if meant else str(option.get("concept") or "") for option in options]
+    wording = Wording(question=version.question, options=texts, key=key)
+    draft = draft_as(version, wording, [label if label in terms else "" for label in concepts])
+    return lint(draft)
+
+
+def sound(version: ItemVersion) -> Trap:
+    """A copy without a defect."""
+    return Trap(
+        defect=SOUND,
+        options=list(version.options),
+        key=version.key,
+        provenance=dict(version.provenance),
+        warnings=list(version.warnings),
+    )

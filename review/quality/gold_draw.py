@@ -1,0 +1,162 @@
+"""Draws gold items by lot: sound items of the queue, each copied once with a defect of its own.
+
+A reader who has seen an item never gets its twin, nor the other way round (``claim_queries``), and
+twins of items that still wait leave enough readers for these. No item is copied twice, and of one
+case one item at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+
+from django.db.models import F
+from django.utils import timezone
+
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Item, ItemVersion
+from medrcube.review.quality import gold_items
+from medrcube.review.quality.defects import KINDS, SOUND, Kind, Trap, sound, traps
+from medrcube.review.quality.real_items import RealItems
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.state_machine import State
+
+__all__ = ["Drawn", "draw", "top_up"]
+
+_DECIDED = frozenset({State.ACCEPTED, State.RELEASED})
+_FIT = (*_DECIDED, State.QUEUED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What was made.
+
+    Attributes:
+        made: kind -> number of gold items.
+        wanted: how many with a defect were asked for.
+    """
+
+    made: Mapping[Kind, int]
+    wanted: int
+
+    @property
+    def defective(self) -> int:
+        """Those that have a defect."""
+        return sum(self.made.get(kind, 0) for kind in KINDS)
+
+
+def draw(
+    count: int, actor: str, *, seed: int | None = None, clean: int = 0, now: datetime | None = None
+) -> Drawn:
+    """Make gold items with defects, as evenly over the kinds as the items allow.
+
+    Items that clinicians have accepted come first; then those that wait, in the order of the lot.
+
+    Args:
+        count: how many with a defect.
+        actor: whom the trail names.
+        seed: of the draw; that of the project by default.
+        clean: how many copies without a defect, of accepted items only.
+        now: when.
+
+    Raises:
+        InvalidAnswerError: a number is negative.
+    """
+    if count < 0 or clean < 0:
+        raise InvalidAnswerError(f"{min(count, clean)} gold items, expected 0 or more")
+    now, seed = now or timezone.now(), current_policy().seed if seed is None else seed
+    candidates = _candidates(seed) if count or clean else []
+    made = _defective(candidates, count, seed, actor, now)
+    used = set(Item.objects.exclude(gold_defect="").values_list("copied_from", flat=True))
+    for version in candidates:
+        if made["sound"] >= clean:
+            break
+        decided = version.item.state in _DECIDED and version.item_id not in used
+        if decided and _copied(version, sound(version), actor, now):
+            made["sound"] += 1
+    return Drawn(made=dict(made), wanted=count)
+
+
+def top_up(actor: str, now: datetime | None = None) -> Drawn:
+    """Draw what the policy's share of gold items still lacks."""
+    rules = current_policy()
+    real = Item.objects.filter(gold_defect="").count()
+    there = Item.objects.exclude(gold_defect__in=("", SOUND)).count()
+    return draw(max(0, round(rules.gold_share * real) - there), actor, now=now)
+
+
+def _defective(
+    candidates: Sequence[ItemVersion], count: int, seed: int, actor: str, now: datetime
+) -> Counter[Kind]:
+    """First an equal share of each kind; then whatever the items still allow."""
+    made: Counter[Kind] = Counter()
+    taken: set[int] = set()
+    real = cache(RealItems)
+    for most in (math.ceil(count / len(KINDS)), count):
+        for version in candidates:
+            if made.total() >= count:
+                return made
+            wanted = [kind for kind in KINDS if made[kind] < most and version.pk not in taken]
+            for kind in sorted(wanted, key=lambda kind: (made[kind], kind)):
+                others = real(version.item.source, version.item.task)
+                trap = next(traps(version, kind, seed, _present(version), others), None)
+                if trap and _copied(version, trap, actor, now):
+                    made[kind] += 1
+                    taken.add(version.pk)
+                    break
+    return made
+
+
+def _candidates(seed: int) -> list[ItemVersion]:
+    """Sound items by lot, decided ones first; one of each case, and none that was copied."""
+    copied = Item.objects.exclude(gold_defect="").values("copied_from")
+    versions = ItemVersion.objects.filter(
+        number=F("item__version"), item__gold_defect="", item__state__in=_FIT
+    ).exclude(item__in=copied)
+    rows = sorted(
+        versions.values_list("pk", "item", "item__case_key", "item__state"),
+        key=lambda row: (row[3] not in _DECIDED, sha256(f"{seed}|gold|{row[1]}".encode()).digest()),
+    )
+    gone = Item.objects.exclude(gold_defect="").exclude(case_key="")
+    cases = set(gone.values_list("case_key", flat=True))
+    chosen: list[int] = []
+    for pk, item, case, _state in rows:
+        if (case or item) not in cases:
+            cases.add(case or item)
+            chosen.append(pk)
+    return list(_loaded(chosen))
+
+
+def _loaded(keys: Sequence[int]) -> Iterator[ItemVersion]:
+    related = ItemVersion.objects.select_related("item", "picture", "overlay")
+    for start in range(0, len(keys), 500):
+        part = keys[start : start + 500]
+        found = related.in_bulk(part)
+        yield from (found[pk] for pk in part)
+
+
+def _present(version: ItemVersion) -> list[str]:
+    """Concepts that are the key of other items of the same picture."""
+    others = ItemVersion.objects.filter(
+        number=F("item__version"),
+        item__gold_defect="",
+        item__state__in=_FIT,
+        item__task=version.item.task,
+        picture=version.picture_id,
+    ).exclude(item=version.item_id)
+    found = {str(row.options[row.key].get("concept") or "") for row in others}
+    return sorted(found - {""})
+
+
+def _copied(version: ItemVersion, trap: Trap, actor: str, now: datetime) -> bool:
+    """Make the gold item; false where the item has changed meanwhile."""
+    try:
+        gold_items.make_twin(version, trap, actor, now)
+    except ConflictError:
+        return False
+    return True

@@ -1,0 +1,299 @@
+"""How far the reviews are: per kind of item, per reader, by reason, by time, and until when."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.utils import timezone
+
+from medrcube.console.counts import counted
+from medrcube.review.assigning.outstanding import Kind, kinds
+from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
+from medrcube.review.quality.agreement import Estimate, share
+from medrcube.review.quality.gold_items import found_defect, last_gold
+from medrcube.review.reviewing.policy import Policy, current_policy
+from medrcube.review.reviewing.questionnaire import Decision
+from medrcube.review.reviewing.state_machine import State
+
+PACE_DAYS = 7
+"""Days whose reviews the forecast goes by."""
+Taken = Mapping[int, Counter[int]]
+"""Person -> seconds -> number of valid reviews that took so long."""
+_BINS = (15, 30, 60, 90, 120, 180, 300, 600)
+"""Upper ends, in seconds, of the classes of time; what is longer comes last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voxel:
+    """Items of one anatomy, modality and task, by state; gold items are left out.
+
+    Attributes:
+        states: state -> number of items.
+        in_review: how many of the queued ones somebody holds now.
+    """
+
+    anatomy: str
+    modality: str
+    task: str
+    states: Mapping[str, int]
+    in_review: int
+
+    @property
+    def items(self) -> int:
+        """All of them."""
+        return sum(self.states.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """What one person has reviewed; valid reviews only, gold items apart.
+
+    Attributes:
+        key: of the account.
+        seconds: median time from claim to submit; ``None`` without reviews.
+        decisions: decision -> share of the reviews.
+        blind: share of the answers that equal the key; those that were not blind are left out.
+        gold_found: known defects found among ``gold_seen``, the latest that the policy looks at.
+    """
+
+    key: int
+    pseudonym: str
+    paused: bool
+    active: bool
+    done: int
+    seconds: int | None
+    decisions: Mapping[str, float]
+    blind: Estimate
+    gold_found: int
+    gold_seen: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """When the queue would be empty at the pace of the last days.
+
+    Attributes:
+        missing: reviews that queued items still need.
+        lately: reviews made in the last ``PACE_DAYS``.
+        days: ``None`` where nothing was reviewed lately.
+        hours: of work, by the median time of a review; ``None`` without one.
+    """
+
+    missing: int
+    lately: int
+    days: float | None
+    hours: float | None
+
+    @property
+    def work(self) -> str:
+        """The time in words, rounded up below an hour; empty where nothing is known."""
+        if self.hours is None:
+            return ""
+        if self.hours < 1:
+            return counted(math.ceil(self.hours * 60), "minute")
+        return f"{self.hours:.1f} hours"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """All that the page of progress shows; see the functions of these names.
+
+    Attributes:
+        queued: see ``outstanding.kinds``.
+    """
+
+    voxels: Sequence[Voxel]
+    queued: Sequence[Kind]
+    readers: Sequence[Reader]
+    reasons: Sequence[tuple[str, int]]
+    times: Sequence[tuple[str, int]]
+    forecast: Forecast
+
+
+def count() -> Progress:
+    """Count everything."""
+    rules, now, taken = current_policy(), timezone.now(), seconds_taken()
+    return Progress(
+        voxels=voxels(now),
+        queued=kinds(),
+        readers=readers(rules, taken),
+        reasons=reasons(),
+        times=times(taken),
+        forecast=forecast(rules, now, taken),
+    )
+
+
+def voxels(now: datetime) -> list[Voxel]:
+    """Every kind of item, by name."""
+    real = Item.objects.filter(gold_defect="")
+    axes = ("anatomy", "modality", "task")
+    states: dict[tuple[str, str, str], dict[str, int]] = {}
+    for anatomy, modality, task, state, items in (
+        real.values_list(*axes, "state").annotate(items=Count("pk")).order_by()
+    ):
+        states.setdefault((anatomy, modality, task), {})[state] = items
+    held = (
+        real.filter(state=State.QUEUED, pk__in=_live(now).values("version__item"))
+        .values_list(*axes)
+        .annotate(items=Count("pk"))
+        .order_by()
+    )
+    in_review = {(anatomy, modality, task): items for anatomy, modality, task, items in held}
+    return [
+        Voxel(
+            anatomy=kind[0],
+            modality=kind[1],
+            task=kind[2],
+            states=states[kind],
+            in_review=in_review.get(kind, 0),
+        )
+        for kind in sorted(states)
+    ]
+
+
+def seconds_taken() -> Taken:
+    """How long the reviews of each person took."""
+    found: dict[int, Counter[int]] = {}
+    for user, seconds, count in (
+        _real().values_list("claim__user", "seconds").annotate(count=Count("pk")).order_by()
+    ):
+        found.setdefault(user, Counter())[seconds] = count
+    return found
+
+
+def readers(rules: Policy, taken: Taken | None = None) -> list[Reader]:
+    """Everybody who reviews or has reviewed, by pseudonym.
+
+    Args:
+        rules: of the project.
+        taken: ``seconds_taken()``, where it is known already.
+    """
+    taken = seconds_taken() if taken is None else taken
+    decisions: dict[int, dict[str, int]] = {}
+    right: Counter[int] = Counter()
+    answers: Counter[int] = Counter()
+    blinded = Q(claim__blinded=True)
+    equal = blinded & Q(claim__blind__option=F("claim__version__key"))
+    for user, decision, count, blind, hits in (
+        _real()
+        .values_list("claim__user", "decision")
+        .annotate(
+            count=Count("pk"),
+            blind=Count("pk", filter=blinded),
+            hits=Count("pk", filter=equal),
+        )
+        .order_by()
+    ):
+        decisions.setdefault(user, {})[decision] = count
+        answers[user] += blind
+        right[user] += hits
+    people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(decisions)))
+    return [
+        _reader(
+            user,
+            decisions.get(user.pk, {}),
+            share("blind_accuracy", right[user.pk], answers[user.pk]),
+            taken.get(user.pk),
+            rules,
+        )
+        for user in people.order_by("pseudonym")
+    ]
+
+
+def reasons() -> list[tuple[str, int]]:
+    """How often each reason was given, the most frequent first."""
+    counted = (
+        ReviewReason.objects.filter(review__claim__released_at=None)
+        .exclude(review__claim__version__in=_gold_versions())
+        .values_list("code")
+        .annotate(count=Count("pk"))
+        .order_by("-count", "code")
+    )
+    return list(counted)
+
+
+def times(taken: Taken) -> list[tuple[str, int]]:
+    """Reviews by the time that they took, in classes."""
+    counts = [0] * (len(_BINS) + 1)
+    for user in taken.values():
+        for seconds, count in user.items():
+            counts[sum(seconds > end for end in _BINS)] += count
+    names = [f"up to {_clock(end)}" for end in _BINS]
+    return list(zip([*names, f"over {_clock(_BINS[-1])}"], counts, strict=True))
+
+
+def forecast(rules: Policy, now: datetime, taken: Taken) -> Forecast:
+    """Look ahead; a sum of what is missing over the pace, no more."""
+    waiting = Item.objects.filter(state=State.QUEUED, gold_defect="")
+    summed = waiting.aggregate(items=Count("pk"), reviews=Sum("reviews"))
+    missing = max(0, summed["items"] * rules.reviews - (summed["reviews"] or 0))
+    since = now - timedelta(days=PACE_DAYS)
+    lately = _real().filter(submitted_at__gt=since).count()
+    every: Counter[int] = Counter()
+    for user in taken.values():
+        every.update(user)
+    median = _median(every)
+    return Forecast(
+        missing=missing,
+        lately=lately,
+        days=missing / (lately / PACE_DAYS) if lately else None,
+        hours=None if median is None else missing * median / 3600,
+    )
+
+
+def _reader(
+    user: User,
+    decisions: Mapping[str, int],
+    blind: Estimate,
+    seconds: Counter[int] | None,
+    rules: Policy,
+) -> Reader:
+    done = sum(decisions.values())
+    gold = last_gold(user, rules.gold_window)
+    return Reader(
+        key=user.pk,
+        pseudonym=user.pseudonym,
+        paused=user.paused,
+        active=user.is_active,
+        done=done,
+        seconds=_median(seconds or Counter()),
+        decisions={name.value: decisions.get(name, 0) / done if done else 0 for name in Decision},
+        blind=blind,
+        gold_found=sum(found_defect(claim) for claim in gold),
+        gold_seen=len(gold),
+    )
+
+
+def _live(now: datetime) -> QuerySet[Claim]:
+    return Claim.objects.filter(released_at=None, submitted_at=None, expires_at__gt=now)
+
+
+def _real() -> QuerySet[Review]:
+    """Valid reviews of items that measure nobody; gold items are few, so they are taken away."""
+    return Review.objects.filter(claim__released_at=None).exclude(
+        claim__version__in=_gold_versions()
+    )
+
+
+def _gold_versions() -> Sequence[int]:
+    found = ItemVersion.objects.filter(item__in=Item.objects.exclude(gold_defect=""))
+    return list(found.values_list("pk", flat=True))
+
+
+def _median(counts: Counter[int]) -> int | None:
+    middle = (counts.total() + 1) // 2
+    passed = 0
+    for seconds in sorted(counts):
+        passed += counts[seconds]
+        if passed >= middle:
+            return seconds
+    return None
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds} s" if seconds < 60 else f"{seconds / 60:g} min"

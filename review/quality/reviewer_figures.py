@@ -1,0 +1,200 @@
+"""How carefully each reader works: time, known defects, agreement and blind answers side by side.
+
+Figures only: nobody is paused by them. The database counts in groups: a hundred thousand reviews
+take seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Q
+
+from medrcube.review.models import Claim, Item, ItemVersion, Role, User
+from medrcube.review.quality import gold_items
+from medrcube.review.quality.agreement import Estimate, Ratings, ac1, raw, share
+from medrcube.review.quality.agreement_gate import LABELS
+from medrcube.review.quality.defects import KINDS, kind_of
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.sql.cursor import rows
+
+__all__ = ["FEW", "Figures", "ReaderFigures", "figures"]
+
+FEW = 20
+"""Below this many observations a share is marked as one of few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderFigures:
+    """One reader; valid reviews only, gold items counted apart.
+
+    Attributes:
+        key: of the account.
+        answer_seconds: median time of the blind answer, as the browser counted it; ``None``
+            without one.
+        seconds: median time from taking an item to sending its review.
+        fast: reviews sent faster than the policy's ``fast_seconds``.
+        caught: kind of defect -> share that was caught; ``items`` is how many were seen.
+        all_caught: the same of all kinds together.
+        false_alarms: share of sound gold items that were refused.
+        agreement: share of pairs with another reader of the same version that are equal.
+        ac1: the same, corrected for chance.
+        blind: share of blind answers that equal the key, over accepted items.
+    """
+
+    key: int
+    pseudonym: str
+    paused: bool
+    active: bool
+    reviews: int
+    answer_seconds: int | None
+    seconds: int | None
+    fast: int
+    caught: Mapping[str, Estimate]
+    all_caught: Estimate
+    false_alarms: Estimate
+    agreement: Estimate
+    ac1: Estimate
+    blind: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """All readers, by pseudonym."""
+
+    fast_seconds: int
+    readers: Sequence[ReaderFigures]
+
+
+def figures() -> Figures:
+    """Count for every reader who reviews or has reviewed."""
+    limit = current_policy().fast_seconds
+    excluded = _gold_versions()
+    taken, answered = _times(_SECONDS, excluded), _times(_ANSWERS, excluded)
+    pairs, right = _pairs(excluded), _right(excluded)
+    tests = _gold_reviews()
+    people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(taken)))
+    found = []
+    for user in people.order_by("pseudonym"):
+        times, seen = taken.get(user.pk, Counter[int]()), tests.get(user.pk, {})
+        table = _table(pairs.get(user.pk, {}))
+        hits, answers = right.get(user.pk, (0, 0))
+        found.append(
+            ReaderFigures(
+                key=user.pk,
+                pseudonym=user.pseudonym,
+                paused=user.paused,
+                active=user.is_active,
+                reviews=times.total(),
+                answer_seconds=_median(answered.get(user.pk, Counter())),
+                seconds=_median(times),
+                fast=sum(count for seconds, count in times.items() if seconds < limit),
+                caught={kind: _share(kind, seen.get(kind, [])) for kind in (*KINDS, "other")},
+                all_caught=_share(
+                    "caught",
+                    [hit for kind, hits in seen.items() if kind != "sound" for hit in hits],
+                ),
+                false_alarms=_share("alarms", [not hit for hit in seen.get("sound", [])]),
+                agreement=raw(table),
+                ac1=ac1(table),
+                blind=share("blind_accuracy", hits, answers),
+            )
+        )
+    return Figures(fast_seconds=limit, readers=found)
+
+
+_SECONDS = """
+    SELECT c.user_id, r.seconds, count(*)
+    FROM review_review r CROSS JOIN review_claim c
+    WHERE c.id = r.claim_id AND c.released_at IS NULL {gold} GROUP BY c.user_id, r.seconds
+"""
+_ANSWERS = """
+    SELECT c.user_id, b.milliseconds / 1000, count(*)
+    FROM review_blindanswer b CROSS JOIN review_claim c
+    WHERE c.id = b.claim_id AND c.released_at IS NULL AND b.milliseconds > 0 {gold}
+    GROUP BY c.user_id, b.milliseconds / 1000
+"""
+_PAIRS = """
+    SELECT c.user_id, r.decision, other.decision, count(*)
+    FROM review_review r CROSS JOIN review_claim c
+    CROSS JOIN review_claim o CROSS JOIN review_review other
+    WHERE c.id = r.claim_id AND c.released_at IS NULL AND o.version_id = c.version_id
+    AND o.user_id <> c.user_id AND o.released_at IS NULL AND other.claim_id = o.id {gold}
+    GROUP BY c.user_id, r.decision, other.decision
+"""
+_RIGHT = """
+    SELECT c.user_id, sum(CASE WHEN b."option" = v.key THEN 1 ELSE 0 END), count(*)
+    FROM review_item i CROSS JOIN review_itemversion v
+    CROSS JOIN review_claim c CROSS JOIN review_blindanswer b
+    WHERE i.state IN ('accepted', 'released') AND v.item_id = i.id AND v.number = i.version
+    AND c.version_id = v.id AND c.released_at IS NULL AND c.blinded
+    AND c.submitted_at IS NOT NULL AND b.claim_id = c.id {gold} GROUP BY c.user_id
+"""
+
+
+def _gold_versions() -> list[int]:
+    found = ItemVersion.objects.filter(item__in=Item.objects.exclude(gold_defect=""))
+    return list(found.values_list("pk", flat=True))
+
+
+def _grouped(statement: str, excluded: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Rows of a statement without the versions of gold items, which are few."""
+    numbers = ", ".join(str(int(pk)) for pk in excluded)
+    return rows(statement.format(gold=f"AND c.version_id NOT IN ({numbers})" if numbers else ""))
+
+
+def _times(statement: str, excluded: Sequence[int]) -> dict[int, Counter[int]]:
+    found: dict[int, Counter[int]] = {}
+    for user, seconds, count in _grouped(statement, excluded):
+        found.setdefault(user, Counter())[int(seconds)] = count
+    return found
+
+
+def _pairs(excluded: Sequence[int]) -> dict[int, dict[tuple[str, str], int]]:
+    found: dict[int, dict[tuple[str, str], int]] = {}
+    for user, mine, other, count in _grouped(_PAIRS, excluded):
+        found.setdefault(user, {})[mine, other] = count
+    return found
+
+
+def _right(excluded: Sequence[int]) -> dict[int, tuple[int, int]]:
+    return {user: (int(hits), count) for user, hits, count in _grouped(_RIGHT, excluded)}
+
+
+def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
+    """Reader -> kind of gold item -> whether each review of one decided rightly."""
+    done = Claim.objects.filter(
+        released_at=None, submitted_at__isnull=False, version__item__gold_defect__gt=""
+    )
+    claims = done.select_related("version__item", "blind", "review")
+    found: dict[int, dict[str, list[bool]]] = {}
+    for claim in claims.prefetch_related("review__reasons"):
+        kind = kind_of(claim.version.item.gold_defect)
+        own = found.setdefault(claim.user_id, {})
+        own.setdefault(kind, []).append(gold_items.found_defect(claim))
+    return found
+
+
+def _table(pairs: Mapping[tuple[str, str], int]) -> Ratings:
+    """What a reader and another one said of one version, a row a pair."""
+    kinds = [[LABELS.index(label) for label in pair] for pair in pairs]
+    values = np.array(kinds, dtype=np.int8).reshape(len(kinds), 2)
+    counts = np.array(list(pairs.values()), dtype=np.int64)
+    return Ratings(values=np.repeat(values, counts, axis=0), labels=LABELS)
+
+
+def _share(name: str, hits: Sequence[bool]) -> Estimate:
+    return share(name, sum(hits), len(hits))
+
+
+def _median(counts: Counter[int]) -> int | None:
+    middle, passed = (counts.total() + 1) // 2, 0
+    for value in sorted(counts):
+        passed += counts[value]
+        if passed >= middle:
+            return value
+    return None

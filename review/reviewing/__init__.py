@@ -1,0 +1,1 @@
+"""Claims, the two steps of a review, and what follows from them."""

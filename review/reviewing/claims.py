@@ -1,0 +1,213 @@
+"""Who gets which item, and for how long.
+
+That a version never has two holders of a slot is kept by the database (``models.reviews.Claim``),
+not by this code: measured, check-then-insert handed out thousands of items twice under eight
+processes, and ``FOR UPDATE SKIP LOCKED`` alone hundreds. What is here only makes collisions rare.
+That the last places are kept for specialists (``places``) is looked at again under the lock of the
+item. Whatever can be read or prepared before a transaction is, so that writers wait for each other
+as short as can be.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from medrcube.review.assigning.routing import Route, route_of
+from medrcube.review.audit_trail.event_chain import SYSTEM, record
+from medrcube.review.errors import ConflictError
+from medrcube.review.models import Claim, User
+from medrcube.review.quality import gold_items
+from medrcube.review.reviewing.claim_tokens import entry, stale, standing, stored
+from medrcube.review.reviewing.policy import Policy, current_policy
+from medrcube.review.reviewing.review_slots import has_place
+from medrcube.review.reviewing.sql import candidate_queries, claim_queries
+from medrcube.review.reviewing.sql.candidate_queries import Candidate
+from medrcube.review.reviewing.sql.cursor import unhurried, when
+from medrcube.review.visibility import disclosure
+
+__all__ = ["claim_next", "free_overdue", "give_back", "held", "renew"]
+
+_TRIES = 50
+
+
+def claim_next(user: User, now: datetime | None = None) -> Claim | None:
+    """The item that this reader should look at: the one they hold, or the next of the queue.
+
+    First comes what they lost by time with something typed, then what waits for a specialist such
+    as them and what is assigned to them first (``routing``); then items that others have reviewed,
+    by priority and by the project's lot. ``None`` when nothing is left for them; a paused reader
+    gets nothing new. Who has seen the key of a version before does not answer it again: the first
+    answer comes with the claim.
+
+    Raises:
+        ConflictError: others were faster fifty times; ask again.
+    """
+    now = now or timezone.now()
+    rules = current_policy()
+    free_overdue(now)
+    mine = held(user, now)
+    if mine is not None:
+        return mine
+    for _ in range(_TRIES):
+        try:
+            with unhurried():
+                return _claim(user, rules, now)
+        except (IntegrityError, _TakenError) as error:
+            # Another process took the slot between our look and our insert.
+            reason = error
+    raise ConflictError("the queue is very busy; ask for an item again") from reason
+
+
+def held(user: User, now: datetime | None = None) -> Claim | None:
+    """The live claim of a reader on an item that is still in the queue, if there is one."""
+    row = claim_queries.in_hand(user.pk, now or timezone.now())
+    if row is None:
+        return None
+    pk, version, slot, token, claimed_at, expires_at, blinded, specialist = row
+    return stored(
+        Claim,
+        id=pk,
+        version_id=version,
+        user_id=user.pk,
+        slot=slot,
+        token=token if isinstance(token, uuid.UUID) else uuid.UUID(token),
+        claimed_at=when(claimed_at),
+        expires_at=when(expires_at),
+        submitted_at=None,
+        released_at=None,
+        outcome="",
+        blinded=bool(blinded),
+        specialist=bool(specialist),
+    )
+
+
+def free_overdue(now: datetime) -> int:
+    """Free the slots of claims whose lease is over; how many there were."""
+    if not claim_queries.overdue(now):
+        return 0
+    with transaction.atomic():
+        lost = claim_queries.free_overdue(now)
+        record(
+            now,
+            *(
+                entry(SYSTEM, "claim.expired", item, number, user=pseudonym)
+                for item, number, pseudonym in lost
+            ),
+        )
+    return len(lost)
+
+
+def renew(
+    token: uuid.UUID, user: User, body: Mapping[str, object], now: datetime | None = None
+) -> Claim:
+    """Keep what was typed and hold the item for another lease.
+
+    The text is kept even when the claim is lost; only then the error is raised. What arrives
+    after the review itself is not kept: the review has it.
+
+    Raises:
+        StaleClaimError: the claim is not live any more.
+    """
+    now = now or timezone.now()
+    found = standing(token, user)
+    expires = now + timedelta(minutes=current_policy().lease_minutes)
+    if found.sent:
+        raise stale()
+    with transaction.atomic():
+        claim_queries.keep_draft(found.version, user.pk, body, now)
+        live = claim_queries.extend(found.claim, now, expires)
+    if not live:
+        raise stale()
+    return Claim.objects.get(pk=found.claim)
+
+
+def give_back(
+    token: uuid.UUID, user: User, *, not_my_field: bool, now: datetime | None = None
+) -> None:
+    """Return an item without a review; "not my field" keeps it from coming back to this reader.
+
+    Raises:
+        StaleClaimError: the claim is not live any more.
+    """
+    now = now or timezone.now()
+    found = standing(token, user)
+    outcome = "skipped" if not_my_field else "given-back"
+    with transaction.atomic():
+        if not claim_queries.release(found.claim, outcome, now):
+            raise stale()
+        record(now, entry(user.pseudonym, f"claim.{outcome}", found.item, found.number))
+
+
+class _TakenError(Exception):
+    """The chosen item has changed since it was chosen."""
+
+
+def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
+    reader = claim_queries.reader(user.pk)
+    if reader.paused or not reader.active:
+        return None
+    chosen = _choose(user, rules, route_of(user.pk, reader.specialties, rules))
+    if chosen is None:
+        return None
+    if not claim_queries.hold_item(chosen.item, chosen.number):
+        raise _TakenError
+    used = claim_queries.slots(chosen.version)
+    slot = next(slot for slot in range(len(used) + 1) if slot not in used)
+    seeing = sum(not taken.blinded for taken in used.values())
+    special = [taken.specialist for taken in used.values()]
+    if not chosen.gold and (
+        not has_place(special, rules, specialist=chosen.specialist)
+        or (not chosen.blinded and seeing >= rules.unblinded_reviews)
+    ):
+        raise _TakenError
+    token, expires = uuid.uuid4(), now + timedelta(minutes=rules.lease_minutes)
+    pk = claim_queries.insert_claim(chosen, user.pk, slot, token, now=now, expires=expires)
+    claim_queries.carry_answer(pk, chosen.version, user.pk)
+    disclosure.begun(user.pk, chosen.item, now)
+    body = {"slot": slot, "blinded": chosen.blinded, "specialist": chosen.specialist}
+    record(now, entry(user.pseudonym, "claim.issued", chosen.item, chosen.number, **body))
+    return stored(
+        Claim,
+        id=pk,
+        version_id=chosen.version,
+        user_id=user.pk,
+        slot=slot,
+        token=token,
+        claimed_at=now,
+        expires_at=expires,
+        submitted_at=None,
+        released_at=None,
+        outcome="",
+        blinded=chosen.blinded,
+        specialist=chosen.specialist,
+    )
+
+
+def _choose(user: User, rules: Policy, route: Route) -> Candidate | None:
+    lost = candidate_queries.unfinished(user.pk, rules, route)
+    if lost:
+        return lost[0]
+    turn = gold_items.is_turn(user, rules)
+    # Both are looked up whatever the turn is, so that the time tells nothing.
+    known = candidate_queries.waiting(user.pk, rules, route, gold=True) if rules.gold_rate else []
+    found = candidate_queries.waiting(user.pk, rules, route, gold=False)
+    if turn and known:
+        return min(known, key=lambda item: _lot(user, item))
+    if not found:
+        return None
+    first = (found[0].reviews, found[0].priority)
+    equal = [item for item in found if (item.reviews, item.priority) == first]
+    # Of one case the first alone: its items stand in the order in which they tell least.
+    cases = {item.case_key or item.item: item for item in reversed(equal)}
+    equal = list(cases.values())
+    return min(equal, key=lambda item: (item.returned, not item.specialist, _lot(user, item)))
+
+
+def _lot(user: User, item: Candidate) -> str:
+    return sha256(f"{user.pk}|{item.item}".encode()).hexdigest()

@@ -1,0 +1,110 @@
+"""What follows from the reviews of a version: fenced steps through the table of states."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+from medrcube.review.audit_trail.event_chain import SYSTEM, Entry
+from medrcube.review.errors import ConflictError
+from medrcube.review.models import Item
+from medrcube.review.reviewing.policy import Policy
+from medrcube.review.reviewing.questionnaire import DANGERS, Decision, Reason
+from medrcube.review.reviewing.sql import review_queries
+from medrcube.review.reviewing.state_machine import State, Step, after
+
+_BLOCKING = frozenset(set(Reason) - {Reason.OTHER, Reason.TRIVIAL, Reason.TERM_OUTDATED})
+"""Reasons that an accepted item cannot carry; the other three may stand as a remark."""
+
+
+def settle(
+    now: datetime, item: Item, version: int, rules: Policy, fresh: AbstractSet[str] = frozenset()
+) -> list[Entry]:
+    """Take the step that the valid reviews of the current version call for; in a transaction.
+
+    A gold item is never settled: it measures its readers. Nor is one that still needs a review by
+    a specialist, however many others it has.
+
+    Args:
+        now: when.
+        item: as it is in this transaction.
+        version: row of its current version.
+        rules: of the project.
+        fresh: reasons of the review that was just made. Only these can quarantine: an older
+            vote for PHI or UNSAFE was looked at by a manager, and counts as any other reason.
+
+    Returns:
+        The events to record.
+
+    Raises:
+        ConflictError: the item has changed meanwhile.
+    """
+    if item.state != State.QUEUED:
+        return []
+    if danger(item, fresh):
+        return [take(now, item, Step.DANGER_SEEN, SYSTEM, reasons=sorted(fresh & DANGERS))]
+    if item.gold_defect or item.reviews < rules.reviews:
+        return []
+    if is_short(version, rules):
+        return []
+    return [take(now, item, outcome(version), SYSTEM)]
+
+
+def is_short(version: int, rules: Policy) -> bool:
+    """Whether a version has fewer valid reviews by specialists than the rules want."""
+    return bool(rules.specialists) and review_queries.specialists(version) < rules.specialists
+
+
+def danger(item: Item, reasons: AbstractSet[str]) -> bool:
+    """Whether one vote takes an item out.
+
+    Readers who find the defect of a gold item may well call it unsafe; it stays in. An
+    identifying mark is on the picture, which others share, so that vote always counts.
+    """
+    votes = reasons & DANGERS
+    if item.gold_defect:
+        votes = votes & {Reason.PHI} - {item.gold_defect}
+    return bool(votes)
+
+
+def take(now: datetime, item: Item, step: Step, actor: str, **body: object) -> Entry:
+    """Move an item, only if it still is what was read; in a transaction.
+
+    Who holds an item that leaves the queue loses it; a submit is then refused, and the draft
+    stays.
+
+    Raises:
+        IllegalStepError: the table of states does not know the step.
+        ConflictError: the item has changed meanwhile.
+    """
+    old, new = State(item.state), after(State(item.state), step)
+    if not review_queries.move_item(item.pk, old, new, item.version):
+        raise ConflictError(
+            f"item {item.pk} has changed since you opened it; load it again and look what is new"
+        )
+    item.state = new
+    if old is State.QUEUED:
+        review_queries.end_live_claims(item.pk, item.version, "superseded", now)
+    return Entry(
+        actor=actor,
+        kind=f"item.{step.value}",
+        object=f"item:{item.pk}",
+        body={"from": old.value, "to": new.value, "version": item.version, **body},
+    )
+
+
+def outcome(version: int) -> Step:
+    """The step that the valid reviews of a version call for, however many they are.
+
+    Accepted is what all accept and all who were blind have answered with the key. That at least one
+    was blind follows from ``Policy.unblinded_reviews``.
+    """
+    votes = review_queries.votes(version)
+    decisions = {vote.decision for vote in votes}
+    if decisions == {Decision.REJECT}:
+        return Step.REVIEWERS_REJECT
+    if decisions == {Decision.ACCEPT} and all(vote.right for vote in votes if vote.blinded):
+        codes = review_queries.reasons_of([vote.review for vote in votes])
+        if not codes & _BLOCKING:
+            return Step.REVIEWERS_ACCEPT
+    return Step.REVIEWERS_DISAGREE

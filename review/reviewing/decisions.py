@@ -1,0 +1,358 @@
+"""What follows after the reviews: adjudication, new versions, quarantine, release, withdrawal.
+
+Whoever wrote a version never approves it, and whoever reviewed it never adjudicates it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.ontologies.item_rules import ERROR, Draft, lint
+from medrcube.review.audit_trail.event_chain import SYSTEM, Entry, head, record
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import (
+    Adjudication,
+    Adoption,
+    Item,
+    ItemVersion,
+    Proposal,
+    Release,
+    ReleaseItem,
+    Review,
+    User,
+)
+from medrcube.review.reviewing.consensus import settle, take
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.questionnaire import Decision, Reason
+from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.visibility import disclosure
+
+_VERDICTS = {
+    Decision.ACCEPT: Step.ADJUDICATOR_ACCEPTS,
+    Decision.REJECT: Step.ADJUDICATOR_REJECTS,
+    Decision.REVISE: Step.ADJUDICATOR_SENDS_BACK,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What a new version says; pictures and provenance stay.
+
+    Attributes:
+        options: texts, as many as before and in the same order.
+        key: index of the right option.
+        note: why the item was changed.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    key: int
+    note: str
+
+
+def adjudicate(
+    item_id: str,
+    version: int,
+    user: User,
+    *,
+    outcome: str,
+    rationale: str,
+    now: datetime | None = None,
+) -> Adjudication:
+    """Decide over an item on which the reviewers differ.
+
+    Raises:
+        InvalidAnswerError: no such outcome, no rationale, or the person took part in the version.
+        IllegalStepError: the item is not in adjudication.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    if outcome not in tuple(Decision):
+        raise InvalidAnswerError("decide: accept, revise or reject")
+    if not rationale.strip():
+        raise InvalidAnswerError("say why: the readers and later adjudicators learn from it")
+    with transaction.atomic():
+        found = current(item_id, version)
+        _refuse_involved(found, user)
+        stored = Adjudication.objects.create(
+            version=found,
+            adjudicator=user,
+            outcome=outcome,
+            rationale=rationale,
+            decided_at=now,
+        )
+        step = _VERDICTS[Decision(outcome)]
+        record(now, take(now, found.item, step, user.pseudonym, rationale=rationale))
+    return stored
+
+
+def edit(
+    item_id: str,
+    version: int,
+    user: User,
+    change: Edit,
+    now: datetime | None = None,
+    *,
+    proposal: int | None = None,
+) -> ItemVersion:
+    """Make a new version; earlier reviews stay on record and count no more.
+
+    Args:
+        item_id: the item.
+        version: the version that was read.
+        user: who makes it.
+        change: the new wording.
+        now: when.
+        proposal: the proposal that it is made of, if any; whoever proposed it does not review it.
+
+    Raises:
+        InvalidAnswerError: nothing was changed, or the new wording breaks an item rule.
+        IllegalStepError: an item in this state is not edited.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        old = current(item_id, version)
+        item = old.item
+        options = new_options(old, change)
+        if (change.question, options, change.key) == (old.question, old.options, old.key):
+            raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
+        warnings = check(change, options)
+        adopted = None if proposal is None else _proposal(proposal, old)
+        entries = []
+        if item.state != State.NEEDS_REVISION:
+            entries.append(take(now, item, Step.EDIT_WANTED, user.pseudonym))
+        digest = content_sha256(change.question, options, change.key, old.picture.sha256)
+        body = {"note": change.note, "content_sha256": digest}
+        if adopted is not None:
+            body["proposed_by"] = adopted.review.claim.user.pseudonym
+        entries.append(take(now, item, Step.NEW_VERSION, user.pseudonym, **body))
+        new = ItemVersion.objects.create(
+            item=item,
+            number=old.number + 1,
+            question=change.question,
+            options=options,
+            key=change.key,
+            picture=old.picture,
+            overlay=old.overlay,
+            asks_mark=old.asks_mark,
+            provenance=old.provenance,
+            warnings=warnings,
+            content_sha256=digest,
+            parent=old,
+            author=user,
+            note=change.note,
+            created_at=now,
+        )
+        if adopted is not None:
+            Adoption.objects.create(version=new, proposal=adopted)
+        Item.objects.filter(pk=item.pk).update(
+            version=new.number, reviews=0, sole_reader=None, for_specialist=False
+        )
+        disclosure.refresh([item.pk], now)
+        record(now, *entries)
+    return new
+
+
+def decide_quarantine(
+    item_id: str, version: int, user: User, *, clear: bool, note: str, now: datetime | None = None
+) -> None:
+    """Put a quarantined item back into the queue, or end it.
+
+    Raises:
+        InvalidAnswerError: no note.
+        IllegalStepError: the item is not in quarantine.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    if not note.strip():
+        raise InvalidAnswerError("say what you found and why the item may go on, or may not")
+    with transaction.atomic():
+        found = current(item_id, version)
+        step = Step.MANAGER_CLEARS if clear else Step.MANAGER_REJECTS
+        entries = [take(now, found.item, step, user.pseudonym, note=note)]
+        if clear:
+            entries += settle(now, found.item, found.pk, current_policy())
+        record(now, *entries)
+
+
+def report(
+    item_id: str, version: int, user: User, *, reason: str, note: str, now: datetime | None = None
+) -> None:
+    """Quarantine an item from which somebody other than a reviewer sees harm coming.
+
+    Personal data is reported by ``incidents.report``.
+
+    Raises:
+        InvalidAnswerError: the reason is another one, there is no note, or nobody is shown the item
+            any more.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    if reason != Reason.UNSAFE:
+        raise InvalidAnswerError("only UNSAFE is reported with a note; PHI needs none")
+    if not note.strip():
+        raise InvalidAnswerError("say what you saw, without repeating what identifies somebody")
+    with transaction.atomic():
+        found = current(item_id, version)
+        if found.item.state in (State.DRAFT, State.REJECTED, State.WITHDRAWN):
+            raise InvalidAnswerError(f"the item is {found.item.state}: nobody is shown it")
+        who = user.pseudonym
+        record(now, take(now, found.item, Step.DANGER_SEEN, who, reasons=[reason], note=note))
+
+
+def freeze(
+    name: str, versions: Iterable[int], manifest_sha256: str, now: datetime | None = None
+) -> Release:
+    """Record a release of accepted versions, with the head of the chain before it.
+
+    Raises:
+        IllegalStepError: an item is not accepted.
+        ConflictError: a version is not there or not the current one of its item, or there is a
+            release of that name.
+    """
+    now = now or timezone.now()
+    wanted = set(versions)
+    with transaction.atomic():
+        if Release.objects.filter(name=name).exists():
+            raise ConflictError(f"there is a release {name!r} already; give this one another name")
+        at = head()
+        release = Release.objects.create(
+            name=name,
+            made_at=now,
+            manifest_sha256=manifest_sha256,
+            head_number=at.number,
+            head_sha256=at.sha256,
+        )
+        found = ItemVersion.objects.select_related("item").in_bulk(wanted)
+        if len(found) < len(wanted):
+            missing = min(wanted - set(found))
+            raise ConflictError(f"there is no version {missing}; export the items again")
+        entries: list[Entry] = []
+        for version in sorted(found.values(), key=lambda version: version.item_id):
+            refuse_old(version)
+            entries.append(take(now, version.item, Step.RELEASE, SYSTEM, release=name))
+        ReleaseItem.objects.bulk_create(
+            [ReleaseItem(release=release, version=version) for version in found.values()],
+            batch_size=500,
+        )
+        record(now, *entries)
+    return release
+
+
+def withdraw(
+    item_id: str, version: int, user: User, note: str, now: datetime | None = None
+) -> None:
+    """Mark a released item as wrong; it is never edited in place.
+
+    Raises:
+        InvalidAnswerError: no note.
+        IllegalStepError: the item was not released.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    if not note.strip():
+        raise InvalidAnswerError("say what is wrong with the item")
+    with transaction.atomic():
+        found = current(item_id, version)
+        record(now, take(now, found.item, Step.DEFECT_FOUND, user.pseudonym, note=note))
+
+
+def current(item_id: str, version: int) -> ItemVersion:
+    """The current version of an item, which must be the one that the person has read.
+
+    Raises:
+        ConflictError: there is a newer one, or no such item.
+    """
+    found = ItemVersion.objects.filter(item_id=item_id, number=version)
+    row = found.select_related("item", "picture", "overlay").first()
+    if row is None:
+        raise ConflictError(f"item {item_id} has no version {version}; load the list again")
+    refuse_old(row)
+    return row
+
+
+def refuse_old(version: ItemVersion) -> None:
+    """Refuse a version that is not the current one of its item.
+
+    Raises:
+        ConflictError: there is a newer one.
+    """
+    if version.item.version != version.number:
+        raise ConflictError(
+            f"item {version.item_id} has a newer version {version.item.version}; load it again"
+        )
+
+
+def is_of(version: ItemVersion, user: User) -> bool:
+    """Whether somebody wrote a version, or proposed what it says."""
+    proposed = Adoption.objects.filter(version=version, proposal__review__claim__user=user)
+    return version.author_id == user.pk or proposed.exists()
+
+
+def content_sha256(
+    question: str, options: Sequence[Mapping[str, Any]], key: int, picture_sha256: str
+) -> str:
+    """Identity of what a version asks."""
+    texts = [option["text"] for option in options]
+    content = [question, texts, key, picture_sha256]
+    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+
+
+def check(change: Edit, options: list[dict[str, Any]]) -> list[str]:
+    """Names of the item rules that a wording bends.
+
+    Raises:
+        InvalidAnswerError: it breaks one.
+    """
+    draft = Draft(
+        question=change.question,
+        options=change.options,
+        key=change.key,
+        kinds=tuple("" for _ in options),
+        grouped=True,
+    )
+    flaws = lint(draft)
+    broken = [flaw for flaw in flaws if flaw.level == ERROR]
+    if broken:
+        raise InvalidAnswerError(f"{broken[0].rule}: {broken[0].message}")
+    return list(dict.fromkeys(flaw.rule for flaw in flaws))
+
+
+def new_options(old: ItemVersion, change: Edit) -> list[dict[str, Any]]:
+    """Options of a version with other texts.
+
+    Raises:
+        InvalidAnswerError: another number of options, or the key is none of them.
+    """
+    if len(change.options) != len(old.options):
+        raise InvalidAnswerError(f"{len(change.options)} options, expected {len(old.options)}")
+    if not 0 <= change.key < len(change.options):
+        raise InvalidAnswerError(f"the key {change.key} is none of the options")
+    return [
+        {**option, "text": text.strip()}
+        for option, text in zip(old.options, change.options, strict=True)
+    ]
+
+
+def _proposal(proposal: int, version: ItemVersion) -> Proposal:
+    found = Proposal.objects.filter(pk=proposal, review__claim__version=version)
+    row = found.select_related("review__claim__user").first()
+    if row is None:
+        raise ConflictError("this proposal is about another version; load the item again")
+    return row
+
+
+def _refuse_involved(version: ItemVersion, user: User) -> None:
+    if is_of(version, user):
+        raise InvalidAnswerError("you wrote this version; somebody else has to decide over it")
+    if Review.objects.filter(claim__version=version, claim__user=user).exists():
+        raise InvalidAnswerError("you reviewed this version; somebody else has to decide over it")

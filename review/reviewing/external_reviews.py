@@ -1,0 +1,139 @@
+"""A whole review that was made elsewhere, taken in by the rules of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from medrcube.review.assigning.routing import may_review, rules_in_force
+from medrcube.review.assigning.specialties import fields_of
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ConflictError
+from medrcube.review.models import Claim, Item, ItemVersion, Review, User
+from medrcube.review.reviewing.claims import free_overdue
+from medrcube.review.reviewing.decisions import is_of
+from medrcube.review.reviewing.policy import Policy, current_policy
+from medrcube.review.reviewing.review_slots import has_place, is_kept
+from medrcube.review.reviewing.sql import claim_queries
+from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.steps import answer_blind, submit
+from medrcube.review.reviewing.submissions import Answer, Ruling, check_answer, check_ruling
+from medrcube.review.visibility import disclosure
+
+
+def review_once(
+    version: ItemVersion, user: User, answer: Answer, ruling: Ruling, *, seconds: float
+) -> Review:
+    """Claim, answer and judge one version on behalf of a reader.
+
+    All of it or nothing: a review that is refused leaves no claim behind.
+
+    Args:
+        version: what the reader was shown.
+        user: the reader.
+        answer: step one.
+        ruling: step two.
+        seconds: how long they took.
+
+    Raises:
+        ConflictError: the version is not in the queue any more, has all its reviews, or the
+            reader has reviewed it, wrote it, or holds another item.
+        InvalidAnswerError: an answer or decision that the questionnaire does not allow.
+    """
+    check_answer(answer, len(version.options))
+    check_ruling(ruling, len(version.options))
+    now = timezone.now()
+    free_overdue(now)
+    with transaction.atomic():
+        claim = _claim(version, user, now, seconds)
+        answer_blind(claim.token, user, answer, now, reveals=False)
+        return submit(claim.token, user, ruling, now)
+
+
+def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> Claim:
+    reader = claim_queries.reader(user.pk)
+    if reader.paused or not reader.active:
+        raise ConflictError(f"{user.pseudonym} is paused or has no open account")
+    if is_of(version, user):
+        raise ConflictError(f"{user.pseudonym} wrote version {version.number} of {version.item_id}")
+    mine = Claim.objects.filter(version=version, user=user)
+    if mine.filter(submitted_at__isnull=False).exists():
+        raise ConflictError(f"{user.pseudonym} has reviewed this version of {version.item_id}")
+    if mine.filter(blind__isnull=False).exists():
+        # The key was shown on the queue's own page, so another first answer is not blind.
+        raise ConflictError(
+            f"{user.pseudonym} has begun to review {version.item_id} here, and seen its key"
+        )
+    if Claim.objects.filter(user=user, version__item__copied_from=version.item_id).exists():
+        raise ConflictError(f"{user.pseudonym} has seen another wording of {version.item_id}")
+    # SQLite knows no row locks, and needs none: nobody else writes since the transaction began.
+    waiting = Item.objects.select_for_update(no_key=True).filter(
+        pk=version.item_id, state=State.QUEUED, version=version.number
+    )
+    if waiting.first() is None:
+        raise ConflictError(
+            f"item {version.item_id} does not wait for reviews of version {version.number} any more"
+        )
+    used, rules = claim_queries.slots(version.pk), current_policy()
+    specialist = _specialist(version.item, user, reader.specialties)
+    slot = next(slot for slot in range(len(used) + 1) if slot not in used)
+    taken = [place.specialist for place in used.values()]
+    _require_place(version.item, user, taken, rules, specialist=specialist)
+    blinded = claim_queries.is_blind(version.pk, version.item_id, user.pk)
+    if not blinded and sum(not place.blinded for place in used.values()) >= rules.unblinded_reviews:
+        raise ConflictError(
+            f"{user.pseudonym} has been shown what answers {version.item_id}, so another reader "
+            "has to see it"
+        )
+    try:
+        with transaction.atomic():
+            claim = Claim.objects.create(
+                version=version,
+                user=user,
+                slot=slot,
+                claimed_at=now - timedelta(seconds=seconds),
+                expires_at=now + timedelta(minutes=rules.lease_minutes),
+                blinded=blinded,
+                specialist=specialist,
+            )
+    except IntegrityError as error:
+        raise ConflictError(
+            f"{user.pseudonym} holds another item in the queue; it has to be sent or given back"
+        ) from error
+    disclosure.begun(user.pk, version.item_id, now)
+    body = {
+        "version": version.number,
+        "slot": slot,
+        "by": "import",
+        "blinded": blinded,
+        "specialist": specialist,
+    }
+    entry = Entry(
+        actor=user.pseudonym, kind="claim.issued", object=f"item:{version.item_id}", body=body
+    )
+    record(now, entry)
+    return claim
+
+
+def _specialist(item: Item, user: User, specialties: Collection[str]) -> bool:
+    """Whether a specialty of the reader covers the item, which assignments leave to them."""
+    kind = (item.source, item.task, item.anatomy, item.modality)
+    if not may_review(kind, rules_in_force(user.pk, specialties)):
+        raise ConflictError(f"item {item.pk} is assigned to other readers than {user.pseudonym}")
+    return any(field.covers(item.anatomy, item.modality) for field in fields_of(specialties))
+
+
+def _require_place(
+    item: Item, user: User, taken: Collection[bool], rules: Policy, *, specialist: bool
+) -> None:
+    if has_place(taken, rules, specialist=specialist):
+        return
+    if is_kept(taken, rules):
+        raise ConflictError(
+            f"the next review of {item.pk} has to come from a specialist in {item.anatomy} or "
+            f"{item.modality}; {user.pseudonym} is none"
+        )
+    raise ConflictError(f"item {item.pk} has its {rules.reviews} readers already")

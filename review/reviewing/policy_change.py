@@ -1,0 +1,73 @@
+"""Change the rules of a project while people work; the trail keeps the old and the new ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.review.assigning import specialist_rule
+from medrcube.review.audit_trail import event_chain
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Claim, Project
+from medrcube.review.reviewing.policy import Policy, current_policy
+
+_FROM_THE_START = ("reviews", "seed")
+"""An item that two have read under one of these cannot be finished under another."""
+
+
+def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
+    """Store the rules with these values in place of the old ones.
+
+    Args:
+        actor: pseudonym of whoever asks for it.
+        changes: name of a rule -> its value, as in ``Policy``.
+
+    Raises:
+        ReviewError: a name is unknown, a value out of range, or the rule is fixed by now because
+            somebody has been given an item.
+    """
+    with transaction.atomic():
+        # Locked at once: a review that is being sent ends before, or begins after.
+        current_policy()  # raises where there is no project
+        project = Project.objects.select_for_update().get()
+        before = Policy.from_json(project.policy)
+        after = Policy.from_json({**before.to_json(), **changes})
+        fixed = [name for name in _FROM_THE_START if getattr(before, name) != getattr(after, name)]
+        if fixed and Claim.objects.exists():
+            raise ReviewError(
+                f"policy: {fixed[0]} cannot change any more, since items have been handed out; "
+                "it is set before the first reader begins"
+            )
+        if after != before:
+            project.policy = after.to_json()
+            project.save(update_fields=["policy"])
+            body = {"before": before.to_json(), "after": after.to_json()}
+            entry = event_chain.Entry(
+                actor=actor, kind="policy.changed", object=f"project:{project.name}"[:96], body=body
+            )
+            now = timezone.now()
+            moved = specialist_rule.follow(before, after, actor, now)
+            event_chain.record(now, entry, *moved)
+    return after
+
+
+def parse_changes(words: list[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` words as rules and values.
+
+    Raises:
+        ReviewError: a word has no ``=``, or its value is no number.
+    """
+    changes = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        try:
+            changes[name] = json.loads(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ReviewError(f"policy: {word!r}, expected NAME=NUMBER such as reviews=3")
+    return changes

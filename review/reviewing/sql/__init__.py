@@ -1,0 +1,1 @@
+"""Statements that must be fast or must lock, written by hand."""

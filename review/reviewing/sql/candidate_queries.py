@@ -1,0 +1,203 @@
+"""Statements that find the items that a reader may be handed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from medrcube.review.assigning.routing import EVERYTHING, Part, Route
+from medrcube.review.assigning.specialties import Condition
+from medrcube.review.reviewing.policy import Policy
+from medrcube.review.reviewing.review_slots import place_for
+from medrcube.review.reviewing.sql.claim_queries import BLIND
+from medrcube.review.reviewing.sql.cursor import one, rows
+
+__all__ = ["Candidate", "unfinished", "waiting"]
+
+_LOOK_AHEAD = 16
+"""Items of the same rank among which a reader's own lot decides, so that readers spread out."""
+_PAGES = (32, 256, 2**31 - 1)
+"""Items of a part of the queue that are looked at, one number after the other, until one fits."""
+
+
+class Candidate(NamedTuple):
+    """An item that a reader may be handed."""
+
+    item: str
+    number: int
+    version: int
+    reviews: int
+    priority: int
+    gold: bool
+    returned: bool
+    blinded: bool
+    specialist: bool
+    case_key: str
+
+
+def unfinished(user: int, rules: Policy, route: Route) -> list[Candidate]:
+    """Items that a reader lost by time with something typed, and may still review."""
+    # Nearly nobody has any, and to plan the statement takes PostgreSQL longer than all others.
+    if one("SELECT 1 FROM review_draft WHERE user_id = %s LIMIT 1", user) is None:
+        return []
+    page = f"""
+        SELECT i.* FROM review_draft d CROSS JOIN review_itemversion v CROSS JOIN review_item i
+        WHERE d.user_id = %s AND v.id = d.version_id
+        AND i.id = v.item_id AND i.version = v.number AND i.state = 'queued' AND EXISTS (
+            SELECT 1 FROM review_claim c WHERE c.version_id = v.id AND c.user_id = d.user_id
+            AND c.outcome IN ('expired', 'paused', 'undone')
+        ) AND {route.allowed.sql} LIMIT 1000
+    """  # noqa: S608
+    return _eligible(Condition(page, (user, *route.allowed.values)), user, rules, route)[0]
+
+
+def waiting(user: int, rules: Policy, route: Route, *, gold: bool) -> list[Candidate]:
+    """The first items of the queue that a reader may be handed, in its order.
+
+    Looks at the first few of each part, which is nearly always enough, and then at ever more. Where
+    the rules let some readers not be blind, items to which this one is not come last.
+    """
+    if gold:
+        return [item for item in _first(user, rules, route, None) if item.blinded]
+    spare: list[Candidate] = []
+    for part in route.parts:
+        found = _first(user, rules, route, part)
+        blind = [item for item in found if item.blinded]
+        if blind:
+            return blind
+        spare = spare or found
+    return spare
+
+
+def _first(user: int, rules: Policy, route: Route, part: Part | None) -> list[Candidate]:
+    """Of one part of the queue, or of the gold items."""
+    for size in _PAGES:
+        page = _page(user, rules, route, part, size)
+        found, looked_at = _eligible(page, user, rules, route)
+        if looked_at < size or any(item.blinded for item in found):
+            break
+    return found
+
+
+def _page(user: int, rules: Policy, route: Route, part: Part | None, size: int) -> Condition:
+    """The next items of a part, cut off before anything else is joined to them.
+
+    So both databases walk along the index of the queue and look up the rest row by row, whatever
+    they believe about the tables. Where a few items are not enough, what the reader has been shown
+    is passed within the index, too.
+    """
+    # SQLite would take any index on a column that an assignment names, and sort.
+    index = "INDEXED BY queue_order" if connection.vendor == "sqlite" else ""
+    kind = _FREE_GOLD if part is None else "i.gold_defect = '' AND i.for_specialist = %s"
+    kept = (rules.reviews,) if part is None else (part.kept,)
+    where = route.allowed if part is None else part.where
+    wide = size == _PAGES[-1] and not rules.unblinded_reviews
+    unseen = Condition(_UNSEEN, (user, user)) if wide else EVERYTHING
+    sql = f"""
+        SELECT i.* FROM review_item i {index}
+        WHERE i.state = 'queued' AND {kind}
+        AND (i.sole_reader_id IS NULL OR i.sole_reader_id <> %s)
+        AND {where.sql} AND {unseen.sql}
+        ORDER BY i.reviews DESC, i.priority DESC, i.lot LIMIT %s
+    """  # noqa: S608
+    return Condition(sql, (*kept, user, *where.values, *unseen.values, size))
+
+
+_FREE_GOLD = """
+    i.gold_defect > '' AND (
+        NOT EXISTS (
+            SELECT 1 FROM review_item o WHERE o.id = i.copied_from_id
+            AND o.state IN ('draft', 'queued', 'needs_revision')
+        ) OR (
+            SELECT count(DISTINCT c.user_id) FROM review_itemversion v CROSS JOIN review_claim c
+            WHERE v.item_id = i.id AND c.version_id = v.id
+        ) < (
+            SELECT count(*) FROM review_user u
+            WHERE u.role = 'reviewer' AND u.is_active AND NOT u.paused
+        ) - %s
+    )
+"""
+"""Copies of items that wait for reviews leave these as many readers as they need."""
+_UNSEEN = """
+    (i.id NOT IN (SELECT e.item_id FROM review_exposure e WHERE e.user_id = %s) OR i.id IN (
+        SELECT v.item_id FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
+        WHERE c.user_id = %s AND c.submitted_at IS NULL AND c.released_at IS NOT NULL
+    ))
+"""
+"""Nothing that the reader has been shown, but for what they had begun themselves."""
+
+
+def _eligible(
+    page: Condition, user: int, rules: Policy, route: Route
+) -> tuple[list[Candidate], int]:
+    """Those of a page of items that a reader may be handed, and the length of the page.
+
+    Not what they wrote or proposed, hold, have reviewed or returned as not their field; nothing
+    that has no place for them, or has all who need not be blind; and who has seen an item is not
+    shown its copy with a defect, nor the other way round.
+    """
+    place = place_for(route.specialist, rules)
+    found = rows(
+        f"""
+        WITH page AS MATERIALIZED ({page.sql})
+        SELECT total.length, fit.* FROM (SELECT count(*) AS length FROM page) total LEFT JOIN (
+        SELECT * FROM (
+        SELECT i.id, i.version, v.id AS version_id, i.reviews, i.priority,
+            i.gold_defect > '' AS gold, EXISTS (
+                SELECT 1 FROM review_claim c
+                WHERE c.version_id = v.id AND c.user_id = %s AND c.outcome = 'given-back'
+            ) AS returned, {BLIND.format(version="v.id", item="i.id")} AS blinded,
+            {route.specialist.sql} AS specialist, i.case_key, i.lot
+        FROM page i CROSS JOIN review_itemversion v
+        WHERE v.item_id = i.id AND v.number = i.version
+        AND (v.author_id IS NULL OR v.author_id <> %s)
+        AND NOT EXISTS (
+            SELECT 1 FROM review_adoption a
+            CROSS JOIN review_proposal p CROSS JOIN review_review r CROSS JOIN review_claim c
+            WHERE a.version_id = v.id AND p.id = a.proposal_id AND r.id = p.review_id
+            AND c.id = r.claim_id AND c.user_id = %s
+        )
+        AND NOT EXISTS (
+            SELECT 1 FROM review_claim c WHERE c.version_id = v.id AND c.user_id = %s
+            AND (c.released_at IS NULL OR c.outcome IN ('skipped', 'voided'))
+        )
+        AND (i.gold_defect > '' OR {place.sql})
+        AND NOT EXISTS (
+            SELECT 1 FROM review_item t
+            CROSS JOIN review_itemversion tv CROSS JOIN review_claim c
+            WHERE t.copied_from_id = i.id
+            AND tv.item_id = t.id AND c.version_id = tv.id AND c.user_id = %s
+        )
+        AND NOT EXISTS (
+            SELECT 1 FROM review_itemversion tv CROSS JOIN review_claim c
+            WHERE tv.item_id = i.copied_from_id AND c.version_id = tv.id AND c.user_id = %s
+        )) w
+        WHERE blinded OR %s > (
+            SELECT count(*) FROM review_claim c
+            WHERE c.version_id = w.version_id AND c.released_at IS NULL AND NOT c.blinded
+        )
+        ORDER BY blinded DESC, reviews DESC, priority DESC, lot LIMIT {_LOOK_AHEAD}
+        ) fit ON 1 = 1
+        ORDER BY fit.blinded DESC, fit.reviews DESC, fit.priority DESC, fit.lot
+        """,  # noqa: S608
+        *page.values,
+        user,
+        user,
+        user,
+        user,
+        *route.specialist.values,
+        user,
+        user,
+        user,
+        *place.values,
+        user,
+        user,
+        rules.unblinded_reviews,
+    )
+    return [_candidate(row) for row in found if row[1] is not None], int(found[0][0])
+
+
+def _candidate(row: Sequence[object]) -> Candidate:
+    return Candidate._make((*row[1:6], *map(bool, row[6:10]), row[10]))

@@ -1,0 +1,295 @@
+"""Statements about claims: who holds which item, until when, and what they have typed."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.db import connection
+
+from medrcube.review.reviewing.sql.cursor import LIVE, at, lock, one, rows, run, uuid_value, when
+
+if TYPE_CHECKING:
+    from medrcube.review.reviewing.sql.candidate_queries import Candidate
+
+
+class Reader(NamedTuple):
+    """What decides whether and what somebody is handed."""
+
+    paused: bool
+    active: bool
+    specialties: frozenset[str]
+
+
+class Taken(NamedTuple):
+    """Who has a slot: somebody blind to the item, a specialist for it."""
+
+    blinded: bool
+    specialist: bool
+
+
+class Standing(NamedTuple):
+    """A claim with what it stands on, as it was read; ``live`` says nothing of the time."""
+
+    claim: int
+    version: int
+    claimed_at: datetime
+    expires_at: datetime
+    live: bool
+    sent: bool
+    item: str
+    number: int
+    key: int
+    options: int
+    state: str
+    current: bool
+    gold_defect: str
+    answered: bool
+    blinded: bool
+    specialist: bool
+
+
+BLIND = """
+    CASE WHEN EXISTS (
+        SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
+        WHERE c.version_id = {version} AND c.user_id = %s
+    ) THEN NOT EXISTS (
+        SELECT 1 FROM review_claim c
+        WHERE c.version_id = {version} AND c.user_id = %s AND NOT c.blinded
+    ) ELSE NOT EXISTS (
+        SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
+    ) END
+"""
+"""An answer that a reader gave before the lease was over stays what it was; three times a user."""
+
+
+def policy_text(*, fixed: bool = False) -> str | None:
+    """Rules of the project as JSON; ``None`` where there is no project.
+
+    Where ``fixed``, they cannot change before the transaction ends.
+    """
+    how = "FOR KEY SHARE" if fixed and connection.vendor == "postgresql" else ""
+    row = one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
+    return None if row is None else str(row[0])
+
+
+def reader(user: int) -> Reader:
+    """The flags of an account, as they are now."""
+    sql = "SELECT paused, is_active, specialties FROM review_user WHERE id = %s"
+    row = one(sql, user)
+    if row is None:
+        return Reader(paused=True, active=False, specialties=frozenset())
+    return Reader(bool(row[0]), bool(row[1]), frozenset(json.loads(row[2])))
+
+
+def in_hand(user: int, now: datetime) -> tuple[Any, ...] | None:
+    """The live claim of a reader, on an item that is still in the queue: columns of ``Claim``."""
+    return one(
+        """
+        SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at, c.blinded,
+            c.specialist
+        FROM review_claim c
+        CROSS JOIN review_itemversion v CROSS JOIN review_item i
+        WHERE c.user_id = %s AND c.released_at IS NULL AND c.submitted_at IS NULL
+        AND c.expires_at > %s AND v.id = c.version_id
+        AND i.id = v.item_id AND i.version = v.number AND i.state = 'queued'
+        """,
+        user,
+        at(now),
+    )
+
+
+def standing(token: uuid.UUID, user: int) -> Standing | None:
+    """A claim of a reader, live or not, with its item."""
+    row = one(
+        """
+        SELECT c.id, v.id, c.claimed_at, c.expires_at,
+            c.released_at IS NULL AND c.submitted_at IS NULL, c.submitted_at IS NOT NULL,
+            i.id, v.number, v.key, v.options, i.state, i.version = v.number, i.gold_defect,
+            b.id IS NOT NULL, c.blinded, c.specialist
+        FROM review_claim c
+        JOIN review_itemversion v ON v.id = c.version_id
+        JOIN review_item i ON i.id = v.item_id
+        LEFT JOIN review_blindanswer b ON b.claim_id = c.id
+        WHERE c.token = %s AND c.user_id = %s
+        """,
+        uuid_value(token),
+        user,
+    )
+    if row is None:
+        return None
+    return Standing(
+        claim=row[0],
+        version=row[1],
+        claimed_at=when(row[2]),
+        expires_at=when(row[3]),
+        live=bool(row[4]),
+        sent=bool(row[5]),
+        item=row[6],
+        number=row[7],
+        key=row[8],
+        options=len(json.loads(row[9])),
+        state=row[10],
+        current=bool(row[11]),
+        gold_defect=row[12],
+        answered=bool(row[13]),
+        blinded=bool(row[14]),
+        specialist=bool(row[15]),
+    )
+
+
+def overdue(now: datetime) -> bool:
+    """Whether a lease is over."""
+    sql = f"SELECT 1 FROM review_claim WHERE {LIVE} AND expires_at <= %s LIMIT 1"  # noqa: S608
+    return one(sql, at(now)) is not None
+
+
+def free_overdue(now: datetime) -> list[tuple[str, int, str]]:
+    """End claims whose lease is over: item, number of the version, pseudonym of each."""
+    found = rows(
+        f"""
+        UPDATE review_claim SET released_at = %s, outcome = 'expired' WHERE id IN (
+            SELECT id FROM review_claim WHERE {LIVE} AND expires_at <= %s
+            ORDER BY id {lock("SKIP LOCKED")}
+        ) RETURNING version_id, user_id
+        """,  # noqa: S608
+        at(now),
+        at(now),
+    )
+    return [_held_by(*row) for row in found]
+
+
+def hold_item(item: str, number: int) -> bool:
+    """Keep others from changing a queued item until the commit; false where it has changed."""
+    if connection.vendor == "sqlite":  # nobody else can write since the transaction began
+        return True
+    sql = f"""
+        SELECT 1 FROM review_item WHERE id = %s AND state = 'queued' AND version = %s {lock()}
+    """  # noqa: S608
+    return one(sql, item, number) is not None
+
+
+def slots(version: int) -> dict[int, Taken]:
+    """Slots of a version that are taken, by live claims and by reviews."""
+    sql = """
+        SELECT slot, blinded, specialist FROM review_claim
+        WHERE version_id = %s AND released_at IS NULL
+    """
+    return {slot: Taken(bool(blind), bool(special)) for slot, blind, special in rows(sql, version)}
+
+
+def is_blind(version: int, item: str, user: int) -> bool:
+    """Whether nothing that a reader has been shown answers an item."""
+    sql = f"SELECT {BLIND.format(version='%s', item='%s')}"
+    row = one(sql, version, user, version, user, item, user)
+    return bool(row and row[0])
+
+
+def insert_claim(
+    chosen: Candidate, user: int, slot: int, token: uuid.UUID, *, now: datetime, expires: datetime
+) -> int:
+    """Take a slot.
+
+    Raises:
+        IntegrityError: somebody else has it, or the reader holds another item.
+    """
+    row = one(
+        """
+        INSERT INTO review_claim
+        (version_id, user_id, slot, token, claimed_at, expires_at, outcome, blinded, specialist)
+        VALUES (%s, %s, %s, %s, %s, %s, '', %s, %s) RETURNING id
+        """,
+        chosen.version,
+        user,
+        slot,
+        uuid_value(token),
+        at(now),
+        at(expires),
+        chosen.blinded,
+        chosen.specialist,
+    )
+    return int(row[0]) if row else 0
+
+
+def carry_answer(claim: int, version: int, user: int) -> bool:
+    """Give a claim the blind answer that its reader gave earlier; false where there is none.
+
+    Whoever has seen the key answers no second time.
+    """
+    return bool(
+        run(
+            """
+            INSERT INTO review_blindanswer
+            (claim_id, "option", confidence, needs_image, image_adequate, milliseconds, answered_at)
+            SELECT %s, b."option", b.confidence, b.needs_image, b.image_adequate, b.milliseconds,
+                b.answered_at
+            FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
+            WHERE c.version_id = %s AND c.user_id = %s ORDER BY b.id LIMIT 1
+            """,
+            claim,
+            version,
+            user,
+        )
+    )
+
+
+def extend(claim: int, now: datetime, expires: datetime) -> bool:
+    """Lengthen a lease; false where the claim has ended or its item has left the queue."""
+    return bool(
+        run(
+            f"""
+            UPDATE review_claim SET expires_at = %s WHERE id = %s AND {LIVE} AND expires_at > %s
+            AND EXISTS (
+                SELECT 1 FROM review_itemversion v JOIN review_item i ON i.id = v.item_id
+                WHERE v.id = review_claim.version_id AND v.number = i.version AND i.state = 'queued'
+            )
+            """,  # noqa: S608
+            at(expires),
+            claim,
+            at(now),
+        )
+    )
+
+
+def release(claim: int, outcome: str, now: datetime) -> bool:
+    """End a live claim without a review; false where it has ended before."""
+    sql = f"""
+        UPDATE review_claim SET released_at = %s, outcome = %s
+        WHERE id = %s AND {LIVE} AND expires_at > %s
+    """  # noqa: S608
+    return bool(run(sql, at(now), outcome, claim, at(now)))
+
+
+def keep_draft(version: int, user: int, body: Mapping[str, object], now: datetime) -> None:
+    """Store what was typed, instead of what was typed before."""
+    run(
+        """
+        INSERT INTO review_draft (version_id, user_id, body, saved_at) VALUES (%s, %s, %s, %s)
+        ON CONFLICT (version_id, user_id)
+        DO UPDATE SET body = excluded.body, saved_at = excluded.saved_at
+        """,
+        version,
+        user,
+        json.dumps(dict(body)),
+        at(now),
+    )
+
+
+def drop_draft(version: int, user: int) -> None:
+    """Forget what was typed: it has become a review."""
+    run("DELETE FROM review_draft WHERE version_id = %s AND user_id = %s", version, user)
+
+
+def _held_by(version: int, user: int) -> tuple[str, int, str]:
+    row = one(
+        """
+        SELECT v.item_id, v.number, u.pseudonym
+        FROM review_itemversion v CROSS JOIN review_user u WHERE v.id = %s AND u.id = %s
+        """,
+        version,
+        user,
+    )
+    return row or ("", 0, "")

@@ -1,0 +1,208 @@
+"""Statements that store answers and reviews, move items, and append to the chain of events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from medrcube.review.reviewing.sql.cursor import LIVE, at, lock, one, rows, run
+from medrcube.review.reviewing.submissions import Answer, Ruling
+
+if TYPE_CHECKING:
+    from medrcube.review.reviewing.policy import Policy
+
+_EVENTS_AT_ONCE = 100
+
+
+class Vote(NamedTuple):
+    """A valid review: its decision, and whether the first answer was the key and was blind."""
+
+    review: int
+    decision: str
+    right: bool
+    blinded: bool
+
+
+def insert_answer(claim: int, answer: Answer, now: datetime) -> int:
+    """Store a blind answer.
+
+    Raises:
+        IntegrityError: the claim has one.
+    """
+    row = one(
+        """
+        INSERT INTO review_blindanswer
+        (claim_id, "option", confidence, needs_image, image_adequate, milliseconds, answered_at)
+        VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id
+        """,
+        claim,
+        answer.option,
+        answer.confidence,
+        answer.needs_image,
+        answer.image_adequate,
+        answer.milliseconds,
+        at(now),
+    )
+    return int(row[0]) if row else 0
+
+
+def count_review(item: str, number: int, user: int) -> int:
+    """Count one more review of a queued item; the new number, 0 where it has changed."""
+    row = one(
+        """
+        UPDATE review_item SET reviews = reviews + 1,
+            sole_reader_id = CASE WHEN reviews = 0 THEN %s END
+        WHERE id = %s AND state = 'queued' AND version = %s RETURNING reviews
+        """,
+        user,
+        item,
+        number,
+    )
+    return int(row[0]) if row else 0
+
+
+def discount_review(item: str, number: int) -> tuple[str, int] | None:
+    """Count one review of an item less: its state and the new number.
+
+    ``None`` where there is a newer version, or the item was released.
+    """
+    row = one(
+        """
+        UPDATE review_item SET reviews = reviews - 1, sole_reader_id = NULL
+        WHERE id = %s AND version = %s AND state NOT IN ('released', 'withdrawn')
+        RETURNING state, reviews
+        """,
+        item,
+        number,
+    )
+    return None if row is None else (row[0], row[1])
+
+
+def close_claim(claim: int, now: datetime) -> bool:
+    """End a live claim in a review; false where it has ended before."""
+    sql = f"UPDATE review_claim SET submitted_at = %s WHERE id = %s AND {LIVE} AND expires_at > %s"  # noqa: S608
+    return bool(run(sql, at(now), claim, at(now)))
+
+
+def insert_review(claim: int, ruling: Ruling, seconds: int, now: datetime) -> int:
+    """Store a review with its reasons."""
+    row = one(
+        """
+        INSERT INTO review_review
+        (claim_id, decision, checklist, verdicts, comment, seconds, submitted_at)
+        VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id
+        """,
+        claim,
+        ruling.decision,
+        json.dumps(dict(ruling.checklist)),
+        json.dumps(dict(ruling.verdicts)),
+        ruling.comment,
+        seconds,
+        at(now),
+    )
+    review = int(row[0]) if row else 0
+    if ruling.reasons:
+        places = ", ".join(["(%s, %s, %s)"] * len(ruling.reasons))
+        values = [value for code, option in ruling.reasons for value in (review, code, option)]
+        run(f'INSERT INTO review_reviewreason (review_id, code, "option") VALUES {places}', *values)  # noqa: S608
+    return review
+
+
+def keep_places(item: str, version: int, rules: Policy) -> None:
+    """Mark an item whose next place is kept for a specialist, after its reviews have changed."""
+    if not rules.specialists:
+        return
+    run(
+        """
+        UPDATE review_item SET for_specialist = (
+            SELECT count(*) FILTER (WHERE NOT c.specialist) >= %s FROM review_claim c
+            WHERE c.version_id = %s AND c.submitted_at IS NOT NULL AND c.released_at IS NULL
+        ) WHERE id = %s
+        """,
+        rules.reviews - rules.specialists,
+        version,
+        item,
+    )
+
+
+def specialists(version: int) -> int:
+    """Number of valid reviews of a version by specialists."""
+    row = one(
+        """
+        SELECT count(*) FROM review_claim c
+        WHERE c.version_id = %s AND c.submitted_at IS NOT NULL AND c.released_at IS NULL
+        AND c.specialist
+        """,
+        version,
+    )
+    return int(row[0]) if row else 0
+
+
+def votes(version: int) -> list[Vote]:
+    """Valid reviews of a version."""
+    found = rows(
+        """
+        SELECT r.id, r.decision, b."option" = v.key, c.blinded
+        FROM review_claim c
+        JOIN review_itemversion v ON v.id = c.version_id
+        JOIN review_review r ON r.claim_id = c.id
+        JOIN review_blindanswer b ON b.claim_id = c.id
+        WHERE c.version_id = %s AND c.released_at IS NULL
+        """,
+        version,
+    )
+    return [Vote(pk, said, bool(right), bool(blinded)) for pk, said, right, blinded in found]
+
+
+def reasons_of(reviews: Sequence[int]) -> set[str]:
+    """Reason codes of reviews."""
+    places = ", ".join(["%s"] * len(reviews))
+    sql = f"SELECT DISTINCT code FROM review_reviewreason WHERE review_id IN ({places})"  # noqa: S608
+    return {row[0] for row in rows(sql, *reviews)}
+
+
+def move_item(item: str, old: str, new: str, number: int) -> bool:
+    """Change the state of an item; false where it is not what was read any more."""
+    sql = "UPDATE review_item SET state = %s WHERE id = %s AND state = %s AND version = %s"
+    return bool(run(sql, new, item, old, number))
+
+
+def end_live_claims(item: str, number: int, outcome: str, now: datetime) -> int:
+    """End the claims on a version that has left the queue."""
+    sql = f"""
+        UPDATE review_claim SET released_at = %s, outcome = %s WHERE {LIVE} AND version_id = (
+            SELECT id FROM review_itemversion WHERE item_id = %s AND number = %s
+        )
+    """  # noqa: S608
+    return run(sql, at(now), outcome, item, number)
+
+
+def chain_number() -> int:
+    """How many events there are, without waiting for those that are being written."""
+    row = one("SELECT number FROM review_chain WHERE id = 1")
+    return row[0] if row else 0
+
+
+def lock_chain() -> tuple[int, str] | None:
+    """Head of the chain, kept for this transaction."""
+    row = one(f"SELECT number, sha256 FROM review_chain WHERE id = 1 {lock()}")  # noqa: S608
+    return None if row is None else (row[0], row[1])
+
+
+def append_events(events: Sequence[tuple[object, ...]]) -> None:
+    """Store events: number, at, actor, kind, object, body, hash before, hash."""
+    for start in range(0, len(events), _EVENTS_AT_ONCE):
+        part = events[start : start + _EVENTS_AT_ONCE]
+        places = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(part))
+        sql = f"""
+            INSERT INTO review_event
+            (number, at, actor, kind, object, body, previous_sha256, sha256) VALUES {places}
+        """  # noqa: S608
+        run(sql, *(value for event in part for value in event))
+
+
+def move_chain(number: int, sha256: str) -> None:
+    """Set the head of the chain."""
+    run("UPDATE review_chain SET number = %s, sha256 = %s WHERE id = 1", number, sha256)

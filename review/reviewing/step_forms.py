@@ -1,0 +1,281 @@
+"""The forms of the two steps of a review; what is wrong is told in a sentence of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
+from medrcube.review.reviewing.submissions import Answer, Ruling, check_answer, check_ruling
+from medrcube.review.views.forms import Text, Values
+from medrcube.review.wording.proposals import Wording
+
+__all__ = [
+    "CANNOT_TELL",
+    "BlindForm",
+    "Drafted",
+    "GiveBackForm",
+    "ProposalForm",
+    "RulingForm",
+    "StepForm",
+]
+
+Drafted = Mapping[str, Sequence[str]]
+"""Field -> what is chosen or typed in it, as a stored draft has it."""
+CANNOT_TELL = "none"
+_DIGITS = "0123456789"
+_SAID = {"yes": True, "no": False, "cannot_tell": None}
+_BARRING = {
+    OptionVerdict.ALSO_CORRECT: "is correct too",
+    OptionVerdict.SAME_AS_ANOTHER: "is the same as another",
+}
+"""Verdicts on a wrong option with which an item cannot be accepted."""
+_LONGEST_WAIT = 86_400_000
+_MANY = 100
+
+
+class Question(forms.ChoiceField):
+    """A question that has to be answered; the sentence says so where the answer is none."""
+
+    def __init__(self, answers: Iterable[str], sentence: str) -> None:
+        super().__init__(
+            choices=[(answer, answer) for answer in answers],
+            error_messages={"required": sentence, "invalid_choice": sentence},
+        )
+
+
+class Digit(forms.Field):
+    """Number of an option or of a scale; ``None`` where the text is none."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    def to_python(self, value: Any) -> int | None:
+        """Anything but a single digit names nothing."""
+        return int(value) if value and len(value) == 1 and value in _DIGITS else None
+
+
+class Wait(forms.Field):
+    """Milliseconds, counted by the browser; nonsense in it costs nobody their answer."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    def to_python(self, value: Any) -> int:
+        """At most a day."""
+        counted = value and value.isascii() and value.isdigit()
+        return min(int(value[:10]), _LONGEST_WAIT) if counted else 0
+
+
+class Reasons(forms.Field):
+    """``CODE`` is about the whole item, ``CODE:2`` about one option and stands in for the whole."""
+
+    widget = forms.MultipleHiddenInput
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    def to_python(self, value: Any) -> tuple[tuple[str, int | None], ...]:
+        """Each pair once, in the order in which they were sent."""
+        return tuple(self._pairs(value or ()))
+
+    @staticmethod
+    def _pairs(sent: Iterable[str]) -> Iterator[tuple[str, int | None]]:
+        pairs = dict.fromkeys(value.partition(":")[::2] for value in sent)
+        narrowed = {code for code, index in pairs if index}
+        for code, index in pairs:
+            if index and (len(index) != 1 or index not in _DIGITS):
+                raise forms.ValidationError(f"reason {code}: {index!r} is no option")
+            if index or code not in narrowed:
+                yield code, int(index) if index else None
+
+
+class StepForm(forms.Form):
+    """What a reader sends in one step."""
+
+    @classmethod
+    def drafted(cls, sent: QueryDict) -> dict[str, list[str]]:
+        """What is typed so far: fields of this step only, so that no other comes back in a page."""
+        return {name: sent.getlist(name)[:_MANY] for name in sent if name in cls.kept()}
+
+    @classmethod
+    def kept(cls) -> frozenset[str]:
+        """Names of the fields of which a draft is kept."""
+        return frozenset(cls.base_fields)
+
+    def read(self) -> Values:
+        """What was sent, by the names of the fields.
+
+        Raises:
+            InvalidAnswerError: says what is wrong with the first field that is.
+        """
+        if self.is_valid():
+            return self.cleaned_data
+        raise InvalidAnswerError(" ".join(map(str, next(iter(self.errors.values())))))
+
+
+class BlindForm(StepForm):
+    """Step one; ``answer`` is the whole of it."""
+
+    option = Question([CANNOT_TELL, *_DIGITS], "choose an answer, or “cannot tell”")
+    image_adequate = Question(("yes", "no"), "say whether the picture is good enough: yes or no")
+    confidence = Digit()
+    needs_image = Text()
+    milliseconds = Wait()
+
+    def __init__(self, sent: QueryDict, options: int) -> None:
+        super().__init__(sent)
+        self._options = options
+
+    @classmethod
+    def kept(cls) -> frozenset[str]:
+        """All that is chosen by hand."""
+        return super().kept() - {"milliseconds"}
+
+    def clean(self) -> dict[str, Any]:
+        """The answer, held to the questionnaire."""
+        sent = self.cleaned_data
+        if self.errors:
+            return sent
+        answer = Answer(
+            option=None if sent["option"] == CANNOT_TELL else int(sent["option"]),
+            confidence=sent["confidence"] or 0,
+            needs_image=sent["needs_image"],
+            image_adequate=sent["image_adequate"] == "yes",
+            milliseconds=sent["milliseconds"],
+        )
+        with _refusals():
+            check_answer(answer, self._options)
+        return {**sent, "answer": answer}
+
+
+class ProposalForm(StepForm):
+    """Another wording than the one before; ``proposal`` is ``None`` where it says the same.
+
+    What was not sent stays as it is. Line ends and doubled blanks of an option are no change.
+    """
+
+    def __init__(self, sent: QueryDict, before: Wording) -> None:
+        super().__init__(sent)
+        self._before = before
+        self.fields.update(_wording_fields(len(before.options)))
+
+    def clean(self) -> dict[str, Any]:
+        """The wording in one."""
+        before, sent = self._before, self.cleaned_data
+        key = sent.get("wording.key")
+        proposal = Wording(
+            question=self._text("wording.question", before.question).strip(),
+            options=tuple(
+                _single(self._text(f"wording.option.{place}", text))
+                for place, text in enumerate(before.options)
+            ),
+            key=before.key if key is None else key,
+        )
+        same = replace(
+            before,
+            question=before.question.strip(),
+            options=tuple(_single(text) for text in before.options),
+        )
+        return {**sent, "proposal": None if proposal == same else proposal}
+
+    def _text(self, name: str, before: str) -> str:
+        return str(self.cleaned_data.get(name, "")) if name in self.data else before
+
+
+class RulingForm(ProposalForm):
+    """Step two; ``ruling`` is the whole of it, ``then`` says what the reader wants next."""
+
+    decision = Text()
+    reason = Reasons()
+    comment = Text()
+    then = Text()
+
+    def __init__(self, sent: QueryDict, before: Wording) -> None:
+        super().__init__(sent, before)
+        self.fields.update(_ruling_fields(len(before.options)))
+
+    @classmethod
+    def kept(cls) -> frozenset[str]:
+        """All but what comes next; an item has at most so many options as there are digits."""
+        most = len(_DIGITS)
+        several = {*_wording_fields(most), *_ruling_fields(most)}
+        return (super().kept() | several) - {"then"}
+
+    def clean(self) -> dict[str, Any]:
+        """The ruling, held to the questionnaire and to itself."""
+        sent = super().clean()
+        if self.errors:
+            return sent
+        wrong = [str(p) for p in range(len(self._before.options)) if p != self._before.key]
+        told = {line.name: sent[f"check.{line.name}"] for line in CHECKLIST}
+        checklist = {name: _SAID[said] for name, said in told.items() if said in _SAID}
+        verdicts = {index: said for index in wrong if (said := sent[f"verdict.{index}"])}
+        if sent["decision"] == Decision.ACCEPT:
+            _refuse_contradictions(checklist, verdicts)
+            # The page says beside the choice that to accept is to say all of this.
+            checklist = {**{line.name: True for line in CHECKLIST}, **checklist}
+            attested = OptionVerdict.PLAUSIBLE_AND_WRONG.value
+            verdicts = dict.fromkeys(wrong, attested) | verdicts
+        ruling = Ruling(
+            decision=sent["decision"],
+            checklist=checklist,
+            verdicts=verdicts,
+            reasons=sent["reason"],
+            comment=sent["comment"],
+            proposal=sent["proposal"],
+        )
+        with _refusals():
+            check_ruling(ruling, len(self._before.options))
+        return {**sent, "ruling": ruling}
+
+
+class GiveBackForm(StepForm):
+    """An item that is returned, for good or for somebody else to take."""
+
+    not_my_field = forms.BooleanField(required=False)
+
+
+def _wording_fields(options: int) -> dict[str, forms.Field]:
+    texts = {f"wording.option.{place}": Text() for place in range(options)}
+    return {"wording.question": Text(), **texts, "wording.key": Digit()}
+
+
+def _ruling_fields(options: int) -> dict[str, forms.Field]:
+    checks = {f"check.{line.name}": Text() for line in CHECKLIST}
+    return {**checks, **{f"verdict.{place}": Text() for place in range(options)}}
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the queue would refuse is refused in the form."""
+    try:
+        yield
+    except InvalidAnswerError as error:
+        raise forms.ValidationError(str(error)) from error
+
+
+def _refuse_contradictions(
+    checklist: Mapping[str, bool | None], verdicts: Mapping[str, str]
+) -> None:
+    for line in CHECKLIST:
+        if checklist.get(line.name) is False:
+            raise forms.ValidationError(
+                f"you answered “no” to “{line.text}”; revise or reject the item, or change that"
+            )
+    for index, verdict in verdicts.items():
+        if verdict in tuple(_BARRING):
+            raise forms.ValidationError(
+                f"you say that option {chr(ord('A') + int(index))} "
+                f"{_BARRING[OptionVerdict(verdict)]}; revise or reject the item, or change that"
+            )
+
+
+def _single(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,183 @@
+"""The two steps of a review: the blind answer, and the decision; both fenced by the claim."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from medrcube.review.audit_trail.event_chain import record
+from medrcube.review.errors import InvalidAnswerError, StaleClaimError
+from medrcube.review.models import BlindAnswer, Item, ItemVersion, Proposal, Review, User
+from medrcube.review.quality import gold_items
+from medrcube.review.reviewing.claim_tokens import entry, keep, live, stale, stored
+from medrcube.review.reviewing.consensus import danger, settle
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.questionnaire import Reason
+from medrcube.review.reviewing.sql import claim_queries, review_queries
+from medrcube.review.reviewing.sql.claim_queries import Standing
+from medrcube.review.reviewing.submissions import Answer, Ruling, check_answer, check_ruling
+from medrcube.review.visibility import disclosure, privacy_incidents
+from medrcube.review.wording.proposals import flaws_of, flaws_to_json
+
+__all__ = ["answer_blind", "submit"]
+
+
+def answer_blind(
+    token: uuid.UUID,
+    user: User,
+    answer: Answer,
+    now: datetime | None = None,
+    *,
+    typed: Mapping[str, object] | None = None,
+    reveals: bool = True,
+) -> BlindAnswer:
+    """Store step one; only after this may the key leave the server.
+
+    Args:
+        token: of the claim.
+        user: who answers.
+        answer: step one.
+        now: when.
+        typed: the form as it was sent, kept as a draft should the claim be lost.
+        reveals: whether the reader is shown the key next.
+
+    Raises:
+        StaleClaimError: the claim is not live any more, or was answered already.
+        InvalidAnswerError: an answer that the questionnaire does not know.
+    """
+    now = now or timezone.now()
+    found = live(token, user, now, typed)
+    if found.answered:
+        raise stale()
+    check_answer(answer, found.options)
+    said: dict[str, Any] = {
+        "option": answer.option,
+        "confidence": answer.confidence,
+        "needs_image": answer.needs_image,
+        "image_adequate": answer.image_adequate,
+        "milliseconds": answer.milliseconds,
+    }
+    told = {**said, "blinded": found.blinded}
+    event = entry(user.pseudonym, "blind.answered", found.item, found.number, **told)
+    expires = now + timedelta(minutes=current_policy().lease_minutes)
+    try:
+        with transaction.atomic():
+            if not claim_queries.extend(found.claim, now, expires):
+                raise stale()
+            pk = review_queries.insert_answer(found.claim, answer, now)
+            if reveals:
+                disclosure.revealed(user.pk, found.item, now)
+            record(now, event)
+    except StaleClaimError:
+        keep(found, user, typed, now)
+        raise
+    except IntegrityError as error:  # the same answer was sent twice at once
+        raise stale() from error
+    return stored(BlindAnswer, id=pk, claim_id=found.claim, answered_at=now, **said)
+
+
+def submit(
+    token: uuid.UUID,
+    user: User,
+    ruling: Ruling,
+    now: datetime | None = None,
+    *,
+    typed: Mapping[str, object] | None = None,
+) -> Review:
+    """Store step two and settle the item when this was the last review that it needs.
+
+    Args:
+        token: of the claim.
+        user: who decides.
+        ruling: step two.
+        now: when.
+        typed: the form as it was sent, kept as a draft should the claim be lost.
+
+    Raises:
+        StaleClaimError: the claim is not live any more, or its item left the queue meanwhile;
+            no review is stored.
+        InvalidAnswerError: the decision is incomplete, or step one is missing.
+    """
+    now = now or timezone.now()
+    found = live(token, user, now, typed)
+    if not found.answered:
+        raise InvalidAnswerError("the first step is missing: answer the question before you judge")
+    check_ruling(ruling, found.options)
+    checklist, verdicts = dict(ruling.checklist), dict(ruling.verdicts)
+    seconds = max(0, int((now - found.claimed_at).total_seconds()))
+    proposed = _proposed(found, ruling)
+    event = entry(
+        user.pseudonym,
+        "review.submitted",
+        found.item,
+        found.number,
+        decision=ruling.decision,
+        reasons=[list(reason) for reason in ruling.reasons],
+        checklist=checklist,
+        verdicts=verdicts,
+        comment=ruling.comment,
+        seconds=seconds,
+        specialist=found.specialist,
+        **({} if proposed is None else {"proposal": proposed}),
+    )
+    item = _item(found)
+    fresh = frozenset(code for code, _ in ruling.reasons)
+    named = Reason.PHI in fresh and danger(item, fresh)
+    try:
+        with transaction.atomic():
+            rules = current_policy(fixed=True)
+            others = privacy_incidents.lock_linked(Item.objects.get(pk=found.item)) if named else []
+            # The item first: others who review, edit or end it wait here for the commit.
+            item.reviews = review_queries.count_review(found.item, found.number, user.pk)
+            if not item.reviews or not review_queries.close_claim(found.claim, now):
+                raise stale()
+            pk = review_queries.insert_review(found.claim, ruling, seconds, now)
+            if proposed is not None:
+                Proposal.objects.create(review_id=pk, **proposed)
+            review_queries.keep_places(found.item, found.version, rules)
+            claim_queries.drop_draft(found.version, user.pk)
+            if named:
+                others = [item, *(row for row in others if row.pk != item.pk)]
+                entries = privacy_incidents.quarantine(item, others, user, now)[1]
+            else:
+                entries = settle(now, item, found.version, rules, fresh)
+            record(now, event, *entries)
+    except StaleClaimError:
+        keep(found, user, typed, now)
+        raise
+    gold_items.judge(user, now)
+    return stored(
+        Review,
+        id=pk,
+        claim_id=found.claim,
+        decision=ruling.decision,
+        checklist=checklist,
+        verdicts=verdicts,
+        comment=ruling.comment,
+        seconds=seconds,
+        submitted_at=now,
+    )
+
+
+def _proposed(found: Standing, ruling: Ruling) -> dict[str, Any] | None:
+    """Columns of the proposal, with the rules that it breaks."""
+    if ruling.proposal is None:
+        return None
+    version = ItemVersion.objects.select_related("item").get(pk=found.version)
+    flaws = flaws_to_json(flaws_of(version, ruling.proposal))
+    return {**ruling.proposal.to_json(), "flaws": flaws}
+
+
+def _item(found: Standing) -> Item:
+    return stored(
+        Item,
+        id=found.item,
+        version=found.number,
+        state=found.state,
+        gold_defect=found.gold_defect,
+    )

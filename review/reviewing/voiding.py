@@ -1,0 +1,197 @@
+"""Reviews that count no more: taken back by their reader, or voided by a manager or a rule.
+
+A review is never changed or deleted. Its claim is released, so that its slot is free, and the item
+goes back to where the other reviews leave it, unless a person has decided over it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, User
+from medrcube.review.reviewing.consensus import is_short, outcome, settle, take
+from medrcube.review.reviewing.decisions import current
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.questionnaire import DANGERS
+from medrcube.review.reviewing.sql import claim_queries, review_queries
+from medrcube.review.reviewing.state_machine import State, Step
+
+__all__ = ["reopen", "take_back", "undo_until", "void", "void_review"]
+
+_SETTLED = frozenset({State.QUEUED, State.ADJUDICATION, State.ACCEPTED, State.REJECTED})
+
+
+def undo_until(claim: Claim, now: datetime) -> datetime | None:
+    """Until when its reader may take a review back; ``None`` where that time is over.
+
+    What others have done meanwhile shows only when it is tried: no page tells a reader of them. Nor
+    is a review taken back that names a danger, since that goes to a manager at once; of gold items
+    too, which stay in the queue, so that nobody can tell them apart by trying.
+    """
+    if claim.submitted_at is None or claim.released_at is not None or _names_danger(claim):
+        return None
+    end = claim.submitted_at + timedelta(minutes=current_policy().undo_minutes)
+    return end if now < end else None
+
+
+def take_back(
+    token: uuid.UUID, user: User, typed: Mapping[str, object], now: datetime | None = None
+) -> None:
+    """Undo a review of one's own; the item comes again, with what was typed and the first answer.
+
+    Args:
+        token: of the claim that ended in the review.
+        user: its reader.
+        typed: the review as its form has it, kept as a draft.
+        now: when.
+
+    Raises:
+        ConflictError: the review names a danger, the time is over, another reader has begun, or
+            the item was decided over.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        claim = _locked(Claim.objects.filter(token=token, user=user))
+        if claim is not None and _names_danger(claim):
+            raise ConflictError(
+                "this review cannot be taken back: it names a danger, which goes to a manager as "
+                "soon as it is sent; if it was a slip, tell the manager, who can void it"
+            )
+        if claim is None or undo_until(claim, now) is None or _is_relied_on(claim):
+            raise ConflictError(
+                "this review cannot be taken back any more: the time is over, another reader has "
+                "begun, or the item was decided over; a manager can void it"
+            )
+        claim_queries.keep_draft(claim.version_id, user.pk, typed, now)
+        entries, _ = void([claim], user.pseudonym, now, end="undone")
+        record(now, *entries)
+
+
+def void_review(claim_id: int, manager: User, note: str, now: datetime | None = None) -> None:
+    """Let a review count no more; another reader will see the item.
+
+    Raises:
+        InvalidAnswerError: no note.
+        ConflictError: there is no such valid review of a current version that is not released.
+    """
+    now = now or timezone.now()
+    _require(note)
+    with transaction.atomic():
+        valid = Claim.objects.filter(pk=claim_id, released_at=None, review__isnull=False)
+        claim = _locked(valid)
+        entries, voided = void([claim] if claim else [], manager.pseudonym, now, note=note)
+        if not voided:
+            raise ConflictError(
+                "this review counts no more already, or its item was released or reworded since"
+            )
+        record(now, *entries)
+
+
+def reopen(
+    item_id: str, version: int, manager: User, note: str, now: datetime | None = None
+) -> None:
+    """Put a decided item back into the queue: its reviews count no more, others will see it.
+
+    Raises:
+        InvalidAnswerError: no note.
+        IllegalStepError: the item is not decided, or it is released.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    _require(note)
+    with transaction.atomic():
+        found = current(item_id, version)
+        entries = [take(now, found.item, Step.REOPENED, manager.pseudonym, note=note)]
+        valid = Claim.objects.filter(version=found, released_at=None, review__isnull=False)
+        claims = list(valid.select_related("version__item", "user").order_by("pk"))
+        entries += void(claims, manager.pseudonym, now, note=note)[0]
+        record(now, *entries)
+
+
+def void(
+    claims: Iterable[Claim], actor: str, now: datetime, *, end: str = "voided", **body: object
+) -> tuple[list[Entry], int]:
+    """Take reviews back, in a transaction: the events, and how many were taken back.
+
+    Args:
+        claims: with their items, in the order of the items' ids.
+        actor: who does it.
+        now: when.
+        end: outcome of the claims; who has a ``voided`` one does not get the version again.
+        body: what the trail is to say of each.
+    """
+    entries: list[Entry] = []
+    voided = 0
+    rules = current_policy()
+    for claim in claims:
+        version, item = claim.version, claim.version.item
+        row = review_queries.discount_review(item.pk, version.number)
+        if row is None:  # released, or there is a newer version: nothing rests on it
+            continue
+        item.state, item.reviews = row
+        rests = item.state != State.QUEUED and _rests_on_reviews(item, version)
+        Claim.objects.filter(pk=claim.pk).update(released_at=now, outcome=end)
+        review_queries.keep_places(item.pk, version.pk, rules)
+        # Whoever has decided over an accepted item had a specialist's review before them.
+        short = item.state == State.ACCEPTED and is_short(version.pk, rules)
+        voided += 1
+        said = {"version": version.number, "reader": claim.user.pseudonym, **body}
+        entries.append(
+            Entry(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=said)
+        )
+        if rests or short:
+            entries.append(take(now, item, Step.REVIEW_VOIDED, actor))
+            entries += settle(now, item, version.pk, rules)
+    return entries, voided
+
+
+def _rests_on_reviews(item: Item, version: ItemVersion) -> bool:
+    """Whether the state follows from the reviews alone; what a person has decided stands."""
+    if item.state == State.ADJUDICATION:
+        return True
+    if Adjudication.objects.filter(version=version).exists():
+        return False
+    if item.state == State.REJECTED:
+        reviews = [vote.review for vote in review_queries.votes(version.pk)]
+        looked_at = review_queries.reasons_of(reviews) & DANGERS  # by a manager, who rejected it
+        return outcome(version.pk) is Step.REVIEWERS_REJECT and not looked_at
+    return item.state == State.ACCEPTED
+
+
+def _names_danger(claim: Claim) -> bool:
+    return any(reason.code in DANGERS for reason in claim.review.reasons.all())
+
+
+def _is_relied_on(claim: Claim) -> bool:
+    """Whether somebody has decided since, or another reader has taken the version."""
+    version, item = claim.version, claim.version.item
+    later = Claim.objects.filter(version=version, claimed_at__gt=claim.submitted_at)
+    return (
+        item.version != version.number
+        or item.state not in _SETTLED
+        or (item.state != State.QUEUED and not _rests_on_reviews(item, version))
+        or later.exclude(user=claim.user_id).exists()
+    )
+
+
+def _locked(claims: QuerySet[Claim]) -> Claim | None:
+    claim = claims.select_related("version__item", "user").first()
+    if claim is not None:
+        # The item first, as everybody does; then it is read as it is now.
+        item = Item.objects.select_for_update(no_key=True).get(pk=claim.version.item_id)
+        claim.refresh_from_db(fields=["released_at", "submitted_at"])
+        claim.version.item = item
+    return claim
+
+
+def _require(note: str) -> None:
+    if not note.strip():
+        raise InvalidAnswerError("say why: whoever looks at the trail later wants to know")

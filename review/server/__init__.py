@@ -1,0 +1,1 @@
+"""Set-up, database, back-up and the web server."""

@@ -1,0 +1,207 @@
+"""Back-up of a queue while people work in it, and the way back.
+
+A back-up is one tar file: the database as it was at one moment, the stored pictures, and a list of
+both with digests. The secret key stays out: whoever finds a back-up shall not be able to forge
+sessions, so after a restore everybody signs in again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from medrcube.files.atomic import PRIVATE, private_file, private_folder, replacing, sha256_of
+from medrcube.review.errors import ReviewError
+from medrcube.review.server.bootstrap import KEY_FILE, LOCK_FILE, Place
+
+_DATABASE = "review.sqlite3"
+_FOLDER = "review"
+_LIST = "back-up.json"
+_OURS = frozenset({KEY_FILE, LOCK_FILE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackUp:
+    """What a back-up holds.
+
+    Attributes:
+        files: pictures and other stored files beside the database.
+        events: length of the chain of events.
+        head_sha256: its head; ``review verify-audit`` can be given both.
+    """
+
+    path: Path
+    made_at: str
+    files: int
+    events: int
+    head_sha256: str
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Copy a SQLite file as it is at one moment, whoever is writing to it.
+
+    Raises:
+        ReviewError: there is no such file, or the copy is not whole.
+    """
+    if not source.is_file():
+        raise ReviewError(f"{source}: no such database")
+    try:
+        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+            old.backup(new)
+            fault = new.execute("PRAGMA integrity_check").fetchone()[0]
+    except sqlite3.Error as error:
+        raise ReviewError(f"{source}: cannot be copied ({error})") from error
+    if fault != "ok":
+        raise ReviewError(f"{source}: the copy is damaged ({fault})")
+
+
+def copy_beside(database: Path, word: str, now: datetime) -> Path:
+    """A copy of a SQLite file beside it, under a name that says when and why."""
+    stamp = now.strftime("%Y-%m-%dT%H-%M-%S")
+    target = database.with_name(f"{database.stem}-{word}-{stamp}{database.suffix}")
+    with replacing(target, mode=PRIVATE) as partial:
+        copy_database(database, partial)
+    return target
+
+
+def back_up(place: Place, target: Path, now: datetime | None = None) -> BackUp:
+    """Write a back-up; nobody has to stop working for it.
+
+    Raises:
+        ReviewError: the queue uses PostgreSQL, which has its own way, or there is no database.
+        WorkspaceError: the file cannot be written.
+    """
+    database = _sqlite(place)
+    made_at = (now or datetime.now(UTC)).isoformat(timespec="seconds")
+    with tempfile.TemporaryDirectory(dir=target.parent) as name:
+        copy = Path(name) / _DATABASE
+        # The database first: a picture is stored before the row that names it, never removed.
+        copy_database(database, copy)
+        files = {f"{_FOLDER}/{path.relative_to(place.folder)}": path for path in _stored(place)}
+        files[_DATABASE] = copy
+        events, head = _head(copy)
+        known = {
+            "made_at": made_at,
+            "events": events,
+            "head_sha256": head,
+            "files": {name: sha256_of(path) for name, path in sorted(files.items())},
+        }
+        listed = Path(name) / _LIST
+        listed.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        with replacing(target, mode=PRIVATE) as partial, tarfile.open(partial, "w") as archive:
+            archive.add(listed, _LIST)
+            for inside, path in sorted(files.items()):
+                archive.add(path, inside)
+    return _described(target, known)
+
+
+def restore(archive: Path, place: Place) -> BackUp:
+    """Put a back-up where there is no queue yet; nothing is ever overwritten.
+
+    Everything is checked before the first file takes its place.
+
+    Raises:
+        ReviewError: there is a queue, or the back-up is damaged or is none.
+    """
+    database = _sqlite(place)
+    if database.exists() or any(_stored(place)):
+        raise ReviewError(
+            f"{database}: there is a queue already; move it and {place.folder} away first, "
+            "nothing is overwritten"
+        )
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=database.parent) as name:
+        known = _unpacked(archive, Path(name))
+        private_folder(place.folder)
+        for inside in sorted(known["files"]):
+            if inside != _DATABASE:
+                target = place.folder / Path(inside).relative_to(_FOLDER)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (Path(name) / inside).replace(target)
+        private_file(Path(name) / _DATABASE)
+        # Last, so that a restore that was broken off is seen as none.
+        (Path(name) / _DATABASE).replace(database)
+    return _described(archive, known)
+
+
+def _unpacked(archive: Path, folder: Path) -> dict[str, Any]:
+    try:
+        with tarfile.open(archive, "r:") as opened:
+            _extract(opened, folder)
+        known: dict[str, Any] = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+        wanted = {str(name): str(digest) for name, digest in known["files"].items()}
+        found = {
+            str(path.relative_to(folder)): sha256_of(path)
+            for path in folder.rglob("*")
+            if path.is_file() and path != folder / _LIST
+        }
+    except (OSError, tarfile.TarError, ValueError, LookupError, AttributeError) as error:
+        raise ReviewError(f"{archive}: is no back-up of a queue, or a damaged one") from error
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise ReviewError(f"{archive}: {name} is missing, changed, or not in the list")
+    if _DATABASE not in found:
+        raise ReviewError(f"{archive}: holds no database")
+    if _head(folder / _DATABASE) != (known.get("events"), known.get("head_sha256")):
+        raise ReviewError(f"{archive}: the database ends with another event than the list says")
+    return known
+
+
+def _extract(opened: tarfile.TarFile, folder: Path) -> None:
+    """Write regular files below a folder, and nothing else or elsewhere.
+
+    Python 3.11.2, which Debian 12 has, knows no extraction filters (PEP 706 came with 3.11.4).
+    """
+    for member in opened:
+        inside = PurePosixPath(member.name)
+        content = opened.extractfile(member) if member.isreg() else None
+        if content is None or inside.is_absolute() or ".." in inside.parts:
+            raise ValueError(f"{member.name} is no plain file of a back-up")
+        target = folder / inside
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with content, target.open("xb") as file:
+            shutil.copyfileobj(content, file)
+        private_file(target)
+
+
+def _stored(place: Place) -> Iterator[Path]:
+    for path in sorted(place.folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.name not in _OURS:
+            yield path
+
+
+def _sqlite(place: Place) -> Path:
+    if "://" in place.database:
+        raise ReviewError(
+            "this queue lies in PostgreSQL: take its database with pg_dump, back with pg_restore, "
+            f"and copy the folder {place.folder} after it"
+        )
+    return Path(place.database)
+
+
+def _head(database: Path) -> tuple[int, str]:
+    try:
+        with closing(sqlite3.connect(database)) as opened:
+            row = opened.execute("SELECT number, sha256 FROM review_chain WHERE id = 1").fetchone()
+    except sqlite3.Error as error:
+        raise ReviewError(f"{database}: is no database of a queue ({error})") from error
+    return (row[0], row[1]) if row else (0, "")
+
+
+def _described(path: Path, known: dict[str, Any]) -> BackUp:
+    return BackUp(
+        path=path,
+        made_at=known["made_at"],
+        files=len(known["files"]) - 1,
+        events=known["events"],
+        head_sha256=known["head_sha256"],
+    )

@@ -1,0 +1,217 @@
+"""Makes Django ready for one workspace: folder, key, database, tables."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medrcube.files.atomic import private_file, private_folder
+from medrcube.review.errors import ReviewError
+from medrcube.review.server.database_settings import unreachable
+
+if TYPE_CHECKING:
+    from django.db.migrations.loader import MigrationLoader
+
+KEY_FILE = "secret.key"
+LOCK_FILE = "update.lock"
+_ADVISORY = 0x6D656472
+"""Number of our lock among those of a PostgreSQL database."""
+_PATIENCE = 600
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a queue keeps its things.
+
+    Attributes:
+        folder: stored pictures and the secret key.
+        database: path of a SQLite file, or ``postgresql://...``.
+        origin: ``https://...`` behind which people reach it; empty for this machine only.
+    """
+
+    folder: Path
+    database: str
+    origin: str = ""
+
+
+def place_of(workspace: Path, *, origin: str = "") -> Place:
+    """The place of a workspace's queue; ``MEDRCUBE_REVIEW_DATABASE`` names another database."""
+    database = os.environ.get("MEDRCUBE_REVIEW_DATABASE", "")
+    return Place(
+        folder=workspace / "review",
+        database=database or str(workspace / "review.sqlite3"),
+        origin=origin,
+    )
+
+
+def configure(place: Place) -> None:
+    """Start Django for a place; once in a process. Tables are made by ``migrate``.
+
+    Raises:
+        ReviewError: a SQLite file would lie on a network file system, whose locks cannot be
+            trusted, or the folder cannot be written.
+    """
+    if "://" not in place.database:
+        _refuse_network(Path(place.database).absolute().parent)
+    try:
+        _close_to_others(place)
+        _make_key(place.folder / KEY_FILE)
+    except OSError as error:
+        raise ReviewError(f"{place.folder}: cannot be written ({error.strerror})") from error
+    os.environ["MEDRCUBE_REVIEW_FOLDER"] = str(place.folder)
+    os.environ["MEDRCUBE_REVIEW_DATABASE"] = place.database
+    os.environ["MEDRCUBE_REVIEW_ORIGIN"] = place.origin
+    os.environ["DJANGO_SETTINGS_MODULE"] = "medrcube.review.settings"
+    import django  # noqa: PLC0415  (reads the environment that was just set)
+
+    django.setup()
+
+
+def migrate() -> Path | None:
+    """Make the tables, or bring older ones up to date; does nothing when they are.
+
+    A SQLite file that holds older tables is copied first. Processes that start at once wait for
+    each other.
+
+    Returns:
+        The copy, if one was made.
+
+    Raises:
+        ReviewError: the database cannot be reached, comes from a newer medrcube, or a step failed.
+    """
+    from django.core.management import call_command  # noqa: PLC0415
+    from django.db import DatabaseError, connection  # noqa: PLC0415
+    from django.db.migrations.executor import MigrationExecutor  # noqa: PLC0415
+
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite" and Path(name).is_absolute():
+        private_file(Path(name))
+    try:
+        connection.ensure_connection()
+    except DatabaseError as error:
+        raise unreachable(connection.settings_dict, error) from None
+    with _alone():
+        executor = MigrationExecutor(connection)
+        loader = executor.loader
+        _refuse_unknown(loader)
+        if not executor.migration_plan(loader.graph.leaf_nodes()):
+            return None
+        copy = _kept(name) if loader.applied_migrations else None
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+        except DatabaseError as error:
+            where = f"; the database as it was is {copy}" if copy else ""
+            raise ReviewError(f"the tables cannot be brought up to date: {error}{where}") from error
+        if loader.applied_migrations:
+            from medrcube.review.visibility import disclosure  # noqa: PLC0415  (needs Django to be ready)
+
+            disclosure.refresh_late(datetime.now(UTC))
+    return copy
+
+
+def _refuse_unknown(loader: MigrationLoader) -> None:
+    """Refuse tables of a newer version, and those of a state between two versions."""
+    applied = set(loader.applied_migrations)
+    known = set(loader.disk_migrations)
+    for step in loader.disk_migrations.values():
+        taken = applied.intersection(step.replaces)
+        if taken and len(taken) < len(step.replaces):
+            raise ReviewError(
+                f"this database stands between two versions of medrcube (step {max(taken)[1]}); "
+                "bring it up to date with the one that it was last used by, then open it here"
+            )
+        known.update(step.replaces)
+    newer = sorted(name for app, name in applied - known if app == "review")
+    if newer:
+        raise ReviewError(
+            f"this database was last used by a newer medrcube (step {newer[-1]}); "
+            "install that version, or restore an older back-up"
+        )
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One process at a time; a lock that ends with its process."""
+    from django.conf import settings  # noqa: PLC0415
+    from django.db import connection  # noqa: PLC0415
+
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_ADVISORY])
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_ADVISORY])
+        return
+    lock = sqlite3.connect(settings.FOLDER / LOCK_FILE, timeout=_PATIENCE, isolation_level=None)
+    with closing(lock):
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _kept(name: str) -> Path | None:
+    """A copy of a SQLite file; PostgreSQL has its own back-up, and so has nothing in memory."""
+    from medrcube.review.server.backup import copy_beside  # noqa: PLC0415
+
+    path = Path(name)
+    return copy_beside(path, "before-update", datetime.now(UTC)) if path.is_file() else None
+
+
+def _close_to_others(place: Place) -> None:
+    """Let the owner alone read the queue, whatever the umask; also one that stood open before.
+
+    SQLite gives its ``-wal`` and ``-shm`` files the mode of the database.
+    """
+    private_folder(place.folder)
+    private_file(place.folder / LOCK_FILE)
+    if "://" in place.database or place.database == ":memory:":
+        return
+    database = Path(place.database)
+    exports = (database.with_name(name) for name in ("accepted.jsonl", "review.json"))
+    copies = database.parent.glob(f"{database.stem}*{database.suffix}*")
+    for path in (*copies, *exports):
+        if path.is_file():
+            private_file(path)
+
+
+def _make_key(path: Path) -> None:
+    """Several processes may start at once: the file appears whole, and the first one counts."""
+    if path.exists():
+        return
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(64))
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        Path(name).unlink()
+
+
+def _refuse_network(folder: Path, mounts: Path = Path("/proc/mounts")) -> None:
+    """SQLite's locks fail silently on network file systems (sqlite.org/howtocorrupt.html, 2.1)."""
+    try:
+        lines = mounts.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    best, kind = "", ""
+    for line in lines:
+        point, name = line.split()[1:3]
+        point = point.replace("\\040", " ")
+        inside = folder == Path(point) or Path(point) in folder.parents
+        if inside and len(point) >= len(best):
+            best, kind = point, name
+    if kind in _NETWORK:
+        raise ReviewError(
+            f"{folder}: lies on a network file system ({kind}), whose locks SQLite cannot trust; "
+            "move the workspace to a local disk, or use PostgreSQL (MEDRCUBE_REVIEW_DATABASE)"
+        )

@@ -1,0 +1,1 @@
+"""Pages about a person's own account."""

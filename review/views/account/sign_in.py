@@ -1,0 +1,222 @@
+"""Signing in and out: by password or at the site's provider, then by a code where one is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import authenticate, login, logout
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from medrcube.review.accounts import login_throttle, second_factor, single_sign_on
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.models import User
+from medrcube.review.views.forms import Code, Credentials
+from medrcube.review_settings import SingleSignOn
+
+_WRONG = "E-mail address or password is not right, or the account is closed."
+_CODE = "This code is not right, or was used already. Wait for the next one."
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+_HALF = "half_signed_in"
+"""Key of the session: who has given the password and not yet the code."""
+_HALF_SECONDS = 5 * 60
+_Form = Callable[[HttpRequest, str, int], HttpResponse]
+
+
+@never_cache
+@sensitive_post_parameters("password", "code")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The form, and what it sends; a script that asks again in place gets 204."""
+    if request.method != "POST":
+        return redirect(_target(request)) if request.user.is_authenticated else _form(request)
+    sent = Credentials(request.POST)
+    valid = sent.is_valid()  # what is no account and no password counts as a wrong one
+    account = sent.cleaned_data.get("email", "")
+    address = login_throttle.address_of(request)
+    if not login_throttle.attempt(account, address):
+        return _too_many(_form(request, _many(), 429))
+    user = None
+    if valid:
+        user = authenticate(request, username=account, password=sent.cleaned_data["password"])
+    if not isinstance(user, User):
+        return _form(request, _WRONG, 422)
+    login_throttle.forget(account, address)
+    if not second_factor.has_one(user):
+        return _let_in(request, user)
+    if not _by_script(request):
+        return _ask_code(request, user)
+    return _check_code(request, user, sent.cleaned_data["code"], _form)
+
+
+@never_cache
+@sensitive_post_parameters("code")
+@require_http_methods(["GET", "HEAD", "POST"])
+def code(request: HttpRequest) -> HttpResponse:
+    """The second step, for whoever has just given the password."""
+    user = _half(request)
+    if user is None:
+        return redirect("sign-in")
+    if request.method != "POST":
+        return _code_form(request)
+    sent = Code(request.POST)
+    sent.is_valid()
+    return _check_code(request, user, sent.cleaned_data.get("code", ""), _code_form)
+
+
+@never_cache
+@require_safe
+def at_provider(request: HttpRequest) -> HttpResponse:
+    """Go to the provider of single sign-on."""
+    site = _single()
+    request.session["next"] = _target(request)
+    try:
+        return single_sign_on.begin(request, site, _back(request))
+    except InvalidAnswerError as error:
+        return _form(request, str(error).capitalize(), 502)
+
+
+@never_cache
+@require_safe
+def from_provider(request: HttpRequest) -> HttpResponse:
+    """Come back from there."""
+    site = _single()
+    try:
+        user = single_sign_on.finish(request, site)
+    except InvalidAnswerError as error:
+        return _form(request, str(error).capitalize(), 422)
+    if second_factor.has_one(user) and not site.asks_second_factor:
+        return _ask_code(request, user)
+    return _let_in(request, user, at_provider=site.asks_second_factor)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End the session: its row is deleted, so a copy of the cookie is worth nothing."""
+    logout(request)
+    return redirect(settings.LOGOUT_REDIRECT_URL)
+
+
+def _let_in(
+    request: HttpRequest, user: User, *, code_given: bool = False, at_provider: bool = False
+) -> HttpResponse:
+    """Begin a session under a new id.
+
+    Args:
+        request: whose session it will be.
+        user: who signs in.
+        code_given: a code of the second factor was right.
+        at_provider: the provider of single sign-on asked for a second factor.
+    """
+    target = _target(request)
+    for name in (_HALF, "next"):
+        request.session.pop(name, None)
+    login(request, user, backend=_BACKEND)
+    now = int(timezone.now().timestamp())
+    request.session["began"] = request.session["seen"] = now
+    request.session[second_factor.AT_PROVIDER] = at_provider
+    if code_given:
+        second_factor.remember(request.session, user)
+    return HttpResponse(status=204) if _by_script(request) else redirect(target)
+
+
+def _ask_code(request: HttpRequest, user: User) -> HttpResponse:
+    target = _target(request)
+    request.session.cycle_key()
+    request.session["next"] = target
+    request.session[_HALF] = {
+        "user": user.pk,
+        "hash": user.get_session_auth_hash(),
+        "at": int(timezone.now().timestamp()),
+    }
+    return redirect("sign-in-code")
+
+
+def _half(request: HttpRequest) -> User | None:
+    """Who has given the password; nobody after five minutes, or when it has been changed."""
+    kept: dict[str, Any] = request.session.get(_HALF) or {}
+    if int(timezone.now().timestamp()) - kept.get("at", 0) > _HALF_SECONDS:
+        return None
+    user = User.objects.filter(pk=kept.get("user", 0), is_active=True).first()
+    same = user and constant_time_compare(kept.get("hash", ""), user.get_session_auth_hash())
+    return user if same else None
+
+
+def _check_code(request: HttpRequest, user: User, typed: str, form: _Form) -> HttpResponse:
+    """Guessing codes is slowed down for an account from wherever it is tried."""
+    name = f"code of {user.pk}"
+    if not login_throttle.attempt(name, name):
+        return _too_many(form(request, _many(), 429))
+    try:
+        if not second_factor.check(user, typed):
+            said = _CODE if typed else "Give the code of your authenticator, too."
+            return form(request, said, 422)
+    except InvalidAnswerError as error:
+        return form(request, str(error).capitalize(), 422)
+    login_throttle.forget(name, name)
+    return _let_in(request, user, code_given=True)
+
+
+def _single() -> SingleSignOn:
+    site: SingleSignOn | None = settings.SITE.single_sign_on
+    if site is None:
+        raise Http404
+    return site
+
+
+def _back(request: HttpRequest) -> str:
+    path = reverse("single-sign-on-back")
+    return f"{settings.ORIGIN}{path}" if settings.ORIGIN else request.build_absolute_uri(path)
+
+
+def _many() -> str:
+    minutes = settings.SIGN_IN_WINDOW_SECONDS // 60
+    return f"Too many attempts. Wait {minutes} minutes, then try again."
+
+
+def _too_many(reply: HttpResponse) -> HttpResponse:
+    reply["Retry-After"] = str(settings.SIGN_IN_WINDOW_SECONDS)
+    return reply
+
+
+def _form(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
+    if _by_script(request):
+        return HttpResponse(error, status=status, content_type="text/plain")
+    context = {
+        "error": error,
+        "email": request.POST.get("email", ""),
+        "next": _wanted(request),
+        "single": settings.SITE.single_sign_on,
+    }
+    return render(request, "review/sign_in.html", context, status=status)
+
+
+def _code_form(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
+    return render(request, "review/sign_in_code.html", {"error": error}, status=status)
+
+
+def _by_script(request: HttpRequest) -> bool:
+    return request.headers.get("X-Requested-With") == "fetch"
+
+
+def _wanted(request: HttpRequest) -> str:
+    kept = request.session.get("next", "")
+    return str(request.POST.get("next", request.GET.get("next", kept)))
+
+
+def _target(request: HttpRequest) -> str:
+    """Where the person wanted to go, as long as that is a page of ours."""
+    wanted = _wanted(request)
+    ours = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if ours and wanted.startswith("/") else resolve_url(settings.LOGIN_REDIRECT_URL)

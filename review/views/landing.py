@@ -1,0 +1,39 @@
+"""Where people arrive, and whether the server is there at all."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from medrcube.review.accounts.permissions import EVERYONE, allow, reader
+from medrcube.review.models import Item, Role
+from medrcube.review.reviewing.state_machine import State
+
+
+@allow(*EVERYONE)
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """The first page: what there is to do for a role."""
+    user = reader(request)
+    if user.role == Role.REVIEWER:
+        return redirect("queue")
+    context = {
+        "adjudication": _waiting(State.ADJUDICATION),
+        "quarantine": _waiting(State.QUARANTINED),
+        "revision": _waiting(State.NEEDS_REVISION),
+    }
+    return render(request, "review/home.html", context)
+
+
+@require_safe
+def health(_request: HttpRequest) -> HttpResponse:
+    """Says "ok" when the database answers."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok", content_type="text/plain")
+
+
+def _waiting(state: State) -> int:
+    return Item.objects.filter(state=state).count()

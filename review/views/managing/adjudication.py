@@ -1,0 +1,161 @@
+"""Items on which the reviewers differ, and the decision over one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
+from medrcube.review.models import Item, ItemVersion, Review, Role, User
+from medrcube.review.reviewing import decisions
+from medrcube.review.reviewing.questionnaire import Decision
+from medrcube.review.reviewing.state_machine import State
+from medrcube.review.views.error_pages import failure
+from medrcube.review.views.forms import AdjudicationForm
+from medrcube.review.views.keyset_paging import page_of
+from medrcube.review.views.managing import item_record
+
+_COLUMNS = ("id", "task", "anatomy", "modality", "stratum", "version", "reviews")
+_OUTCOMES = (
+    (Decision.ACCEPT, "Accept", "it is good as it is"),
+    (Decision.REVISE, "Send back", "it needs another wording"),
+    (Decision.REJECT, "Reject", "it is not to be used"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What of a review decides whether an item needs a third person."""
+
+    decision: str
+    right: bool
+    reasons: int
+
+
+@allow(Role.ADJUDICATOR)
+@require_safe
+def waiting(request: HttpRequest) -> HttpResponse:
+    """Items that this person may decide over, with the reason why they need it."""
+    user = reader(request)
+    page = page_of(offered(user).values(*_COLUMNS), request, "id")
+    votes = _votes(row["id"] for row in page.rows)
+    context = {
+        "page": page,
+        "rows": [(row, list(why(votes.get(row["id"], [])))) for row in page.rows],
+        "others": _kept_from(user),
+    }
+    return render(request, "review/managing/adjudication.html", context)
+
+
+@allow(Role.ADJUDICATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def adjudicate(request: HttpRequest, item: str) -> HttpResponse:
+    """Both reviews side by side, and the decision over them."""
+    user = reader(request)
+    found = item_record.visible_item(item, user)
+    if item_record.took_part(found, user):
+        raise Http404
+    if request.method != "POST":
+        if found.state != State.ADJUDICATION:
+            messages.info(request, "This item needs no decision any more.")
+            return redirect("item", item=item)
+        return _page(request, found)
+    try:
+        sent = AdjudicationForm.read(request.POST)
+        decisions.adjudicate(
+            item, sent["version"], user, outcome=sent["outcome"], rationale=sent["rationale"]
+        )
+    except InvalidAnswerError as error:
+        return _page(request, found, str(error))
+    except (ConflictError, IllegalStepError) as error:
+        return failure(request, 409, str(error), request.POST.get("rationale", ""))
+    messages.success(request, "Your decision is stored.")
+    return redirect("adjudication")
+
+
+def offered(user: User) -> QuerySet[Item]:
+    """Items in adjudication of whose current version this person neither wrote nor reviewed."""
+    number = OuterRef("version")
+    written = ItemVersion.objects.filter(_of(user), item=OuterRef("pk"), number=number)
+    return Item.objects.filter(~Exists(written), ~Exists(_reviewed(user)), state=State.ADJUDICATION)
+
+
+def why(votes: Iterable[Vote]) -> Iterator[str]:
+    """Why the reviews did not settle an item, in words."""
+    votes = list(votes)
+    said = {vote.decision for vote in votes}
+    if len(said) > 1:
+        counts = [
+            f"{sum(vote.decision == name for vote in votes)} {name.value}"
+            for name in Decision
+            if name in said
+        ]
+        yield f"The reviewers differ: {', '.join(counts)}."
+    elif said == {Decision.REVISE}:
+        yield "All want another wording."
+    elif said == {Decision.ACCEPT} and any(vote.reasons for vote in votes):
+        yield "Accepted, but with a reason against it."
+    wrong = sum(not vote.right for vote in votes)
+    if wrong:
+        yield f"{wrong} of {len(votes)} blind answers {'is' if wrong == 1 else 'are'} not the key."
+
+
+def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
+    version = item_record.current_version(found)
+    context = {
+        **item_record.shown(version, reader(request)),
+        "item": found,
+        "editable": True,
+        "reviews": item_record.reviews_of(found, version.number),
+        "why": list(why(_votes([found.pk]).get(found.pk, []))),
+        "outcomes": _OUTCOMES,
+        "outcome": request.POST.get("outcome", ""),
+        "rationale": request.POST.get("rationale", ""),
+        "error": error,
+    }
+    return render(request, "review/managing/adjudicate.html", context, status=422 if error else 200)
+
+
+def _of(user: User) -> Q:
+    """Versions that somebody wrote or proposed."""
+    return Q(author=user) | Q(adoption__proposal__review__claim__user=user)
+
+
+def _reviewed(user: User) -> QuerySet[Review]:
+    return Review.objects.filter(
+        claim__version__item=OuterRef("pk"),
+        claim__version__number=OuterRef("version"),
+        claim__user=user,
+    )
+
+
+def _kept_from(user: User) -> int:
+    """How many items in adjudication wait for somebody else, because this person took part."""
+    versions = ItemVersion.objects.filter(
+        number=F("item__version"), item__state=State.ADJUDICATION
+    ).values_list("item", flat=True)
+    reviewed = versions.filter(claims__user=user, claims__review__isnull=False)
+    return len({*reviewed, *versions.filter(_of(user))})
+
+
+def _votes(ids: Iterable[str]) -> dict[str, list[Vote]]:
+    found: dict[str, list[Vote]] = {}
+    reviews = Review.objects.filter(
+        claim__version__item__in=list(ids),
+        claim__version__number=F("claim__version__item__version"),
+        claim__released_at=None,
+    )
+    for review in reviews.select_related("claim__version", "claim__blind").prefetch_related(
+        "reasons"
+    ):
+        version, option = review.claim.version, review.claim.blind.option
+        vote = Vote(review.decision, option == version.key, len(review.reasons.all()))
+        found.setdefault(version.item_id, []).append(vote)
+    return found

@@ -1,0 +1,184 @@
+"""All that is known of an item, for those who may see it: wordings, reviews, decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.http import Http404
+
+from medrcube.review.exchange.remarks import remarks_of
+from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
+from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
+from medrcube.review.views.managing.wording_diff import Proposed, letter, proposed
+from medrcube.review.views.reviewing import evidence_text
+from medrcube.review.views.reviewing.sheet_parts import OptionSheet, Pane
+from medrcube.review.visibility.privacy_incidents import is_closed
+
+_SHORT = ("PHI", "ROI")
+_SURE = {1: "guessing", 2: "fairly sure", 3: "sure"}
+_TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "bad"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A review in words.
+
+    Attributes:
+        tone: class of the tag that shows the decision.
+        claim: what the review ended.
+        stands: whether it counts: it was not taken back.
+        blinded: whether nothing that the reader had been shown answers the item.
+        specialist: whether the reader was one for the item.
+        objections: lines of the checklist that were not answered with yes.
+        verdicts: on the wrong options that are not plausible and wrong.
+        proposed: another wording, if there is one.
+    """
+
+    claim: int
+    reader: str
+    version: int
+    at: datetime
+    decision: str
+    tone: str
+    stands: bool
+    blinded: bool
+    specialist: bool
+    blind: str
+    right: bool
+    sure: str
+    needs_image: str
+    adequate: bool
+    reasons: Sequence[str]
+    objections: Sequence[str]
+    verdicts: Sequence[str]
+    comment: str
+    seconds: int
+    proposed: Proposed | None
+
+
+def visible_item(item_id: str, user: User) -> Item:
+    """An item that this person may see: gold items are for managers.
+
+    Raises:
+        Http404: there is none.
+    """
+    found = None if "\0" in item_id else Item.objects.filter(pk=item_id).first()
+    if found is None or (found.gold_defect and user.role != Role.MANAGER):
+        raise Http404
+    return found
+
+
+def current_version(item: Item) -> ItemVersion:
+    """The version that counts now."""
+    versions = item.versions.select_related("picture", "overlay", "author")
+    return versions.get(number=item.version)
+
+
+def took_part(item: Item, user: User) -> bool:
+    """Whether somebody wrote or reviewed the current version."""
+    number = item.version
+    return (
+        item.versions.filter(
+            Q(author=user) | Q(adoption__proposal__review__claim__user=user), number=number
+        ).exists()
+        or Review.objects.filter(
+            claim__version__item=item, claim__version__number=number, claim__user=user
+        ).exists()
+    )
+
+
+def shown(version: ItemVersion, user: User) -> dict[str, object]:
+    """A version with its key, evidence and picture, as the templates of the review want it.
+
+    A picture that was reported is for managers alone, who decide over the report.
+    """
+    closed = user.role != Role.MANAGER and is_closed(version.picture)
+    return {
+        "version": version,
+        "pane": Pane(picture=version.picture, overlay=version.overlay, marked=True, closed=closed),
+        "options": [
+            OptionSheet(
+                letter=letter(place),
+                text=str(option["text"]),
+                is_key=place == version.key,
+                is_mine=False,
+                facts=evidence_text.about(option),
+                conditions=evidence_text.conditions(option),
+                verdicts=None,
+            )
+            for place, option in enumerate(version.options)
+        ],
+        "provenance": evidence_text.provenance(version),
+        "warnings": evidence_text.warnings(version),
+        "remarks": remarks_of(version.item_id),
+    }
+
+
+def reviews_of(item: Item, number: int | None = None) -> list[Said]:
+    """Reviews of an item, or of one of its versions; the oldest first."""
+    claims = Claim.objects.filter(version__item=item, review__isnull=False)
+    if number is not None:
+        claims = claims.filter(version__number=number, released_at=None)
+    rows = claims.select_related(
+        "version__picture", "version__overlay", "blind", "review__proposal", "user"
+    )
+    ordered = rows.prefetch_related("review__reasons").order_by("review__submitted_at", "pk")
+    return [_said(claim) for claim in ordered]
+
+
+def reason_words(code: str) -> str:
+    """A reason code as words: ``KEY_WRONG`` is "Key wrong"."""
+    words = " ".join(word if word in _SHORT else word.lower() for word in code.split("_"))
+    return words[:1].upper() + words[1:]
+
+
+def _said(claim: Claim) -> Said:
+    review, blind, version = claim.review, claim.blind, claim.version
+    option = blind.option
+    return Said(
+        claim=claim.pk,
+        reader=claim.user.pseudonym,
+        version=version.number,
+        at=review.submitted_at,
+        decision=review.decision,
+        tone=_TONES[Decision(review.decision)],
+        stands=claim.released_at is None,
+        blinded=claim.blinded,
+        specialist=claim.specialist,
+        blind="cannot tell" if option is None else _option(version, option),
+        right=option == version.key,
+        sure=_SURE.get(blind.confidence, ""),
+        needs_image=blind.needs_image,
+        adequate=blind.image_adequate,
+        reasons=[_reason(reason) for reason in review.reasons.all()],
+        objections=list(_objections(review)),
+        verdicts=list(_verdicts(review)),
+        comment=review.comment,
+        seconds=review.seconds,
+        proposed=proposed(review, version),
+    )
+
+
+def _option(version: ItemVersion, place: int) -> str:
+    return f"{letter(place)} {version.options[place]['text']}"
+
+
+def _reason(reason: ReviewReason) -> str:
+    words = reason_words(reason.code)
+    return words if reason.option is None else f"{words}: option {letter(reason.option)}"
+
+
+def _objections(review: Review) -> Iterator[str]:
+    for line in CHECKLIST:
+        if line.name in review.checklist and review.checklist[line.name] is not True:
+            said = "no" if review.checklist[line.name] is False else "cannot tell"
+            yield f"{line.text} {said.capitalize()}."
+
+
+def _verdicts(review: Review) -> Iterator[str]:
+    for place, verdict in sorted(review.verdicts.items()):
+        if verdict != OptionVerdict.PLAUSIBLE_AND_WRONG:
+            yield f"Option {letter(int(place))}: {verdict.replace('_', ' ')}"

@@ -1,0 +1,330 @@
+"""The list of items and the page of one, with its edits, remarks and gold copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.assigning.outstanding import rule_of
+from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError, ReviewError
+from medrcube.review.models import Adjudication, Comment, Event, Item, Proposal, Role, User
+from medrcube.review.quality import gold_items
+from medrcube.review.reviewing import decisions, voiding
+from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.questionnaire import Reason
+from medrcube.review.reviewing.sql.cursor import rows
+from medrcube.review.reviewing.state_machine import TABLE, State, Step
+from medrcube.review.views.error_pages import failure
+from medrcube.review.views.forms import ItemForm, Values, WordingForm
+from medrcube.review.views.keyset_paging import page_of, text_of
+from medrcube.review.views.managing import item_record
+from medrcube.review.views.managing.wording_diff import changes, letter
+from medrcube.review.visibility.privacy_incidents import UNSEEN
+from medrcube.review.wording import comments
+from medrcube.review.wording.proposals import Wording, wording_of
+from medrcube.taxonomy import Task
+
+_COLUMNS = (
+    "id",
+    "source",
+    "task",
+    "anatomy",
+    "modality",
+    "stratum",
+    "state",
+    "version",
+    "reviews",
+    "gold_defect",
+)
+_MOST_NAMES = 500
+_MOST_EVENTS = 200
+_EDITABLE = frozenset(
+    {state for state, step in TABLE if step in (Step.EDIT_WANTED, Step.NEW_VERSION)}
+)
+_FINAL = frozenset({State.RELEASED, State.WITHDRAWN})
+"""Where nothing rests on a review any more."""
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def items(request: HttpRequest) -> HttpResponse:
+    """Items by id, narrowed by state, source, task, stratum and the beginning of their id."""
+    user = reader(request)
+    chosen = {
+        name: text_of(request, name)
+        for name in ("state", "source", "task", "stratum", "id", "gold")
+    }
+    page = page_of(filtered(chosen, user).values(*_COLUMNS), request, "id")
+    context = {
+        "page": page,
+        "chosen": chosen,
+        "filters": [
+            (name, name.capitalize(), chosen[name], values)
+            for name, values in (
+                ("state", [state.value for state in State]),
+                ("task", [task.value for task in Task]),
+                ("source", _names("source")),
+                ("stratum", _names("stratum")),
+            )
+        ],
+        "narrowed": any(chosen.values()),
+    }
+    return render(request, "review/managing/items.html", context)
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def item_page(request: HttpRequest, item: str) -> HttpResponse:
+    """All that is known of an item; ``form`` says which of the page's forms was sent."""
+    user = reader(request)
+    found = item_record.visible_item(item, user)
+    if request.method != "POST":
+        return _item(request, found)
+    try:
+        sent = ItemForm.read(request.POST)
+        done = _FORMS.get(sent["form"], _no_form)(sent, found, user)
+    except InvalidAnswerError as error:
+        return _item(request, found, str(error), 422)
+    except (ConflictError, IllegalStepError) as error:
+        found.refresh_from_db()
+        return _item(request, found, str(error), 409)
+    messages.success(request, done)
+    return redirect("item", item=item)
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_page(request: HttpRequest, item: str) -> HttpResponse:
+    """A new wording; what was typed stays in the form whatever comes of it."""
+    user = reader(request)
+    found = item_record.visible_item(item, user)
+    if found.gold_defect:
+        raise Http404  # its defect is what it is for
+    if request.method != "POST":
+        if found.state not in _EDITABLE:
+            return failure(request, 409, f"An item that is {_plain(found.state)} is not edited.")
+        return _wording(request, found, "review/managing/edit.html", _proposed(request, found))
+    sent = WordingForm.read(request.POST)
+    change, proposal = _change(sent), sent["proposal"]
+    try:
+        if not change.note.strip():
+            raise InvalidAnswerError("say why you change it: the next readers want to know")
+        decisions.edit(
+            item,
+            sent["version"],
+            user,
+            change,
+            proposal=proposal if proposal >= 0 else None,
+        )
+    except ReviewError as error:
+        return _wording(request, found, "review/managing/edit.html", change, error)
+    messages.success(request, "The new version is in the queue; earlier reviews count no more.")
+    return redirect("item", item=item)
+
+
+@allow(Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def gold_page(request: HttpRequest, item: str) -> HttpResponse:
+    """Copy an accepted item with a defect, to measure readers."""
+    user = reader(request)
+    found = item_record.visible_item(item, user)
+    if found.gold_defect or found.state != State.ACCEPTED:
+        raise Http404
+    if request.method != "POST":
+        return _wording(request, found, "review/managing/gold.html")
+    sent = WordingForm.read(request.POST)
+    change = _change(sent)
+    try:
+        made = gold_items.make_gold(
+            item, sent["version"], user, defect=sent["defect"], change=change
+        )
+    except ReviewError as error:
+        return _wording(request, found, "review/managing/gold.html", change, error)
+    messages.success(request, "The gold item is in the queue. Nothing shows readers what it is.")
+    return redirect("item", item=made.pk)
+
+
+def filtered(chosen: dict[str, str], user: User) -> QuerySet[Item]:
+    """Items that match every chosen filter; gold items are for managers."""
+    found = Item.objects.all()
+    for name in ("state", "source", "task", "stratum"):
+        if chosen[name]:
+            found = found.filter(**{name: chosen[name]})
+    if chosen["id"]:
+        # The first condition lets an index find where to begin; the second needs no index.
+        found = found.filter(pk__gte=chosen["id"], pk__startswith=chosen["id"])
+    if user.role != Role.MANAGER:
+        return found.filter(gold_defect="")
+    return found.exclude(gold_defect="") if chosen["gold"] else found
+
+
+def _names(column: str) -> list[str]:
+    """Distinct values of an indexed column, one step of the index each instead of every row."""
+    sql = f"""
+        WITH RECURSIVE names (name) AS (
+            SELECT min({column}) FROM review_item
+            UNION ALL
+            SELECT (SELECT min({column}) FROM review_item WHERE {column} > names.name)
+            FROM names WHERE names.name IS NOT NULL
+        )
+        SELECT name FROM names WHERE name IS NOT NULL LIMIT {_MOST_NAMES}
+    """  # noqa: S608
+    return [name for (name,) in rows(sql)]
+
+
+def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200) -> HttpResponse:
+    user = reader(request)
+    versions = list(
+        found.versions.select_related("picture", "overlay", "author").order_by("number")
+    )
+    steps = [(new, changes(wording_of(old), wording_of(new))) for old, new in pairwise(versions)]
+    now = next(version for version in versions if version.number == found.version)
+    context = {
+        **item_record.shown(now, user),
+        "item": found,
+        "rule": rule_of(found, now.pk, current_policy()),
+        "steps": steps[::-1],
+        "reviews": item_record.reviews_of(found),
+        "adjudications": Adjudication.objects.filter(version__item=found)
+        .select_related("adjudicator", "version")
+        .order_by("decided_at", "pk"),
+        "comments": Comment.objects.filter(version__item=found)
+        .select_related("author", "version")
+        .order_by("written_at", "pk"),
+        "events": Event.objects.filter(object=f"item:{found.pk}").order_by("-number")[
+            :_MOST_EVENTS
+        ],
+        "decidable": found.state == State.ADJUDICATION
+        and user.role == Role.ADJUDICATOR
+        and not item_record.took_part(found, user),
+        "editable": found.state in _EDITABLE and not found.gold_defect,
+        "goldable": found.state == State.ACCEPTED and not found.gold_defect,
+        "reportable": found.state not in UNSEEN,
+        "voidable": user.role == Role.MANAGER and found.state not in _FINAL,
+        "reopenable": user.role == Role.MANAGER
+        and not found.gold_defect
+        and (State(found.state), Step.REOPENED) in TABLE,
+        "error": error,
+        "form": request.POST.get("form", ""),
+        "typed": request.POST.get("text", ""),
+    }
+    return render(request, "review/managing/item.html", context, status=status)
+
+
+def _wording(
+    request: HttpRequest,
+    found: Item,
+    template: str,
+    typed: Edit | None = None,
+    error: ReviewError | None = None,
+) -> HttpResponse:
+    """The form for a wording; after a conflict it goes against the version that is shown now."""
+    found.refresh_from_db()
+    version = item_record.current_version(found)
+    texts = typed.options if typed else [str(option["text"]) for option in version.options]
+    key = typed.key if typed else version.key
+    context = {
+        **item_record.shown(version, reader(request)),
+        "item": found,
+        "question": typed.question if typed else version.question,
+        "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],
+        "note": typed.note if typed else "",
+        "changes": changes(wording_of(version), _as_wording(typed)) if typed else [],
+        "proposal": request.POST.get("proposal", "")
+        or (typed and text_of(request, "proposal"))
+        or "",
+        "defects": [(reason.value, item_record.reason_words(reason)) for reason in Reason],
+        "defect": request.POST.get("defect", ""),
+        "error": str(error) if error else "",
+        "conflict": isinstance(error, ConflictError),
+    }
+    status = 200 if error is None else 422 if isinstance(error, InvalidAnswerError) else 409
+    return render(request, template, context, status=status)
+
+
+def _proposed(request: HttpRequest, found: Item) -> Edit | None:
+    """The proposal that the address names, if it is about the version that stands."""
+    number = text_of(request, "proposal")
+    if not (number.isascii() and number.isdigit() and len(number) <= 9):
+        return None
+    row = Proposal.objects.filter(
+        pk=number, review__claim__version__item=found, review__claim__version__number=found.version
+    ).select_related("review__claim__user")
+    for proposal in row:
+        return Edit(
+            question=proposal.question,
+            options=tuple(proposal.options),
+            key=proposal.key,
+            note=f"proposed by {proposal.review.claim.user.pseudonym}",
+        )
+    return None
+
+
+def _change(sent: Values) -> Edit:
+    return Edit(**{name: sent[name] for name in ("question", "options", "key", "note")})
+
+
+def _as_wording(typed: Edit) -> Wording:
+    return Wording(question=typed.question, options=typed.options, key=typed.key)
+
+
+def _comment(sent: Values, found: Item, user: User) -> str:
+    comments.add(found.pk, sent["version"], user, sent["text"])
+    return "The comment is stored."
+
+
+def _resolve(sent: Values, found: Item, user: User) -> str:
+    comments.resolve(found.pk, sent["comment"], user)
+    return "The comment is resolved."
+
+
+def _report(sent: Values, found: Item, user: User) -> str:
+    decisions.report(found.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
+    return "The item is in quarantine; nobody is handed it."
+
+
+def _withdraw(sent: Values, found: Item, user: User) -> str:
+    if user.role != Role.MANAGER:
+        raise Http404
+    decisions.withdraw(found.pk, sent["version"], user, sent["text"])
+    return "The item is withdrawn."
+
+
+def _void(sent: Values, _found: Item, user: User) -> str:
+    if user.role != Role.MANAGER:
+        raise Http404
+    voiding.void_review(sent["claim"], user, sent["text"])
+    return "The review counts no more."
+
+
+def _reopen(sent: Values, found: Item, user: User) -> str:
+    if user.role != Role.MANAGER:
+        raise Http404
+    voiding.reopen(found.pk, sent["version"], user, sent["text"])
+    return "The item is back in the queue; others will review it."
+
+
+def _no_form(_sent: Values, _found: Item, _user: User) -> str:
+    raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+
+
+_FORMS: dict[str, Callable[[Values, Item, User], str]] = {
+    "comment": _comment,
+    "resolve": _resolve,
+    "report": _report,
+    "withdraw": _withdraw,
+    "void": _void,
+    "reopen": _reopen,
+}
+
+
+def _plain(state: str) -> str:
+    return state.replace("_", " ")

@@ -1,0 +1,108 @@
+"""Two wordings of an item word by word, and what a proposal changes and breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from medrcube.ontologies.item_rules import ERROR
+from medrcube.review.models import ItemVersion, Proposal, Review
+from medrcube.review.wording.proposals import Wording, wording_of
+
+__all__ = ["Change", "Piece", "Proposed", "Rewording", "changes", "letter", "proposed", "reworded"]
+
+_WORDS = re.compile(r"\S+\s*|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Words of a text: ``same``, ``new`` or ``gone``."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One text of a wording beside what it was."""
+
+    name: str
+    pieces: Sequence[Piece]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A proposal of a reviewer.
+
+    Attributes:
+        flaws: item rules that it breaks: rule, level and message of each.
+    """
+
+    key: int
+    changes: Sequence[Change]
+    flaws: Sequence[Mapping[str, str]]
+
+    @property
+    def broken(self) -> int:
+        """How many of the rules are such that no item may break them."""
+        return sum(flaw["level"] == ERROR for flaw in self.flaws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewording:
+    """What a version says otherwise than the one before, and why."""
+
+    note: str
+    changes: Sequence[Change]
+
+
+def changes(old: Wording, new: Wording) -> list[Change]:
+    """Texts that two wordings of an item have differently."""
+    pairs = [("Question", old.question, new.question)]
+    for place, (before, after) in enumerate(zip(old.options, new.options, strict=False)):
+        pairs.append((f"Option {letter(place)}", before, after))
+    pairs.append(("Key", letter(old.key), letter(new.key)))
+    return [
+        Change(name, list(_pieces(before, after)))
+        for name, before, after in pairs
+        if before != after
+    ]
+
+
+def proposed(review: Review, version: ItemVersion) -> Proposed | None:
+    """The proposal of a review of that version, if it has one."""
+    found: Proposal | None = getattr(review, "proposal", None)
+    if found is None:
+        return None
+    new = Wording(question=found.question, options=tuple(found.options), key=found.key)
+    return Proposed(key=found.pk, changes=changes(wording_of(version), new), flaws=found.flaws)
+
+
+def reworded(version: ItemVersion) -> Rewording | None:
+    """What somebody has changed in the version before; ``None`` in a first one."""
+    if version.parent is None:
+        return None
+    found = changes(wording_of(version.parent), wording_of(version))
+    return Rewording(note=version.note, changes=found) if found else None
+
+
+def letter(place: int) -> str:
+    """Name of an option: A, B, C ..."""
+    return chr(ord("A") + place)
+
+
+def _pieces(before: str, after: str) -> Iterator[Piece]:
+    """By words; the blanks stay with the word before them."""
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    for kind, start, end, first, last in SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
+        if kind == "equal":
+            yield Piece("same", "".join(old[start:end]))
+            continue
+        if end > start:
+            yield Piece("gone", "".join(old[start:end]))
+        if last > first:
+            yield Piece("new", "".join(new[first:last]))

@@ -1,0 +1,119 @@
+"""Why an option is there and what is known of the picture, in words for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.ontologies.item_rules import RULES
+from medrcube.review.models import ItemVersion
+
+CONDITIONS = {
+    1: "It is another concept than anything that is true here.",
+    2: "Nothing that is true here implies it.",
+    3: "It implies nothing that is true here.",
+    4: "It does not look like anything that is true here.",
+    5: "The source gives evidence that it is absent.",
+    6: "That evidence is about what the picture shows, not about less.",
+    7: "No other reader of the source disputes it.",
+    8: "A picture of this kind could show it, were it there.",
+    9: "Its wording is not part of the wording of what is true.",
+    10: "It goes together with the other options.",
+    11: "“No finding” stands only where it was looked for.",
+    12: "Exactly one option is true.",
+}
+"""The safety conditions of ``medrcube.ontologies.distractor_safety``, as one that holds reads."""
+_STRATEGIES = {
+    "key": "the right answer",
+    "predefined": "another member of the same exclusive group",
+    "knowledge": "from the source's labels, checked with the relation table and the ontologies",
+    "llm": "proposed by a language model, checked by the same rules",
+    "box": "another numbered box",
+    "frame": "another numbered frame",
+}
+_GRADES = {
+    "A": "A: read as absent, or excluded by definition",
+    "B": "B: absence is implied by how the source was labelled",
+    "C": "C: only not mentioned",
+}
+_NAMES = {
+    "case": "Case",
+    "source": "Source",
+    "sample": "Picture",
+    "slice": "Slice",
+    "slice_reason": "Why this slice",
+    "evidence": "Evidence of the label",
+    "licence": "Licence",
+}
+_FOR_PROGRAMS = frozenset({"fingerprint"})
+"""What tells a later import whether the item has changed, and a reader nothing."""
+_RULES = {rule.id: rule.asks for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A line of what is known."""
+
+    name: str
+    value: str
+
+
+def provenance(version: ItemVersion) -> list[Fact]:
+    """Where the picture and its label come from, as the build recorded it."""
+    known = version.provenance if isinstance(version.provenance, Mapping) else {}
+    return [
+        Fact(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)
+        for name, value in known.items()
+        if name not in _FOR_PROGRAMS and (text := _plain(value))
+    ]
+
+
+def about(option: Mapping[str, Any]) -> list[Fact]:
+    """Where an option comes from and how safe it is."""
+    return list(_about(option))
+
+
+def conditions(option: Mapping[str, Any]) -> list[str]:
+    """The safety conditions that an option passed, in words."""
+    passed = option.get("passed") or ()
+    return [CONDITIONS.get(number, f"condition {number}") for number in passed]
+
+
+def warnings(version: ItemVersion) -> list[Fact]:
+    """Rules of item writing that a version bends: the rule's name, and what it asks."""
+    return [Fact(str(name), _RULES.get(str(name), "")) for name in version.warnings]
+
+
+def _about(option: Mapping[str, Any]) -> Iterator[Fact]:
+    strategy = str(option.get("strategy") or "")
+    if strategy:
+        yield Fact("Chosen as", _STRATEGIES.get(strategy, strategy))
+    grade = str(option.get("grade") or "")
+    if grade:
+        yield Fact("Evidence that it is wrong", _GRADES.get(grade, grade))
+    if isinstance(option.get("similarity"), int | float):
+        yield Fact("Similarity to the key", f"{option['similarity']:.2f} of 1")
+    for name, text in (
+        ("difficulty", "Difficulty"),
+        ("concept", "Concept"),
+        ("ids", "Ontology ids"),
+        ("named_by", "Wording from"),
+        ("word", "Word of the source"),
+    ):
+        value = _plain(option.get(name))
+        if value:
+            yield Fact(text, value)
+
+
+def _plain(value: Any) -> str:
+    """Any JSON value as one line of text."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_plain(part)}" for name, part in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_plain(part) for part in value)
+    return str(value)

@@ -1,0 +1,109 @@
+"""Pictures, by an opaque id, to those who have the item before them."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.timezone import now
+from django.views.decorators.http import require_safe
+
+from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.errors import ReviewError
+from medrcube.review.exchange import image_store
+from medrcube.review.models import Asset, Claim, Role, User
+from medrcube.review.reviewing.sql.cursor import at, one, uuid_value
+from medrcube.review.visibility import originals
+from medrcube.review.visibility.privacy_incidents import is_closed
+
+_log = logging.getLogger(__name__)
+
+
+@allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def picture(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
+    """A stored picture."""
+    return _sent(image_store.load, _visible(request, asset))
+
+
+@allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def drawn(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
+    """What is drawn on a stored picture, for a viewer to lay over its original pixels."""
+    return _sent(originals.drawn_layer, _visible(request, asset))
+
+
+@allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
+@require_safe
+def plane(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
+    """The original pixels of a slice that a build kept with a picture, as a 16-bit PNG."""
+    shown = _visible(request, asset)
+    user = reader(request)
+    if user.role == Role.REVIEWER and not _may_look_deeper(user, shown):
+        raise Http404
+    if number >= len(shown.original.get("slices", [])):
+        raise Http404
+    return _sent(lambda it: originals.read_plane(it, number), shown)
+
+
+def _visible(request: HttpRequest, asset: uuid.UUID) -> Asset:
+    """The picture, for somebody who may see it.
+
+    Raises:
+        Http404: there is none, or not for them.
+    """
+    user = reader(request)
+    found = Asset.objects.filter(pk=asset).first()
+    if found is None or (user.role == Role.REVIEWER and not _before(user, found)):
+        raise Http404
+    # The manager decides over the report and has to see what it is about.
+    if user.role != Role.MANAGER and is_closed(found):
+        raise Http404
+    return found
+
+
+def _sent(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
+    try:
+        data = load(asset)
+    except ReviewError as error:
+        _log.error("a picture cannot be shown: %s", error)
+        raise Http404 from None
+    reply = HttpResponse(data, content_type="image/png")
+    reply["Content-Disposition"] = 'inline; filename="picture.png"'
+    reply["X-Content-Type-Options"] = "nosniff"
+    reply["Cross-Origin-Resource-Policy"] = "same-origin"
+    # Not kept: the right to see it ends with the claim, and the machine may be shared.
+    reply["Cache-Control"] = "private, no-store"
+    return reply
+
+
+def _before(user: User, asset: Asset) -> bool:
+    """Whether a reader has, or had and judged, a version that shows this picture.
+
+    The marked picture gives the answer away, so it is shown after the blind answer only, unless
+    the question is about the mark.
+    """
+    shown = (user.pk, uuid_value(asset.pk), uuid_value(asset.pk))
+    in_hand = one(f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *shown, at(now()))
+    return bool(in_hand or one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *shown))
+
+
+_SHOWN = """
+    SELECT 1 FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
+    WHERE c.user_id = %s AND c.released_at IS NULL AND (
+        v.picture_id = %s OR v.overlay_id = %s AND (v.asks_mark OR EXISTS (
+            SELECT 1 FROM review_blindanswer b WHERE b.claim_id = c.id
+        ))
+    )
+"""
+
+
+def _may_look_deeper(user: User, asset: Asset) -> bool:
+    """Whether no question that a reader has before them is answered by the original pixels."""
+    open_claims = Claim.objects.filter(
+        user=user, released_at=None, submitted_at=None, version__picture=asset, blind=None
+    )
+    tasks = open_claims.values_list("version__item__task", flat=True)
+    return not any(originals.discloses(task, asset.original) for task in tasks)

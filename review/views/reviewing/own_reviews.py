@@ -1,0 +1,68 @@
+"""A reader's own reviews, and taking one back."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.errors import ConflictError
+from medrcube.review.models import Claim, Role
+from medrcube.review.reviewing import voiding
+from medrcube.review.reviewing.questionnaire import Decision
+from medrcube.review.views.error_pages import failure
+from medrcube.review.views.keyset_paging import page_of
+from medrcube.review.views.reviewing import sheet
+from medrcube.review.views.reviewing.steps import next_item
+
+_ENDS = {"voided": "voided", "undone": "taken back by you"}
+_TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "bad"}
+
+
+@allow(Role.REVIEWER)
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    """Everything that this reader has sent, the newest first."""
+    user, now = reader(request), timezone.now()
+    done = Claim.objects.filter(user=user, review__isnull=False)
+    page = page_of(done.values("id"), request, "id", newest_first=True)
+    related = done.select_related("review", "version__item").prefetch_related("review__reasons")
+    claims = related.in_bulk([row["id"] for row in page.rows])
+    rows = []
+    for row in page.rows:
+        claim = claims[row["id"]]
+        decision = Decision(claim.review.decision)
+        state = _state(claim)
+        rows.append((claim, decision, _TONES[decision], state, voiding.undo_until(claim, now)))
+    return render(request, "review/mine.html", {"page": page, "rows": rows})
+
+
+def _state(claim: Claim) -> str:
+    """Whether a review counts; what others decided about the item is not told."""
+    if claim.outcome in _ENDS:
+        return _ENDS[claim.outcome]
+    if claim.version.number != claim.version.item.version:
+        return "of an earlier wording"
+    return "counts" if claim.blinded else "counts, not blind"
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def undo(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Take a review back; the item comes again with what was typed."""
+    user = reader(request)
+    claim = Claim.objects.filter(token=token, user=user, review__isnull=False).first()
+    if claim is None:
+        raise Http404
+    try:
+        voiding.take_back(token, user, sheet.sent(claim.review))
+    except ConflictError as error:
+        title = "This review cannot be taken back"
+        return failure(request, 409, str(error), title=title, advice="Your review stands.")
+    messages.info(request, "Your review is taken back. Here it is again; send it when it is right.")
+    return next_item(request, user)

@@ -1,0 +1,59 @@
+"""Reporting that a picture shows who the patient is: one step from any page, one confirmation."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Claim, Item, Role, User
+from medrcube.review.views.error_pages import failure
+from medrcube.review.views.forms import PersonalDataForm
+from medrcube.review.views.managing import item_record
+from medrcube.review.visibility import privacy_incidents
+
+
+@allow(Role.REVIEWER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_claim(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """An item that this reader has or had before them, answered or not."""
+    user = reader(request)
+    claim = Claim.objects.filter(token=token, user=user).select_related("version__item").first()
+    if claim is None:
+        raise Http404
+    at = reverse("review-personal-data", kwargs={"token": token})
+    back = reverse("review", kwargs={"token": token})
+    return _report(request, claim.version.item, user, at, back)
+
+
+@allow(Role.ADJUDICATOR, Role.MANAGER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_item(request: HttpRequest, item: str) -> HttpResponse:
+    """Any item."""
+    user = reader(request)
+    found = item_record.visible_item(item, user)
+    at = reverse("item-personal-data", kwargs={"item": item})
+    return _report(request, found, user, at, reverse("item", kwargs={"item": item}))
+
+
+def _report(request: HttpRequest, item: Item, user: User, at: str, back: str) -> HttpResponse:
+    if request.method != "POST":
+        context = {"out": item.state in privacy_incidents.UNSEEN, "at": at, "back": back}
+        if user.role == Role.MANAGER:  # how many there are could tell a reader of gold items
+            context["items"] = privacy_incidents.linked(item).count()
+        return render(request, "review/personal_data.html", context)
+    try:
+        PersonalDataForm.read(request.POST)
+        privacy_incidents.report(item.pk, user)
+    except InvalidAnswerError as error:
+        return failure(request, 422, str(error))
+    except ConflictError as error:
+        return failure(request, 409, str(error))
+    messages.success(request, "Thank you. The pictures are out of the queue; a manager will look.")
+    return redirect("home")

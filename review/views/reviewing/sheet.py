@@ -1,0 +1,314 @@
+"""What the review page shows, step by step.
+
+Step one is made from the question, the texts of the options and the opaque id of the picture; the
+rest of the version is not even read from the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from medrcube.review.accounts.key_bindings import REASON_KEYS, key_rows
+from medrcube.review.assigning.outlook import outlook
+from medrcube.review.exchange.remarks import remarks_of
+from medrcube.review.models import Claim, Review, User
+from medrcube.review.reviewing.questionnaire import (
+    CHECKLIST,
+    DANGERS,
+    Decision,
+    OptionVerdict,
+    Reason,
+)
+from medrcube.review.reviewing.step_forms import CANNOT_TELL, Drafted
+from medrcube.review.reviewing.voiding import undo_until
+from medrcube.review.views.managing.wording_diff import Proposed, proposed, reworded
+from medrcube.review.views.reviewing import evidence_text
+from medrcube.review.views.reviewing.sheet_parts import (
+    KEYS,
+    Choice,
+    Group,
+    OptionSheet,
+    Pane,
+    ReasonRow,
+    WordingRow,
+    WordingSheet,
+)
+from medrcube.review.visibility import originals
+from medrcube.review.visibility.privacy_incidents import is_closed
+from medrcube.review.wording.guidelines import guideline_of
+from medrcube.review.wording.proposals import Wording, wording_of
+
+_YES_NO = (("yes", "Yes"), ("no", "No"))
+_SAID = (*_YES_NO, ("cannot_tell", "Cannot tell"))
+_SURE = (("1", "Guessing"), ("2", "Fairly sure"), ("3", "Sure"))
+_NEEDED = (*_YES_NO, ("unsure", "Unsure"))
+_DECISIONS = (
+    (Decision.ACCEPT, "Accept", "good as it is"),
+    (Decision.REVISE, "Revise", "good after an edit"),
+    (Decision.REJECT, "Reject", "not to be used"),
+)
+_VERDICTS = (
+    (OptionVerdict.PLAUSIBLE_AND_WRONG, "Plausible and wrong"),
+    (OptionVerdict.ALSO_CORRECT, "Also correct"),
+    (OptionVerdict.IMPLAUSIBLE, "Implausible"),
+    (OptionVerdict.SAME_AS_ANOTHER, "Same as another"),
+    (OptionVerdict.OFF_TOPIC, "Off topic"),
+)
+_REASONS = {
+    Reason.KEY_WRONG: "Key is wrong",
+    Reason.MULTI_CORRECT: "Several correct",
+    Reason.NO_CORRECT: "No option correct",
+    Reason.NOT_ANSWERABLE_FROM_IMAGE: "Not in the picture",
+    Reason.ANSWERABLE_WITHOUT_IMAGE: "Needs no picture",
+    Reason.IMAGE_QUALITY: "Poor picture",
+    Reason.WRONG_IMAGE: "Wrong picture",
+    Reason.ROI_WRONG: "Mark misplaced",
+    Reason.DISTRACTOR_IMPLAUSIBLE: "Implausible option",
+    Reason.DISTRACTOR_CORRECT: "Option also correct",
+    Reason.DISTRACTOR_SYNONYM: "Synonym of the key",
+    Reason.DISTRACTOR_GRANULARITY: "Broader or narrower",
+    Reason.CUE_LENGTH: "Cue: length",
+    Reason.CUE_GRAMMAR: "Cue: grammar",
+    Reason.CUE_REPEAT: "Cue: repeated word",
+    Reason.NEGATIVE_STEM: "Asked in the negative",
+    Reason.AMBIGUOUS_STEM: "Ambiguous question",
+    Reason.TERM_OUTDATED: "Outdated term",
+    Reason.TRIVIAL: "Too easy",
+    Reason.CLINICALLY_IRRELEVANT: "Clinically irrelevant",
+    Reason.DUPLICATE: "Duplicate item",
+    Reason.PHI: "Patient identifiable",
+    Reason.UNSAFE: "Harmful to learn",
+    Reason.OTHER: "Other (comment)",
+}
+_ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_"))
+
+
+def frame(claim: Claim, user: User) -> dict[str, object]:
+    """What both steps need: the question, the lease, the keys, and a name for the kept text."""
+    of = f"{claim.version_id}:{user.pk}"
+    kept = salted_hmac("medrcube.review.draft", of, algorithm="sha256")
+    return {
+        "claim": claim,
+        "question": claim.version.question,
+        "draft_name": kept.hexdigest(),
+        "keys": KEYS,
+        "key_rows": key_rows(),
+        "user": user,
+        "outlook": outlook(user),
+        "guideline": guideline_of(claim.version.item.task),
+    }
+
+
+def blind_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
+    """Step one."""
+    version = claim.version
+    texts = [str(option["text"]) for option in version.options]
+    answers = [(str(place), text) for place, text in enumerate(texts)]
+    return {
+        "pane": Pane(
+            picture=version.picture,
+            overlay=version.overlay if version.asks_mark else None,
+            marked=version.asks_mark,
+            deep=not originals.discloses(version.item.task, version.picture.original),
+        ),
+        "options": [
+            Choice(
+                name="option",
+                value=value,
+                text=text,
+                chosen=_is(values, "option", value),
+                action=f"option-{place + 1}",
+                hint=_letter(place),
+            )
+            for place, (value, text) in enumerate(answers)
+        ],
+        "cannot_tell": Choice(
+            name="option",
+            value=CANNOT_TELL,
+            text="I cannot tell",
+            chosen=_is(values, "option", CANNOT_TELL),
+            action="cannot-tell",
+        ),
+        "groups": [
+            _group(values, "confidence", "How sure are you?", _SURE, "confidence"),
+            _group(values, "needs_image", "Does the question need the picture?", _NEEDED, "needs"),
+            _group(
+                values,
+                "image_adequate",
+                "Is the picture good enough to answer?",
+                _YES_NO,
+                "adequate",
+            ),
+        ],
+    }
+
+
+def open_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
+    """Step two: the key, what is known, and the questions about the item."""
+    version, mine = claim.version, claim.blind.option
+    wrong = [place for place in range(len(version.options)) if place != version.key]
+    return {
+        "pane": Pane(picture=version.picture, overlay=version.overlay, marked=version.asks_mark),
+        "options": [
+            OptionSheet(
+                letter=_letter(place),
+                text=str(option["text"]),
+                is_key=place == version.key,
+                is_mine=place == mine,
+                facts=evidence_text.about(option),
+                conditions=evidence_text.conditions(option),
+                verdicts=None
+                if place == version.key
+                else _group(values, f"verdict.{place}", f"Option {_letter(place)} is", _VERDICTS),
+            )
+            for place, option in enumerate(version.options)
+        ],
+        "answered": "cannot tell" if mine is None else _letter(mine),
+        "agrees": mine == version.key,
+        "provenance": evidence_text.provenance(version),
+        "warnings": evidence_text.warnings(version),
+        "remarks": remarks_of(version.item_id),
+        "checklist": [_group(values, f"check.{line.name}", line.text, _SAID) for line in CHECKLIST],
+        "checklist_open": any(values.get(f"check.{line.name}") for line in CHECKLIST),
+        "decisions": [
+            Choice("decision", value, text, _is(values, "decision", value), value, hint)
+            for value, text, hint in _DECISIONS
+        ],
+        "reasons": list(_reasons(values, wrong)),
+        "comment": next(iter(values.get("comment", ())), ""),
+        "wording": _wording(values, wording_of(version)),
+        "reworded": reworded(version),
+    }
+
+
+def stored_sheet(claim: Claim) -> dict[str, object]:
+    """A review that was sent: what the reader said, to be read only."""
+    return {
+        **open_sheet(claim, sent(claim.review)),
+        "pane": Pane(
+            picture=claim.version.picture,
+            overlay=claim.version.overlay,
+            marked=claim.version.asks_mark,
+            closed=is_closed(claim.version.picture),
+        ),
+        "review": claim.review,
+        "proposed": proposed(claim.review, claim.version),
+        "others": [] if undo_until(claim, timezone.now()) else list(_others(claim)),
+    }
+
+
+def _others(claim: Claim) -> Iterator[Proposed]:
+    """What other readers proposed for the same version; who reads it has decided for good.
+
+    Gold items have more readers than others, so there nothing is shown.
+    """
+    reviews = Review.objects.filter(
+        claim__version=claim.version_id,
+        claim__version__item__gold_defect="",
+        claim__released_at=None,
+        proposal__isnull=False,
+    ).exclude(pk=claim.review.pk)
+    for review in reviews.select_related("proposal").order_by("pk"):
+        found = proposed(review, claim.version)
+        if found is not None:
+            yield found
+
+
+def sent(review: Review) -> dict[str, list[str]]:
+    """A review as the form of the second step has it."""
+    values: dict[str, list[str]] = {"comment": [review.comment], "decision": [review.decision]}
+    for index, verdict in review.verdicts.items():
+        values[f"verdict.{index}"] = [verdict]
+    said = {True: "yes", False: "no", None: "cannot_tell"}
+    for name, answer in review.checklist.items():
+        values[f"check.{name}"] = [said[answer]]
+    values["reason"] = [
+        reason.code if reason.option is None else f"{reason.code}:{reason.option}"
+        for reason in review.reasons.all()
+    ]
+    proposal = getattr(review, "proposal", None)
+    if proposal is not None:
+        values["wording.question"] = [proposal.question]
+        values["wording.key"] = [str(proposal.key)]
+        for place, text in enumerate(proposal.options):
+            values[f"wording.option.{place}"] = [text]
+    return values
+
+
+def typed(values: Drafted, now: Wording) -> str:
+    """What was written by hand, to be shown where the form itself cannot be.
+
+    Args:
+        values: what was sent.
+        now: the wording that stands in the form from the start; what repeats it was not written.
+    """
+    written = {
+        "comment": "",
+        "wording.question": now.question,
+        **{f"wording.option.{place}": text for place, text in enumerate(now.options)},
+    }
+    texts = {name: next(iter(values.get(name, ())), "") for name in written}
+    return "\n".join(text for name, text in texts.items() if text and text != written[name])
+
+
+def _wording(values: Drafted, now: Wording) -> WordingSheet:
+    def kept(name: str, usual: str) -> str:
+        return next(iter(values.get(f"wording.{name}", ())), usual)
+
+    key = kept("key", str(now.key))
+    rows = [
+        WordingRow(_letter(place), f"wording.option.{place}", kept(f"option.{place}", text), text)
+        for place, text in enumerate(now.options)
+    ]
+    return WordingSheet(
+        question=kept("question", now.question),
+        was=now.question,
+        rows=rows,
+        key=int(key) if key.isdigit() else now.key,
+        old_key=now.key,
+    )
+
+
+def _group(
+    values: Drafted,
+    name: str,
+    legend: str,
+    choices: Iterable[tuple[str, str]],
+    action: str = "",
+) -> Group:
+    """``action`` and the value together name what a key does; without it no key chooses here."""
+    return Group(
+        name,
+        legend,
+        [
+            Choice(name, value, text, _is(values, name, value), action and f"{action}-{value}")
+            for value, text in choices
+        ],
+    )
+
+
+def _reasons(values: Drafted, wrong: Sequence[int]) -> Iterator[ReasonRow]:
+    for code, letter in REASON_KEYS.items():
+        reason = Reason(code)
+        places = wrong if reason in _ABOUT_AN_OPTION else ()
+        yield ReasonRow(
+            letter=letter,
+            whole=Choice("reason", code, _REASONS[reason], _is(values, "reason", code)),
+            options=[
+                Choice("reason", value, _letter(place), _is(values, "reason", value))
+                for place in places
+                if (value := f"{code}:{place}")
+            ],
+            grave=reason in DANGERS,
+        )
+
+
+def _is(values: Drafted, name: str, value: str) -> bool:
+    return value in values.get(name, ())
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)

@@ -1,0 +1,297 @@
+"""The reviewer's pages: take an item, answer it blind, judge it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.assigning.outlook import outlook
+from medrcube.review.assigning.outstanding import left_for
+from medrcube.review.errors import (
+    ConflictError,
+    IllegalStepError,
+    InvalidAnswerError,
+    StaleClaimError,
+)
+from medrcube.review.models import Claim, Draft, ItemVersion, Review, Role, User
+from medrcube.review.reviewing import claims, steps, voiding
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.sql import claim_queries
+from medrcube.review.reviewing.sql.claim_queries import Standing
+from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.step_forms import (
+    BlindForm,
+    Drafted,
+    GiveBackForm,
+    ProposalForm,
+    RulingForm,
+    StepForm,
+)
+from medrcube.review.views.reviewing import sheet
+from medrcube.review.wording.proposals import check_wording, flaws_of, flaws_to_json, wording_of
+
+_LOST = (
+    "this item is not yours any more: the time ran out, it was given back, or it was changed; "
+    "what you typed is kept"
+)
+
+
+@allow(Role.REVIEWER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def queue_page(request: HttpRequest) -> HttpResponse:
+    """What the reader has before them; sent, it takes the next item."""
+    user = reader(request)
+    if request.method == "POST":
+        return next_item(request, user)
+    now = timezone.now()
+    mine = Review.objects.filter(claim__user=user)
+    return render(
+        request,
+        "review/queue.html",
+        {
+            "held": claims.held(user, now),
+            "outlook": outlook(user),
+            "lately": mine.filter(submitted_at__gt=now - timedelta(hours=24)).count(),
+            "empty": "empty" in request.GET,
+            "elsewhere": _held_by_others(user) if "empty" in request.GET else None,
+            "nothing": left_for(user, current_policy()) if "empty" in request.GET else None,
+        },
+    )
+
+
+@allow(Role.REVIEWER)
+@require_safe
+def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Step one until it is answered, then step two; what was sent can be read again."""
+    user = reader(request)
+    claim = _claim(token, user)
+    if _is_live(claim):
+        return _step(request, claim, user)
+    if _is_stored(claim):
+        until = voiding.undo_until(claim, timezone.now())
+        context = {**sheet.frame(claim, user), **sheet.stored_sheet(claim), "undo_until": until}
+        return render(request, "review/stored.html", context)
+    return _gone(request, claim, _LOST, _kept(claim, user))
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Store step one. The page with the key is another request, so it cannot come first."""
+    user = reader(request)
+    found = _standing(token, user)
+    try:
+        sent = BlindForm(request.POST, found.options).read()
+        typed = BlindForm.drafted(request.POST)
+        steps.answer_blind(token, user, sent["answer"], typed=typed)
+    except (InvalidAnswerError, ConflictError) as error:
+        claim = _claim(token, user)
+        if _is_live(claim) and _is_answered(claim):
+            text = "You have answered this already; your first answer counts."
+            return _step(request, claim, user, text, 409)
+        if isinstance(error, InvalidAnswerError):
+            return _again(request, claim, user, str(error))
+        return _gone(request, claim, str(error), request.POST)
+    return redirect("review", token=token)
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Store step two."""
+    user = reader(request)
+    found = _standing(token, user)
+    if not found.answered:
+        claim = _claim(token, user)
+        if _is_live(claim):
+            return _step(request, claim, user, "The first step is missing: answer it first.", 422)
+        return _gone(request, claim, _LOST, request.POST)
+    try:
+        now = wording_of(ItemVersion.objects.get(pk=found.version))
+        sent = RulingForm(request.POST, now).read()
+        steps.submit(token, user, sent["ruling"], typed=RulingForm.drafted(request.POST))
+    except InvalidAnswerError as error:
+        return _again(request, _claim(token, user), user, str(error))
+    except (ConflictError, IllegalStepError) as error:
+        return _gone(request, _claim(token, user), str(error), request.POST)
+    messages.success(request, "Your review is stored.")
+    return next_item(request, user) if sent["then"] == "next" else redirect("queue")
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def wording(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Item rules that the wording in the form breaks; nothing before the key was shown."""
+    claim = _claim(token, reader(request))
+    if not _is_answered(claim):
+        return JsonResponse({"error": "answer the question first"}, status=409)
+    proposed = ProposalForm(request.POST, wording_of(claim.version)).read()["proposal"]
+    if proposed is None:
+        return JsonResponse({"changed": False, "flaws": []})
+    try:
+        check_wording(proposed, len(claim.version.options))
+    except InvalidAnswerError as error:
+        return JsonResponse({"changed": True, "error": str(error), "flaws": []})
+    flaws = flaws_to_json(flaws_of(claim.version, proposed))
+    return JsonResponse({"changed": True, "flaws": flaws})
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Keep what is typed and hold the item; says when, and until when."""
+    user = reader(request)
+    try:
+        form = RulingForm if _standing(token, user).answered else BlindForm
+        renewed = _keep(request, form, token, user)
+    except StaleClaimError as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    return JsonResponse({"saved": timezone.now().isoformat(), "until": renewed.expires_at})
+
+
+@allow(Role.REVIEWER)
+@require_POST
+def give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+    """Return the item without a review."""
+    user = reader(request)
+    claim = _claim(token, user)
+    skipped = GiveBackForm(request.POST).read()["not_my_field"]
+    try:
+        claims.give_back(token, user, not_my_field=skipped)
+    except StaleClaimError as error:
+        return _gone(request, claim, str(error), _kept(claim, user))
+    text = "It will not come to you again." if skipped else "Others may take it now."
+    messages.info(request, f"You gave the item back. {text}")
+    return redirect("queue")
+
+
+def _claim(token: uuid.UUID, user: User) -> Claim:
+    """A claim of this reader; what the key hangs on is read only when it is asked for."""
+    found = Claim.objects.filter(token=token, user=user).select_related(
+        "version__picture", "version__overlay", "version__item", "blind"
+    )
+    secret = ("key", "provenance", "warnings", "item__gold_defect", "item__copied_from")
+    claim = found.defer(*(f"version__{name}" for name in secret)).first()
+    if claim is None:
+        raise Http404
+    return claim
+
+
+def _standing(token: uuid.UUID, user: User) -> Standing:
+    """The same as far as steps need it: one statement in place of six tables."""
+    found = claim_queries.standing(token, user.pk)
+    if found is None:
+        raise Http404
+    return found
+
+
+def _is_live(claim: Claim) -> bool:
+    open_still = claim.released_at is None and claim.submitted_at is None
+    return open_still and claim.expires_at > timezone.now()
+
+
+def _is_stored(claim: Claim) -> bool:
+    return claim.submitted_at is not None and claim.released_at is None
+
+
+def _is_answered(claim: Claim) -> bool:
+    return hasattr(claim, "blind")
+
+
+def _step(
+    request: HttpRequest,
+    claim: Claim,
+    user: User,
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    values = _kept(claim, user)
+    if _is_answered(claim):
+        page, made = "review/open.html", sheet.open_sheet(claim, values)
+    else:
+        page, made = "review/blind.html", sheet.blind_sheet(claim, values)
+    context = {**sheet.frame(claim, user), **made, "error": error}
+    return render(request, page, context, status=status)
+
+
+def _again(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpResponse:
+    """422: the same page with everything that was typed; it is kept on the server, too."""
+    try:
+        form = RulingForm if _is_answered(claim) else BlindForm
+        claim.expires_at = _keep(request, form, claim.token, user).expires_at
+    except StaleClaimError as stale:
+        return _gone(request, claim, str(stale), request.POST)
+    return _step(request, claim, user, error, 422)
+
+
+def _gone(
+    request: HttpRequest, claim: Claim, error: str, values: QueryDict | Drafted
+) -> HttpResponse:
+    """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
+    kept = dict(values.lists()) if isinstance(values, QueryDict) else values
+    context = {
+        "error": error,
+        "claim": claim,
+        "typed": sheet.typed(kept, wording_of(claim.version)),
+    }
+    return render(request, "review/gone.html", context, status=409)
+
+
+def _keep(request: HttpRequest, form: type[StepForm], token: uuid.UUID, user: User) -> Claim:
+    return claims.renew(token, user, form.drafted(request.POST))
+
+
+def _kept(claim: Claim, user: User) -> Drafted:
+    found = Draft.objects.filter(version_id=claim.version_id, user=user).first()
+    return found.body if found else {}
+
+
+def next_item(request: HttpRequest, user: User) -> HttpResponse:
+    """Send the reader to what they should look at now."""
+    try:
+        claim = claims.claim_next(user)
+    except ConflictError as error:
+        messages.warning(request, str(error).capitalize())
+        return redirect("queue")
+    if claim is None:
+        reply = redirect("queue")
+        reply["Location"] += "?empty"
+        return reply
+    return redirect("review", token=claim.token)
+
+
+def _held_by_others(user: User) -> dict[str, object]:
+    """How many open items others hold that this reader could still get, and when one is free.
+
+    Nobody holds more than one item, so those are few; what the reader has done may be very many,
+    and so may the items of the queue.
+    """
+    live = list(
+        Claim.objects.filter(
+            released_at=None, submitted_at=None, expires_at__gt=timezone.now()
+        ).exclude(user=user)
+    )
+    versions = ItemVersion.objects.select_related("item").in_bulk(
+        [claim.version_id for claim in live]
+    )
+    done = Claim.objects.filter(user=user, version__in=list(versions))
+    seen = set(
+        done.exclude(outcome__in=("expired", "given-back")).values_list("version", flat=True)
+    )
+    free = {
+        pk
+        for pk, version in versions.items()
+        if version.item.state == State.QUEUED
+        and not version.item.gold_defect
+        and version.number == version.item.version
+    } - seen
+    ahead = [claim for claim in live if claim.version_id in free]
+    first = min(ahead, key=lambda claim: claim.expires_at, default=None)
+    return {"count": len({claim.version_id for claim in ahead}), "first": first}

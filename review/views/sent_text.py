@@ -1,0 +1,41 @@
+"""Text that people send, held to what every database takes, before any page looks at it."""
+
+from __future__ import annotations
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.views.forms import WHOLE, Text
+
+__all__ = ["check_sent", "email_of"]
+
+_TEXT = Text()
+_EMAIL = forms.EmailField(max_length=254, validators=[WHOLE])
+
+
+def check_sent(sent: QueryDict) -> None:
+    """Refuse a form with a text that some database would refuse.
+
+    Raises:
+        InvalidAnswerError: names the field, and what is wrong in it.
+    """
+    for name, values in sent.lists():
+        for value in values:
+            try:
+                _TEXT.clean(value)
+            except ValidationError as error:
+                raise InvalidAnswerError(f"{name[:40]!r}: {' '.join(error.messages)}") from error
+
+
+def email_of(text: str) -> str:
+    """An address as accounts have it.
+
+    Raises:
+        InvalidAnswerError: it is none, or longer than 254 characters.
+    """
+    try:
+        return str(_EMAIL.clean(text)).casefold()
+    except ValidationError as error:
+        raise InvalidAnswerError(f"{text[:80]!r} is no e-mail address") from error

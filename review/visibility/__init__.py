@@ -1,0 +1,1 @@
+"""Who may see what: blindness, original pixels, pictures with personal data."""

@@ -1,0 +1,330 @@
+"""Which items of a case answer each other, and which readers are blind to an item no more.
+
+Step two shows a key, its concept, the evidence for it and the remarks of outsiders. What is known
+of a case from one of its items may answer another one, so the pairs are found beforehand: at
+import, with every new version and with every remark. A reader who has been shown one side is then
+kept from the other (``models.Exposure``); a claim only has to look that up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, lru_cache
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import TermError
+from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion, Remark
+from medrcube.review.reviewing.sql.cursor import at as stored
+from medrcube.review.reviewing.sql.cursor import run
+
+__all__ = [
+    "Asked",
+    "Pair",
+    "asked_of",
+    "begun",
+    "pairs_of",
+    "refresh",
+    "refresh_late",
+    "revealed",
+    "tells",
+]
+
+_AT_ONCE = 500
+_TOKEN = re.compile(r"[^\W\d_]{2,}")
+_STEM = 5
+"""Letters that two words share where they speak of one thing: radiograph, radiography."""
+_UNTELLING = frozenset({"fingerprint", "licence", "sample", "wording"})
+"""What of the provenance says nothing about the patient."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an item asks and what its second step shows.
+
+    Attributes:
+        texts: of the options.
+        key: index of the right one.
+        true: concept of the key; empty for none.
+        concepts: of key, options and mark.
+        group: exclusive group of the options, or empty.
+        known: provenance and remarks of outsiders, as text.
+    """
+
+    item: str
+    question: str
+    texts: tuple[str, ...]
+    key: int
+    true: str
+    concepts: frozenset[str]
+    group: str
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``by`` tells ``told``: at sight, or only once its key is shown."""
+
+    by: str
+    told: str
+    at_sight: bool
+
+
+def asked_of(
+    item: str,
+    question: str,
+    options: Sequence[Mapping[str, Any]],
+    key: int,
+    provenance: Mapping[str, Any],
+) -> Asked:
+    """The columns of a version, as they are compared."""
+    concepts = [str(option.get("concept") or "") for option in options]
+    about = str(provenance.get("concept") or "")
+    return Asked(
+        item=item,
+        question=question,
+        texts=tuple(str(option.get("text", "")) for option in options),
+        key=key,
+        true=concepts[key] or about,
+        concepts=frozenset(filter(None, (*concepts, about))),
+        group=str(provenance.get("group") or ""),
+        known="\n".join(str(value) for name, value in provenance.items() if name not in _UNTELLING),
+    )
+
+
+def tells(by: Asked, told: Asked) -> Pair | None:
+    """Whether somebody who was shown one item of a case is not blind to another one.
+
+    At sight, where its question holds the key of the other ("this axial MRI slice"). With its key,
+    where the two share a concept, right or wrong, or an exclusive group; where one concept implies
+    the other, or its key excludes an option; where key, provenance and remarks hold the other's.
+    """
+    answer = _telling(told)
+    if _holds(by.question, answer, told.texts[told.key]):
+        return Pair(by.item, told.item, at_sight=True)
+    shown = f"{by.texts[by.key]}\n{by.known}"
+    related = (
+        bool(by.concepts & told.concepts)
+        or bool(by.group and by.group == told.group)
+        or _holds(shown, answer, told.texts[told.key])
+        or any(_implied(mine, other) for mine in by.concepts for other in told.concepts)
+        or any(_excludes(by.true, other) for other in told.concepts)
+    )
+    return Pair(by.item, told.item, at_sight=False) if related else None
+
+
+def pairs_of(case: Sequence[Asked], copies: Mapping[str, str] | None = None) -> list[Pair]:
+    """All pairs within one case.
+
+    Args:
+        case: its items.
+        copies: gold item -> the item that it copies. A copy tells and is told what its original
+            is, beside what its own wording tells, since its key may be wrong on purpose.
+    """
+    copies = copies or {}
+    asked = {each.item: each for each in case}
+    faces = {
+        name: [each, *([asked[copies[name]]] if copies.get(name) in asked else [])]
+        for name, each in asked.items()
+    }
+    found = (_pair(by, told, faces, copies) for by in asked for told in asked if by != told)
+    return [pair for pair in found if pair is not None]
+
+
+def _pair(
+    by: str, told: str, faces: Mapping[str, Sequence[Asked]], copies: Mapping[str, str]
+) -> Pair | None:
+    if copies.get(by, by) == copies.get(told, told):
+        return Pair(by, told, at_sight=False)
+    either = [tells(mine, other) for mine in faces[by] for other in faces[told]]
+    telling = [pair for pair in either if pair is not None]
+    if not telling:
+        return None
+    return Pair(by, told, at_sight=any(pair.at_sight for pair in telling))
+
+
+def refresh(items: Iterable[str], now: datetime) -> None:
+    """Find the pairs of the cases of these items anew; in the transaction that changed them.
+
+    Readers who have been shown one side already are blind to the other no more; who is not blind to
+    an item is not blind to its gold copies either. The places in the
+    queue of the items of one case are dealt among them so that what tells least comes first.
+    """
+    found = Item.objects.filter(pk__in=list(items)).exclude(case_key="")
+    cases = sorted(set(found.values_list("case_key", flat=True)))
+    for start in range(0, len(cases), _AT_ONCE):
+        _refresh(cases[start : start + _AT_ONCE], now)
+
+
+def refresh_late(now: datetime) -> int:
+    """Find the pairs of all cases with copies or remarks anew; how many items they have.
+
+    For a queue of an earlier version, which compared both only when their case was touched again.
+    """
+    late = Item.objects.filter(Q(copied_from__isnull=False) | Q(remarks__isnull=False))
+    with transaction.atomic():
+        items = list(late.exclude(case_key="").distinct().values_list("pk", flat=True))
+        for start in range(0, len(items), _AT_ONCE):
+            refresh(items[start : start + _AT_ONCE], now)
+    return len(items)
+
+
+def begun(user: int, item: str, now: datetime) -> None:
+    """Record that a reader sees the question of an item."""
+    run(f"{_EXPOSE} AND d.at_sight {_ONCE}", user, stored(now), item)
+
+
+def revealed(user: int, item: str, now: datetime) -> None:
+    """Record that a reader is shown the key of an item, and what is known of it."""
+    row = "INSERT INTO review_exposure (user_id, item_id, by_id, at) VALUES (%s, %s, %s, %s)"
+    run(f"{row} {_ONCE}", user, item, item, stored(now))
+    run(f"{_EXPOSE} {_ONCE}", user, stored(now), item)
+
+
+_ONCE = "ON CONFLICT (user_id, item_id, by_id) DO NOTHING"
+_EXPOSE = """
+    INSERT INTO review_exposure (user_id, item_id, by_id, at)
+    SELECT %s, d.told_id, d.by_id, %s FROM review_disclosure d WHERE d.by_id = %s
+"""
+
+
+def _refresh(cases: Sequence[str], now: datetime) -> None:
+    rows = ItemVersion.objects.filter(
+        item__case_key__in=cases, number=F("item__version")
+    ).values_list("item__case_key", "item_id", "question", "options", "key", "provenance")
+    remarks: dict[str, list[str]] = {}
+    told = Remark.objects.filter(item__case_key__in=cases).order_by("pk")
+    for item, text in told.values_list("item_id", "text"):
+        remarks.setdefault(item, []).append(text)
+    members: dict[str, list[Asked]] = {}
+    for case, *columns in rows:
+        asked = asked_of(*columns)
+        known = "\n".join([asked.known, *remarks.get(asked.item, ())])
+        members.setdefault(case, []).append(replace(asked, known=known))
+    copied = Item.objects.filter(case_key__in=cases, copied_from__isnull=False)
+    copies = dict(copied.values_list("pk", "copied_from_id"))
+    pairs = [pair for case in members.values() for pair in pairs_of(case, copies)]
+    Disclosure.objects.filter(by__case_key__in=cases).delete()
+    Disclosure.objects.bulk_create(
+        [Disclosure(by_id=pair.by, told_id=pair.told, at_sight=pair.at_sight) for pair in pairs],
+        batch_size=_AT_ONCE,
+    )
+    _expose(pairs, now)
+    _take_over(copies)
+    _deal(members, pairs)
+
+
+def _expose(pairs: Sequence[Pair], now: datetime) -> None:
+    tellers = sorted({pair.by for pair in pairs})
+    shown: dict[str, set[int]] = {}
+    seen: dict[str, set[int]] = {}
+    for start in range(0, len(tellers), _AT_ONCE):
+        part = tellers[start : start + _AT_ONCE]
+        own = Exposure.objects.filter(by__in=part, item=F("by"))
+        for item, user in own.values_list("by_id", "user_id"):
+            shown.setdefault(item, set()).add(user)
+        claims = Claim.objects.filter(
+            version__item__in=part, version__number=F("version__item__version")
+        )
+        for item, user in claims.values_list("version__item_id", "user_id"):
+            seen.setdefault(item, set()).add(user)
+    Exposure.objects.bulk_create(
+        [
+            Exposure(user_id=user, item_id=pair.told, by_id=pair.by, at=now)
+            for pair in pairs
+            for user in (seen if pair.at_sight else shown).get(pair.by, ())
+        ],
+        batch_size=_AT_ONCE,
+        ignore_conflicts=True,
+    )
+
+
+def _take_over(copies: Mapping[str, str]) -> None:
+    """What told a reader of an item, by a wording since replaced as well, told of its copies."""
+    names: dict[str, list[str]] = {}
+    for copy, original in copies.items():
+        names.setdefault(original, []).append(copy)
+    told = Exposure.objects.filter(item__in=list(names))
+    Exposure.objects.bulk_create(
+        [
+            Exposure(user_id=row.user_id, item_id=copy, by_id=row.by_id, at=row.at)
+            for row in told
+            for copy in names[row.item_id]
+        ],
+        batch_size=_AT_ONCE,
+        ignore_conflicts=True,
+    )
+
+
+def _deal(members: Mapping[str, Sequence[Asked]], pairs: Sequence[Pair]) -> None:
+    """Within a case, the earliest places of the queue go to what answers the fewest others."""
+    names = [asked.item for case in members.values() for asked in case if len(case) > 1]
+    items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
+    known = {(pair.by, pair.told) for pair in pairs if pair.by in items and pair.told in items}
+    one_way: dict[str, int] = {}
+    for by, told in known:
+        one_way[by] = one_way.get(by, 0) + ((told, by) not in known)
+    moved = []
+    for case in members.values():
+        own = [items[asked.item] for asked in case if asked.item in items]
+        lots = sorted(item.lot for item in own)
+        own.sort(key=lambda item: (one_way.get(item.pk, 0), item.lot))
+        for item, lot in zip(own, lots, strict=True):
+            if item.lot != lot:
+                item.lot = lot
+                moved.append(item)
+    Item.objects.bulk_update(moved, ["lot"], batch_size=_AT_ONCE)
+
+
+def _telling(asked: Asked) -> tuple[str, ...]:
+    """Words of the key that no other option has."""
+    others = {
+        word for at, text in enumerate(asked.texts) if at != asked.key for word in _words(text)
+    }
+    return tuple(word for word in _words(asked.texts[asked.key]) if word not in others)
+
+
+def _holds(text: str, answer: Sequence[str], whole: str) -> bool:
+    """Whether a text holds a key: its words, in any form, or all of it."""
+    if _TOKEN.search(whole) and whole.casefold() in text.casefold():
+        return True
+    return any(_alike(word, other) for word in answer for other in _words(text))
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    """Words of four letters or more, and abbreviations in capitals."""
+    found = _TOKEN.findall(text)
+    return tuple(word if word.isupper() else word.casefold() for word in found if _says(word))
+
+
+def _says(word: str) -> bool:
+    return word.isupper() or len(word) >= 4
+
+
+def _alike(one: str, other: str) -> bool:
+    if one.isupper() and other.isupper():
+        return one.startswith(other) or other.startswith(one)
+    return one[:_STEM] == other[:_STEM]
+
+
+@cache
+def _implied(one: str, other: str) -> bool:
+    try:
+        return load_relations().implied(one, other)
+    except TermError:  # a concept of the user's own, without relations
+        return False
+
+
+@cache
+def _excludes(one: str, other: str) -> bool:
+    try:
+        return bool(one) and one != other and load_relations().excludes(one, other)
+    except TermError:
+        return False

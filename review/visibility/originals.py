@@ -1,0 +1,169 @@
+"""The original pixels of a picture: what a build kept of them, for the readers of this queue.
+
+The slices stay where the build put them, in ``viewer/`` of the workspace, and are found by their
+digest alone; the queue keeps what they mean beside its picture. They are shown to whoever may see
+the picture, and leave the queue by no other way.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db.models import Case, When
+from django.db.models.functions import Coalesce
+from numpy.typing import NDArray
+from PIL import Image
+
+from medrcube.build.viewer.case_copies import plane_path
+from medrcube.build.viewer.table import copies_in, facts_of
+from medrcube.review.errors import ReviewError
+from medrcube.review.exchange import image_store
+from medrcube.review.exchange.image_transfer import same_pixels
+from medrcube.review.models import Asset, ItemVersion
+from medrcube.taxonomy import Task
+from medrcube.workspace import Workspace
+
+__all__ = ["discloses", "drawn_layer", "read_plane", "take_in_originals"]
+
+_DIGIT = 5 / 240
+"""Width of a digit on a numbered box, as a share of the longer side (``pixels.tags``)."""
+
+
+def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
+    """Keep beside each picture of the queue what its viewer copy means, as the last build says.
+
+    Two cases may have the same picture and other slices beside it; then the slice alone is kept.
+    Gold items and wordings that the workspace has no more keep theirs as long as their picture is
+    the one that was built: that some have none would tell them apart.
+
+    Args:
+        workspace: a built workspace.
+        prints: fingerprint of each item that it has.
+
+    Returns:
+        Rows of the table of copies that are damaged, so that their pictures have none.
+    """
+    table = copies_in(workspace.viewer)
+    copies = {name: facts_of(row) for name, row in table.rows.items() if row["slices"]}
+    wanted: dict[Any, Mapping[str, Any]] = {}
+    older: dict[Any, tuple[Any, str]] = {}
+    rows = ItemVersion.objects.values_list(
+        Coalesce("item__copied_from", "item"),
+        "picture_id",
+        Case(When(asks_mark=True, then=Coalesce("overlay_id", "picture_id")), default="picture_id"),
+        "provenance__fingerprint",
+        "provenance__sample",
+    )
+    for item, picture, asked, fingerprint, sample in rows.iterator() if copies else ():
+        facts = copies.get(sample)
+        if facts is None:
+            continue
+        if prints.get(item) != fingerprint:
+            older[picture] = (asked, sample)
+            continue
+        known = wanted.setdefault(picture, facts)
+        if known["slices"] != facts["slices"]:
+            wanted[picture] = _alone(known)
+    for picture, (asked, sample) in older.items():
+        if picture not in wanted and _is_built(asked, table.rows[sample]):
+            wanted[picture] = copies[sample]
+    for asset in Asset.objects.exclude(original={}):
+        if asset.pk not in wanted:
+            Asset.objects.filter(pk=asset.pk).update(original={})
+    for picture, known in wanted.items():
+        Asset.objects.filter(pk=picture).exclude(original=known).update(original=known)
+    return table.damaged
+
+
+def discloses(task: str, original: Mapping[str, Any]) -> bool:
+    """Whether grey values, slices or a scale tell the answer of a task.
+
+    The grey values of a CT are in HU. The slices of a stack tell the plane: what moves from one to
+    the next shows the axis along which they lie, and that pixels are not square on their own grid
+    says which plane was scanned. A film has one slice, from which no more than its picture is seen.
+
+    Args:
+        task: value of the task.
+        original: what the queue keeps of the original pixels.
+    """
+    stack = len(original.get("slices", ())) > 1
+    return task == Task.MODALITY_RECOGNITION.value or (
+        task == Task.VIEW_RECOGNITION.value and stack
+    )
+
+
+def read_plane(asset: Asset, number: int) -> bytes:
+    """A slice of a picture's viewer copy, as a grey PNG of 16 bits.
+
+    Args:
+        asset: the picture.
+        number: place of the slice, from 0.
+
+    Raises:
+        ReviewError: the copy has no such slice, or the file is missing or was changed.
+    """
+    slices = asset.original.get("slices", [])
+    if not 0 <= number < len(slices):
+        raise ReviewError(f"picture {asset.pk}: has {len(slices)} slices, expected more")
+    path = plane_path(Path(settings.FOLDER).parent / "viewer", slices[number])
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ReviewError(
+            f"picture {asset.pk}: its original pixels: {error.strerror}; build and import again"
+        ) from error
+    if sha256(data).hexdigest() != slices[number]:
+        raise ReviewError(f"picture {asset.pk}: its original pixels were changed; build again")
+    return data
+
+
+def drawn_layer(asset: Asset) -> bytes:
+    """What is drawn on a grey picture, outlines and numbered boxes, as a PNG that is else clear.
+
+    Raises:
+        ReviewError: as ``assets.load``.
+    """
+    with Image.open(io.BytesIO(image_store.load(asset)), formats=("PNG",)) as image:
+        picture = np.asarray(image.convert("RGB"))
+    colour = (picture != picture[..., :1]).any(axis=2)
+    drawn = colour.copy()
+    rows = np.flatnonzero(colour.any(axis=1))
+    white = (picture[rows] == 255).all(axis=2)
+    drawn[rows] |= white & _enclosed(colour[rows], 2 + round(_DIGIT * max(colour.shape)))
+    clear = np.dstack((picture, np.where(drawn, 255, 0).astype(np.uint8)))
+    clear[~drawn] = 0
+    buffer = io.BytesIO()
+    Image.fromarray(clear).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Pixels with a coloured one within reach on both sides: a digit is white on a red plate."""
+    columns = np.arange(colour.shape[1], dtype=np.int32)
+    far = np.int32(2**30)
+    before = np.maximum.accumulate(np.where(colour, columns, -far), axis=1)
+    after = np.minimum.accumulate(np.where(colour, columns, far)[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((columns - before <= reach) & (after - columns <= reach))
+
+
+def _is_built(asset: Any, row: Mapping[str, Any]) -> bool:
+    """Whether a stored picture has the pixels of the one that a copy was made for."""
+    try:
+        data = image_store.load(Asset.objects.get(pk=asset))
+    except ReviewError:
+        return False
+    with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+        return same_pixels(image, str(row.get("picture")))
+
+
+def _alone(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**facts, "slices": [facts["slices"][facts["own"]]], "own": 0}

@@ -1,0 +1,157 @@
+"""Personal data on a picture: everything that may show the same patient leaves the queue at once.
+
+What goes out with an item is every item that has the same picture, was made from the same raw
+file, or is about the same case, which is also what a release leaves out.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Asset, Incident, Item, ItemVersion, RawFile, User
+from medrcube.review.reviewing.consensus import settle, take
+from medrcube.review.reviewing.policy import current_policy
+from medrcube.review.reviewing.questionnaire import Reason
+from medrcube.review.reviewing.sql.cursor import one
+from medrcube.review.reviewing.state_machine import State, Step
+
+__all__ = [
+    "UNSEEN",
+    "decide",
+    "is_closed",
+    "linked",
+    "lock_linked",
+    "open_incidents",
+    "quarantine",
+    "report",
+]
+
+UNSEEN = frozenset({State.DRAFT, State.REJECTED, State.WITHDRAWN, State.QUARANTINED})
+"""States of items that nobody is shown."""
+
+
+def linked(item: Item) -> QuerySet[Item]:
+    """An item and all that may show the same patient, as far as anybody is shown them."""
+    shown = ItemVersion.objects.filter(item=item)
+    pictures = {
+        *shown.values_list("picture", flat=True),
+        *shown.exclude(overlay=None).values_list("overlay", flat=True),
+    }
+    same_picture = ItemVersion.objects.filter(
+        Q(picture__in=pictures) | Q(overlay__in=pictures), number=F("item__version")
+    )
+    own_files = RawFile.objects.filter(item=item).values("sha256")
+    same_file = RawFile.objects.filter(sha256__in=own_files)
+    same = Q(pk=item.pk) | Q(pk__in=same_picture.values("item"))
+    same |= Q(pk__in=same_file.values("item"))
+    if item.case_key:
+        same |= Q(case_key=item.case_key)
+    return Item.objects.filter(same).exclude(state__in=UNSEEN)
+
+
+def report(item_id: str, user: User, now: datetime | None = None) -> Incident:
+    """Quarantine an item in which somebody sees who the patient is, and all that may show it.
+
+    Raises:
+        ConflictError: nobody is shown the item any more, so there is nothing left to do.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        item = Item.objects.get(pk=item_id)
+        found = lock_linked(item)
+        if item.pk not in {row.pk for row in found}:
+            raise ConflictError("this item is out of the queue already; nobody is shown it")
+        incident, entries = quarantine(item, found, user, now)
+        record(now, *entries)
+    return incident
+
+
+def lock_linked(item: Item) -> list[Item]:
+    """The items that go out with one, in the order in which rows are locked."""
+    rows = Item.objects.select_for_update(no_key=True, of=("self",))
+    return list(rows.filter(pk__in=linked(item).values("pk")).order_by("pk"))
+
+
+def quarantine(
+    item: Item, found: list[Item], user: User, now: datetime
+) -> tuple[Incident, list[Entry]]:
+    """Take items out of the queue as one incident; in the transaction that has locked them."""
+    incident = Incident.objects.create(item=item, reporter=user, reported_at=now)
+    body = {"reasons": [Reason.PHI.value], "incident": incident.pk, "seen_on": item.pk}
+    entries = [take(now, row, Step.DANGER_SEEN, user.pseudonym, **body) for row in found]
+    Item.objects.filter(pk__in=[row.pk for row in found]).update(incident=incident)
+    return incident, entries
+
+
+def is_closed(picture: Asset) -> bool:
+    """Whether a picture may show who a patient is: it was reported and not cleared.
+
+    That holds for every picture of an item that went out, and for those that share its raw file or
+    its case, whatever became of their own items.
+    """
+    if one(_ANY_REPORTED) is None:
+        return False
+    reported = Item.objects.filter(
+        incident__isnull=False, state__in=[State.QUARANTINED, State.REJECTED]
+    )
+    shown = ItemVersion.objects.filter(Q(picture=picture) | Q(overlay=picture)).values("item")
+    cases = Item.objects.filter(pk__in=shown).exclude(case_key="").values("case_key")
+    files = RawFile.objects.filter(item__in=shown).values("sha256")
+    same_file = RawFile.objects.filter(sha256__in=files).values("item")
+    return reported.filter(Q(pk__in=shown) | Q(case_key__in=cases) | Q(pk__in=same_file)).exists()
+
+
+_ANY_REPORTED = """
+    SELECT 1 FROM review_item
+    WHERE incident_id IS NOT NULL AND state IN ('quarantined', 'rejected') LIMIT 1
+"""
+"""Every picture is asked about, and hardly ever one was reported."""
+
+
+def open_incidents() -> QuerySet[Incident]:
+    """What nobody has decided over, the newest first."""
+    found = Incident.objects.filter(closed_at=None).select_related("item", "reporter")
+    return found.order_by("-pk")
+
+
+def decide(
+    incident_id: int, manager: User, *, clear: bool, note: str, now: datetime | None = None
+) -> int:
+    """Put the items of an incident back into the queue, or end them; how many there were.
+
+    Those that a manager has decided over one by one stay as they are.
+
+    Raises:
+        InvalidAnswerError: no note.
+        ConflictError: somebody has decided already.
+    """
+    now = now or timezone.now()
+    if not note.strip():
+        raise InvalidAnswerError("say what you found and why the items may go on, or may not")
+    step = Step.MANAGER_CLEARS if clear else Step.MANAGER_REJECTS
+    rules = current_policy()
+    with transaction.atomic():
+        open_one = Incident.objects.filter(pk=incident_id, closed_at=None)
+        if not open_one.update(closed_at=now):
+            raise ConflictError("somebody has decided over this report already")
+        held = Item.objects.filter(incident=incident_id, state=State.QUARANTINED)
+        items = list(held.select_for_update(no_key=True, of=("self",)).order_by("pk"))
+        versions = dict(
+            ItemVersion.objects.filter(item__in=items, number=F("item__version")).values_list(
+                "item_id", "pk"
+            )
+        )
+        entries: list[Entry] = []
+        for item in items:
+            body = {"note": note, "incident": incident_id}
+            entries.append(take(now, item, step, manager.pseudonym, **body))
+            if clear:
+                entries += settle(now, item, versions[item.pk], rules)
+        record(now, *entries)
+    return len(items)

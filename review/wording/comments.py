@@ -1,0 +1,53 @@
+"""Remarks on a version, among those who may see its reviews."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Comment, User
+from medrcube.review.reviewing.decisions import current
+
+_LONGEST = 10_000
+
+
+def add(item_id: str, version: int, user: User, text: str, now: datetime | None = None) -> Comment:
+    """Write a remark on the current version.
+
+    Raises:
+        InvalidAnswerError: it is empty or too long.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    if not text.strip():
+        raise InvalidAnswerError("write something before you send the comment")
+    if len(text) > _LONGEST:
+        raise InvalidAnswerError(f"a comment has at most {_LONGEST} characters")
+    with transaction.atomic():
+        found = current(item_id, version)
+        stored = Comment.objects.create(version=found, author=user, text=text, written_at=now)
+        body = {"version": version, "comment": stored.pk, "text": text}
+        record(now, _entry(user, "comment.written", item_id, body))
+    return stored
+
+
+def resolve(item_id: str, comment: int, user: User, now: datetime | None = None) -> None:
+    """Mark a remark as dealt with.
+
+    Raises:
+        ConflictError: there is no such open remark on the item.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        open_ones = Comment.objects.filter(pk=comment, version__item=item_id, resolved=False)
+        if not open_ones.update(resolved=True):
+            raise ConflictError("this comment is resolved already, or is not on this item")
+        record(now, _entry(user, "comment.resolved", item_id, {"comment": comment}))
+
+
+def _entry(user: User, kind: str, item: str, body: dict[str, object]) -> Entry:
+    return Entry(actor=user.pseudonym, kind=kind, object=f"item:{item}", body=body)

@@ -1,0 +1,146 @@
+"""Whether a reworded option is still wrong, and a reworded key still right, by the build's tables.
+
+Only what the item itself states is known here: its key, and the evidence against its wrong options.
+Other items of the case are not asked, because a reader who types must not be told their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from medrcube.facts import Grade, Scope
+from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, clash, judge
+from medrcube.ontologies.item_rules import ERROR, WARNING, Flaw, Level
+from medrcube.review.models import ItemVersion
+from medrcube.taxonomy import Anatomy, Modality
+
+__all__ = ["TRUTH", "Change", "untrue"]
+
+TRUTH = "option-truth"
+"""The rule: a wrong option is wrong by evidence, and the key is what the source says."""
+
+_WHY = {
+    "identity": "it means the same as the key",
+    "implied": "it is true wherever the key is",
+    "implies-true": "it is a kind of the key",
+    "look-alike": "it looks like the key on a picture",
+    "no-evidence": "nothing that the source says rules it out on this picture",
+    "accompanies": "it often goes together with the key, and nothing rules it out",
+    "not-visible": "a picture of this kind does not show it",
+    "also-shown": "a picture of this kind shows it as well",
+    "rest-class": "it stands for all the rest",
+    "composite": "it names more than one thing",
+    "words": "its words are part of the key's words, or the other way round",
+    "no-finding": "nobody has looked for everything that it denies",
+}
+"""Why a condition of ``medrcube.ontologies.distractor_safety`` fails, in words."""
+_CLASH = {
+    "same": "it means the same as option {other}",
+    "implied": "one of it and option {other} implies the other",
+    "kind": "it is of another kind than option {other}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """An option as it would read.
+
+    Attributes:
+        place: its index.
+        text: the new text.
+        concept: what the new text names; empty where no table knows it.
+    """
+
+    place: int
+    text: str
+    concept: str
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+        return f"option {_letter(self.place)}"
+
+
+def untrue(
+    version: ItemVersion, changed: Sequence[Change], concepts: Sequence[str], rules: Rules
+) -> Iterator[Flaw]:
+    """What speaks against the truth of options that were reworded.
+
+    Args:
+        version: as it stands.
+        changed: options with another text; the key stays where it is.
+        concepts: of all options, as they would read.
+        rules: tables of the build.
+    """
+    request = _request(version, rules)
+    for change in changed if request else ():
+        assert request is not None  # noqa: S101
+        if not change.concept:
+            yield _flaw(
+                f"{change.name}: no table knows {change.text!r}, so only you can tell whether it "
+                "is right or wrong here",
+                WARNING,
+            )
+        elif change.place == version.key:
+            if not rules.entailment.same(change.concept, request.key):
+                yield _flaw(f"{change.name}, the key: {change.text!r} is not what the source says")
+        else:
+            yield from _true(change, request, rules)
+            yield from _clashing(change, version.key, concepts, request, rules)
+
+
+def _true(change: Change, request: Request, rules: Rules) -> Iterator[Flaw]:
+    reason = judge(change.concept, request, rules).reason
+    if reason:
+        yield _flaw(f"{change.name}: {_WHY.get(reason, reason)}")
+
+
+def _clashing(
+    change: Change, key: int, concepts: Sequence[str], request: Request, rules: Rules
+) -> Iterator[Flaw]:
+    for other, beside in enumerate(concepts):
+        if beside and other not in (change.place, key):
+            words = _CLASH.get(clash(change.concept, beside, request, rules))
+            if words:
+                yield _flaw(f"{change.name}: {words.format(other=_letter(other))}")
+
+
+def _request(version: ItemVersion, rules: Rules) -> Request | None:
+    """The key, and what is absent by its options; ``None`` where the tables do not know it."""
+    item, key = version.item, str(version.options[version.key].get("concept") or "")
+    known = item.anatomy in tuple(Anatomy) and item.modality in tuple(Modality)
+    if key not in rules.terms or not known:
+        return None
+    absent = {
+        str(option["concept"]): _mark(Grade(option["grade"]))
+        for place, option in enumerate(version.options)
+        if place != version.key
+        and option.get("concept") in rules.terms
+        and option.get("grade") in tuple(Grade)
+    }
+    group = str(version.provenance.get("group") or "")
+    return Request(
+        key=key,
+        ground=Ground(
+            present={key: _mark(Grade.A)},
+            absent=absent,
+            unknown=frozenset(),
+            anatomy=Anatomy(item.anatomy),
+            modality=Modality(item.modality),
+        ),
+        scope=Scope.IMAGE,
+        group=group if group in rules.relations.groups() else None,
+    )
+
+
+def _mark(grade: Grade) -> Mark:
+    return Mark(field="", scope=Scope.IMAGE, grade=grade)
+
+
+def _flaw(message: str, level: Level = ERROR) -> Flaw:
+    return Flaw(rule=TRUTH, level=level, message=message)
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)

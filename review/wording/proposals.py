@@ -1,0 +1,172 @@
+"""Another wording of an item, as a reviewer proposes it, and the item rules that it breaks.
+
+The rules are those of the build, run by the same code. A broken rule forbids nothing: it is told
+while the reviewer types, stored with the proposal, and shown to whoever decides over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from medrcube.build.questions.item_text import draft_of
+from medrcube.facts import Grade
+from medrcube.ontologies.distractor_safety import Rules
+from medrcube.ontologies.item_rules import ERROR, RULES, Draft, Flaw, lint
+from medrcube.ontologies.label_words import normalise
+from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.models import ItemVersion
+from medrcube.review.wording.option_truth import TRUTH, Change, untrue
+
+__all__ = [
+    "LONGEST_OPTION",
+    "LONGEST_QUESTION",
+    "Wording",
+    "check_wording",
+    "concept_named",
+    "draft_as",
+    "flaws_of",
+    "flaws_to_json",
+    "rule_words",
+    "wording_of",
+]
+
+LONGEST_QUESTION = 10_000
+LONGEST_OPTION = 1_000
+_ASKS = {
+    **{rule.id: rule.asks for rule in RULES},
+    TRUTH: "A wrong option is wrong by evidence, and the key is what the source says.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """What an item would say.
+
+    Attributes:
+        options: texts, as many as the item has and in its order.
+        key: index of the right option.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    key: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As the trail keeps it."""
+        return {"question": self.question, "options": list(self.options), "key": self.key}
+
+
+def wording_of(version: ItemVersion) -> Wording:
+    """What a version says."""
+    texts = tuple(str(option["text"]) for option in version.options)
+    return Wording(question=version.question, options=texts, key=version.key)
+
+
+def check_wording(wording: Wording, options: int) -> None:
+    """Refuse a wording that could not be an item at all.
+
+    Raises:
+        InvalidAnswerError: a text is empty or too long, or the key is none of the options.
+    """
+    if len(wording.options) != options or not 0 <= wording.key < options:
+        raise InvalidAnswerError(
+            f"proposed wording: {len(wording.options)} options with key {wording.key}, "
+            f"expected {options} options and one of them as the key"
+        )
+    texts = [("the question", wording.question, LONGEST_QUESTION)]
+    for place, text in enumerate(wording.options):
+        texts.append((f"option {chr(ord('A') + place)}", text, LONGEST_OPTION))
+    for name, text, longest in texts:
+        if not text:
+            raise InvalidAnswerError(f"proposed wording: {name} is empty; write it, or restore it")
+        if len(text) > longest:
+            raise InvalidAnswerError(
+                f"proposed wording: {name} has {len(text)} characters, at most {longest}"
+            )
+
+
+def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) -> Draft:
+    """A wording of a version as the rules of the build look at it.
+
+    Args:
+        version: brings the exclusive group, and what its question names.
+        wording: question, options and key.
+        concepts: of each option, a label of the term table or empty.
+    """
+    rules = _rules()
+    group = str(version.provenance.get("group") or "")
+    about = str(version.provenance.get("concept") or "")
+    return draft_of(
+        wording.question,
+        wording.options,
+        concepts,
+        wording.key,
+        rules,
+        group=group if group in rules.relations.groups() else "",
+        target=rules.terms[about].name if about in rules.terms and not any(concepts) else "",
+    )
+
+
+def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
+    """Rules of the build that a wording breaks, errors first.
+
+    What the version itself breaks though no item may is not told again: a built item breaks none,
+    so it would tell a gold item whose defect is two right options.
+    """
+    before, rules = wording_of(version), _rules()
+    own = [_known(str(option.get("concept") or "")) for option in version.options]
+    there = [flaw for flaw in lint(draft_as(version, before, own)) if flaw.level == ERROR]
+    concepts = [
+        known if text == old else concept_named(text)
+        for known, text, old in zip(own, wording.options, before.options, strict=True)
+    ]
+    found = [flaw for flaw in lint(draft_as(version, wording, concepts)) if flaw not in there]
+    if wording.key == before.key:
+        changed = [
+            Change(place=place, text=text, concept=concepts[place])
+            for place, text in enumerate(wording.options)
+            if text != before.options[place]
+        ]
+        found += untrue(version, changed, concepts, rules)
+    else:
+        told = before.options[before.key]
+        message = f"the key moves, while the source says that {told!r} is right"
+        found.append(Flaw(rule=TRUTH, level=ERROR, message=message))
+    return tuple(sorted(found, key=lambda flaw: flaw.level != ERROR))
+
+
+def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, str]]:
+    """As they are stored: rule, level and message of each."""
+    return [asdict(flaw) for flaw in flaws]
+
+
+def rule_words(rule: str) -> str:
+    """What a rule asks for; empty where this version does not know it."""
+    return _ASKS.get(rule, "")
+
+
+def concept_named(text: str) -> str:
+    """Label of the term table that a text names; empty for none."""
+    return _by_name().get(normalise(text), "")
+
+
+@cache
+def _rules() -> Rules:
+    return Rules(evidence=Grade.C)
+
+
+@cache
+def _by_name() -> Mapping[str, str]:
+    """Label of each name of the term table; where several have one name, the first."""
+    found: dict[str, str] = {}
+    for label, term in _rules().terms.items():
+        for name in (term.name, label):
+            found.setdefault(normalise(name), label)
+    return found
+
+
+def _known(concept: str) -> str:
+    return concept if concept in _rules().terms else ""

@@ -1,0 +1,1 @@
+"""Readers of formats that several adapters share."""

@@ -1,0 +1,276 @@
+"""What an adapter may learn from DICOM files: named header elements, never pixels.
+
+Elements outside ``FACTS`` and ``IDENTIFIERS`` cannot be asked for, so that no name, date or
+address gets into a case by mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import MissingExtraError, ReadError, SourceError
+from medrcube.sources._formats.quiet_pydicom import discreet
+
+FACTS = frozenset(
+    {
+        "AcquisitionType",
+        "BitsAllocated",
+        "BitsStored",
+        "BodyPartExamined",
+        "Columns",
+        "ContrastBolusAgent",
+        "ConvolutionKernel",
+        "DiffusionBValue",
+        "EchoTime",
+        "FlipAngle",
+        "ImageLaterality",
+        "ImageOrientationPatient",
+        "ImagePositionPatient",
+        "ImageType",
+        "ImagerPixelSpacing",
+        "InstanceNumber",
+        "InversionTime",
+        "KVP",
+        "Laterality",
+        "MagneticFieldStrength",
+        "Manufacturer",
+        "ManufacturerModelName",
+        "Modality",
+        "NumberOfFrames",
+        "PatientAge",
+        "PatientOrientation",
+        "PatientPosition",
+        "PatientSex",
+        "PhotometricInterpretation",
+        "PixelRepresentation",
+        "PixelSpacing",
+        "PresentationIntentType",
+        "ProtocolName",
+        "RepetitionTime",
+        "RescaleIntercept",
+        "RescaleSlope",
+        "Rows",
+        "SOPClassUID",
+        "SamplesPerPixel",
+        "ScanOptions",
+        "ScanningSequence",
+        "SequenceName",
+        "SequenceVariant",
+        "SeriesDescription",
+        "SeriesNumber",
+        "SliceLocation",
+        "SliceThickness",
+        "SpacingBetweenSlices",
+        "StudyDescription",
+        "TemporalPositionIdentifier",
+        "ViewPosition",
+        "WindowCenter",
+        "WindowWidth",
+    }
+)
+"""Elements that state facts about a picture."""
+
+IDENTIFIERS = frozenset(
+    {
+        "FrameOfReferenceUID",
+        "PatientID",
+        "SOPInstanceUID",
+        "SeriesInstanceUID",
+        "StudyInstanceUID",
+    }
+)
+"""Elements that name a person or a file: for ``Case.patient`` and for joining tables, no more."""
+
+_DIRECTORY = "1.2.840.10008.1.3.10"
+_PREAMBLE = 132
+_LAST = 1 << 40
+"""Stands for a number that is not stated: such a file goes behind those of its place."""
+
+
+def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
+    r"""The named elements of one file as text; elements that are absent or empty are left out.
+
+    Several values are joined by ``\``, as DICOM writes them.
+
+    Args:
+        path: any DICOM file; its name and suffix mean nothing.
+        keywords: members of ``FACTS`` and ``IDENTIFIERS``.
+
+    Raises:
+        SourceError: a keyword is of neither list.
+        ReadError: code ``missing-file``, ``unreadable``.
+        MissingExtraError: pydicom is not installed.
+    """
+    wanted = tuple(keywords)
+    for keyword in wanted:
+        if keyword not in FACTS | IDENTIFIERS:
+            raise SourceError(
+                f"{path.name}: DICOM element {keyword!r} may not be read by an adapter: it is in "
+                "neither FACTS nor IDENTIFIERS of sources/_formats/dicom_headers.py; expected an "
+                "element that holds no name, date or address"
+            )
+    data = _load(path, wanted)
+    found = {keyword: _text(data.get(keyword)) for keyword in wanted}
+    return {keyword: text for keyword, text in found.items() if text}
+
+
+def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
+    """Every DICOM series among files: its SeriesInstanceUID and its files by path.
+
+    Files are known by their content; others, and DICOMDIR indexes, are passed over. The result
+    does not depend on the order of the files.
+
+    Raises:
+        ReadError: code ``unreadable``, or ``no-series`` for a file that names no series.
+    """
+    found: dict[str, list[Path]] = {}
+    for path in sorted(filter(is_dicom, paths)):
+        data = _load(path, ("SeriesInstanceUID", "SOPClassUID"))
+        meta = getattr(data, "file_meta", {})
+        if meta.get("MediaStorageSOPClassUID") == _DIRECTORY:
+            continue
+        series = _text(data.get("SeriesInstanceUID"))
+        if not series:
+            raise ReadError(
+                f"{path.name}: names no series (SeriesInstanceUID); expected one in every file",
+                code="no-series",
+            )
+        found.setdefault(series, []).append(path)
+    return {series: tuple(paths) for series, paths in found.items()}
+
+
+def is_dicom(path: Path) -> bool:
+    """Whether the content of a file is DICOM, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(_PREAMBLE)[128:] == b"DICM"
+
+
+def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Files of one series in the order in which the build stacks them, copies included.
+
+    Use it where a table counts slices: it gives the slice numbers of ``Rectangle.slices`` once
+    copies of a slice are left out.
+
+    Raises:
+        ReadError: code ``no-position`` when a file does not say where its slice lies.
+    """
+    placed = []
+    for path in sorted(paths):
+        header = read_header(
+            path,
+            ("ImagePositionPatient", "ImageOrientationPatient", "InstanceNumber", "SOPInstanceUID"),
+        )
+        try:
+            position = _numbers(header.get("ImagePositionPatient", ""))
+            orientation = _numbers(header.get("ImageOrientationPatient", ""))
+            number = int(header.get("InstanceNumber") or _LAST)
+        except ValueError:
+            position, orientation, number = [], [], _LAST
+        if len(position) != 3 or len(orientation) != 6:
+            raise ReadError(
+                f"{path.name}: does not say where its slice lies; expected "
+                "ImagePositionPatient and ImageOrientationPatient",
+                code="no-position",
+            )
+        placed.append(
+            (
+                round(distance_along_normal(position, orientation), 3),
+                number,
+                header.get("SOPInstanceUID", ""),
+                path,
+            )
+        )
+    return tuple(path for *_, path in sorted(placed))
+
+
+def distance_along_normal(position: Sequence[float], orientation: Sequence[float]) -> float:
+    """How far along the normal of its plane a slice lies, in mm (PS3.3 C.7.6.2.1.1).
+
+    Args:
+        position: ImagePositionPatient.
+        orientation: ImageOrientationPatient; the normal is rows x columns.
+    """
+    a, b, c, d, e, f = orientation
+    normal = (b * f - c * e, c * d - a * f, a * e - b * d)
+    length = sqrt(sum(part * part for part in normal)) or 1.0
+    return sum(part * place for part, place in zip(normal, position, strict=True)) / length
+
+
+def segments_of(path: Path) -> Mapping[int, str]:
+    """Name of every segment of a DICOM segmentation, by number.
+
+    The name is SegmentDescription, or SegmentLabel where there is none.
+
+    Raises:
+        ReadError: code ``unreadable``.
+    """
+    data = _load(path, ("SegmentSequence",))
+    return {
+        int(item.SegmentNumber): _text(item.get("SegmentDescription"))
+        or _text(item.get("SegmentLabel"))
+        for item in data.get("SegmentSequence") or []
+    }
+
+
+def rois_of(path: Path) -> tuple[str, ...]:
+    """Name of every region of an RT structure set, as written, in file order.
+
+    Raises:
+        ReadError: code ``unreadable``.
+    """
+    data = _load(path, ("StructureSetROISequence",))
+    return tuple(str(item.ROIName) for item in data.get("StructureSetROISequence") or [])
+
+
+def referenced_series(path: Path) -> tuple[str, ...]:
+    """SeriesInstanceUID of every series that a segmentation or structure set was drawn on.
+
+    Raises:
+        ReadError: code ``unreadable``.
+    """
+    data = _load(path, ("ReferencedSeriesSequence", "ReferencedFrameOfReferenceSequence"))
+    holders = [data]
+    for frame in data.get("ReferencedFrameOfReferenceSequence") or []:
+        for study in frame.get("RTReferencedStudySequence") or []:
+            holders.extend(study.get("RTReferencedSeriesSequence") or [])
+    holders.extend(data.get("ReferencedSeriesSequence") or [])
+    found = (_text(holder.get("SeriesInstanceUID")) for holder in holders)
+    return tuple(dict.fromkeys(series for series in found if series))
+
+
+def _load(path: Path, keywords: Sequence[str]) -> Any:
+    try:
+        from pydicom import dcmread  # noqa: PLC0415  # of an extra: adapters load without it
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("pydicom", "build") from error
+    try:
+        with discreet():
+            data = dcmread(path, stop_before_pixels=True, specific_tags=list(keywords))
+            for keyword in keywords:
+                data.get(keyword)
+    except FileNotFoundError:
+        raise ReadError(
+            f"{path.name}: the file is missing from this copy of the data", code="missing-file"
+        ) from None
+    except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
+        raise ReadError(
+            f"{path.name}: is no DICOM file that can be read ({type(error).__name__}); get the "
+            "file again",
+            code="unreadable",
+        ) from None
+    return data
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return "\\".join(str(part).strip() for part in value)
+    return str(value).strip()
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(part) for part in text.split("\\") if part]

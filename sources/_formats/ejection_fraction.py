@@ -1,0 +1,84 @@
+"""The ejection fraction of a ventricle, held against the volumes that it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from medrcube.errors import RowError, SourceError
+from medrcube.facts import BAD_ROW, Label, Skip, State
+from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.tables import Row
+
+TOLERANCE = 2.0
+"""Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
+
+
+def stated(
+    row: Row, fraction: str, *, diastole: str, systole: str, field: str, key: str
+) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
+    """What a case may say of the fraction, and what is said of one that cannot be used.
+
+    A fraction that is no percentage costs its own label and nothing else of the case.
+
+    Args:
+        row: table row or ``Key: value`` file.
+        fraction: as in ``ejection``.
+        diastole: as there.
+        systole: as there.
+        field: as there.
+        key: the case that it is a label of.
+    """
+    try:
+        label = ejection(row, fraction, diastole=diastole, systole=systole, field=field)
+    except RowError as error:
+        return (), (Skip(key=f"{key} {field}", reason=str(error), code=BAD_ROW),)
+    return (label,), tuple(contradicted(label, key))
+
+
+def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str) -> Label:
+    """The fraction of a row; unknown where its own volumes, if it has any, give another.
+
+    Args:
+        row: table row or ``Key: value`` file.
+        fraction: column of the fraction, in percent.
+        diastole: column of the volume at end-diastole.
+        systole: column of the volume at end-systole, in the same unit.
+        field: field of the card.
+
+    Raises:
+        RowError: the fraction is no percentage.
+    """
+    label = row.label(fraction, field=field)
+    if not label.value:
+        raise RowError(f"{row.quote(fraction)}: is blank; expected a percentage, from 0 to 100")
+    if not 0 <= row.number(fraction) <= 100:
+        raise RowError(f"{row.quote(fraction)}: expected a percentage, from 0 to 100")
+    volumes = [column for column in (diastole, systole) if row.get(column)]
+    if not volumes:
+        return label
+    if len(volumes) == 2 and _agree(row, fraction, diastole, systole):
+        return label
+    beside = ", ".join(f"{column}={quoted(row[column])}" for column in volumes)
+    evidence = f"{label.evidence} against {beside}"
+    return replace(label, state=State.UNKNOWN, evidence=evidence)
+
+
+def contradicted(label: Label, key: str) -> Iterator[Skip]:
+    """The row that names a fraction which its own volumes contradict; its case stays.
+
+    Args:
+        label: what ``ejection`` gives.
+        key: the case that it is a label of.
+    """
+    if label.state is State.UNKNOWN:
+        reason = f"{label.evidence}: the volumes give another fraction, so none is asked"
+        yield Skip(key=f"{key} {label.field}", reason=reason)
+
+
+def _agree(row: Row, fraction: str, diastole: str, systole: str) -> bool:
+    try:
+        stated, full, left = (row.number(column) for column in (fraction, diastole, systole))
+    except SourceError:
+        return False
+    return full > 0 and abs(100 * (full - left) / full - stated) <= TOLERANCE

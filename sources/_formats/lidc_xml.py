@@ -1,0 +1,273 @@
+"""Readings of lung nodules as LIDC-IDRI writes them: one XML file a CT series.
+
+Readers worked apart and gave no common names, so what they marked is matched by distance, as
+pylidc's ``cluster_annotations`` does: marks whose outlines come within the slice thickness are
+one nodule, and a smaller distance is tried while a nodule has more marks than readers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.errors import RowError
+from medrcube.sources._formats.bounded_xml import read_xml
+from medrcube.sources._formats.tables.redaction import quoted, told_by_code
+
+CT_ROOT, XRAY_ROOT = "LidcReadMessage", "IdriReadMessage"
+_SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"
+_SERIES_IN_TEXT = re.compile(rb"<SeriesInstanceUid>\s*([\d.]+)\s*</SeriesInstanceUid>")
+
+_HEADER = 1 << 20
+"""Bytes at the start of a damaged file in which its series is looked for."""
+_SHRINK, _LEAST = 0.9, 0.1
+"""Factor between two tolerances that are tried, and the last of them in mm (pylidc's values)."""
+
+_HIGHEST = {"internalStructure": 4, "calcification": 6}
+"""Highest value of a rating; 5 for all others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contour:
+    """One line that a reader drew, on the pixels just outside the nodule.
+
+    Attributes:
+        slice: SOP instance UID.
+        z: position of the slice in mm.
+        points: pixels as ``(x, y)``.
+        hole: whether it excludes what it encloses.
+    """
+
+    slice: str
+    z: float
+    points: tuple[tuple[float, float], ...]
+    hole: bool
+
+    @property
+    def area(self) -> float:
+        """Enclosed area in pixels; negative for a hole."""
+        following = (*self.points[1:], *self.points[:1])
+        pairs = zip(self.points, following, strict=True)
+        doubled = abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs))
+        return -doubled / 2 if self.hole else doubled / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One nodule of at least 3 mm as one reader saw it.
+
+    Attributes:
+        reader: place of the reading session in the file; nobody's name.
+        ratings: characteristic -> 1 to 5 or 6; without those that are blank or 0.
+        contours: at least one of them with three points or more.
+    """
+
+    reader: int
+    ratings: Mapping[str, int]
+    contours: tuple[Contour, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one file says of one CT series.
+
+    Attributes:
+        series: UID of the series.
+        readers: number of reading sessions.
+        marks: nodules of at least 3 mm; smaller ones are left out.
+        path: the file; two files may say the same.
+    """
+
+    series: str
+    readers: int
+    marks: tuple[Mark, ...]
+    path: Path = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A file whose reading cannot be used.
+
+    Attributes:
+        series: UID of the series that it reads; empty where the file does not tell.
+        reason: what is wrong with it, for people.
+    """
+
+    series: str
+    reason: str
+
+
+def read_reading(path: Path) -> Reading | Unreadable | None:
+    """Read one XML file; ``None`` for a reading of a chest X-ray."""
+    name = f"{path.parent.name}/{path.name}"
+    try:
+        root = ET.fromstring(read_xml(path))  # noqa: S314  # looked through; no entity is in it
+    except RowError as error:
+        return Unreadable(series=_series_in_text(path), reason=str(error))
+    kind = root.tag.rpartition("}")[2]
+    if kind == XRAY_ROOT:
+        return None
+    if kind != CT_ROOT:
+        root_is, expected = quoted(kind, (CT_ROOT, XRAY_ROOT)), f"{CT_ROOT} or {XRAY_ROOT}"
+        reason = f"{name}: its root is {root_is}; expected {expected}: is it a reading?"
+        return Unreadable(series="", reason=reason)
+    series = (root.findtext(_SERIES) or "").strip()
+    try:
+        sessions = root.findall("{*}readingSession")
+        marks = [mark for number, it in enumerate(sessions) for mark in _marks(number, it)]
+        _text(root, _SERIES)
+    except (ValueError, TypeError) as error:
+        what = told_by_code(error)
+        reason = f"{name}: a part is missing or no number ({what}); is this another edition?"
+        return Unreadable(series=series, reason=reason)
+    return Reading(series=series, readers=len(sessions), marks=tuple(marks), path=path)
+
+
+def _series_in_text(path: Path) -> str:
+    """The series that a damaged file names; its header stands before the readings."""
+    with path.open("rb") as file:
+        found = _SERIES_IN_TEXT.search(file.read(_HEADER))
+    return found[1].decode() if found else ""
+
+
+def match(
+    marks: Sequence[Mark], *, spacing: float, thickness: float, readers: int = 4
+) -> list[tuple[Mark, ...]]:
+    """Group the marks of one scan into nodules, each group in order of reader.
+
+    Groups that stay larger than ``readers`` at the smallest tolerance, and groups with two marks
+    of one reader, are given as they are: the caller must not trust them (``is_sound``).
+
+    Args:
+        marks: in any order.
+        spacing: mm between pixels.
+        thickness: mm of a slice; the first tolerance.
+        readers: most marks that one nodule can have.
+    """
+    ordered = sorted(marks, key=lambda mark: (mark.reader, _place(mark)))
+    edges = [_edge(mark, spacing) for mark in ordered]
+    near = {
+        (a, b): _distance(edges[a], edges[b], thickness)
+        for a, b in combinations(range(len(ordered)), 2)
+    }
+    tolerance = thickness
+    while True:
+        groups = _joined(len(ordered), [pair for pair, gap in near.items() if gap <= tolerance])
+        tolerance *= _SHRINK
+        if tolerance < _LEAST or all(len(group) <= readers for group in groups):
+            return [tuple(ordered[k] for k in group) for group in groups]
+
+
+def is_sound(nodule: Sequence[Mark]) -> bool:
+    """Whether each reader marked the nodule once."""
+    return len({mark.reader for mark in nodule}) == len(nodule)
+
+
+def largest_slice(nodule: Sequence[Mark]) -> str:
+    """SOP instance UID of the slice on which at least half of the readers mark the most.
+
+    The area is the one that half of the readers reach; of equal slices the lowest is taken.
+    """
+    heights = {contour.slice: contour.z for mark in nodule for contour in mark.contours}
+    half = {name: statistics.median_high(_areas(nodule, name)) for name in heights}
+    return min(heights, key=lambda name: (-half[name], heights[name], name))
+
+
+def rating(nodule: Sequence[Mark], name: str, *, spread: int = 1) -> float | None:
+    """Median of a rating; ``None`` where one gave none or they differ by more than ``spread``."""
+    given = [mark.ratings[name] for mark in nodule if name in mark.ratings]
+    if len(given) < len(nodule) or max(given) - min(given) > spread:
+        return None
+    return float(statistics.median(given))
+
+
+def _marks(reader: int, session: ET.Element) -> Iterator[Mark]:
+    for nodule in session.findall("{*}unblindedReadNodule"):
+        contours = tuple(_contour(roi) for roi in nodule.findall("{*}roi"))
+        # Below 3 mm a nodule is one point; a few of those carry ratings of 0 all the same.
+        if any(len(contour.points) > 2 for contour in contours):
+            yield Mark(reader=reader, ratings=_ratings(nodule), contours=contours)
+
+
+def _contour(roi: ET.Element) -> Contour:
+    inclusion = _text(roi, "{*}inclusion")
+    if inclusion not in {"TRUE", "FALSE"}:
+        raise ValueError(f"inclusion is {inclusion!r}, expected TRUE or FALSE")
+    points = [
+        (_number(edge, "{*}xCoord"), _number(edge, "{*}yCoord"))
+        for edge in roi.findall("{*}edgeMap")
+    ]
+    return Contour(
+        slice=_text(roi, "{*}imageSOP_UID"),
+        z=_number(roi, "{*}imageZposition"),
+        points=tuple(points),
+        hole=inclusion == "FALSE",
+    )
+
+
+def _ratings(nodule: ET.Element) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for entry in nodule.findall("{*}characteristics/*"):
+        name, value = entry.tag.rpartition("}")[2], (entry.text or "").strip()
+        if value.isdigit() and 1 <= int(value) <= _HIGHEST.get(name, 5):
+            found[name] = int(value)
+    return found
+
+
+def _text(element: ET.Element, path: str) -> str:
+    text = element.findtext(path)
+    if text is None or not text.strip():
+        raise ValueError(f"{path.replace('{*}', '')} of {element.tag.rpartition('}')[2]} is empty")
+    return text.strip()
+
+
+def _number(element: ET.Element, path: str) -> float:
+    number = float(_text(element, path))
+    if not math.isfinite(number):
+        raise ValueError(f"{path.replace('{*}', '')} is {number}, expected a finite number")
+    return number
+
+
+def _areas(nodule: Sequence[Mark], name: str) -> list[float]:
+    return [
+        sum(contour.area for contour in mark.contours if contour.slice == name) for mark in nodule
+    ]
+
+
+def _place(mark: Mark) -> tuple[float, tuple[tuple[float, float], ...]]:
+    return min((contour.z, contour.points) for contour in mark.contours)
+
+
+def _edge(mark: Mark, spacing: float) -> NDArray[np.float64]:
+    """Points of all lines in mm, ``(n, 3)``."""
+    points = [(x, y, contour.z) for contour in mark.contours for x, y in contour.points]
+    return np.array(points) * (spacing, spacing, 1)
+
+
+def _distance(a: NDArray[np.float64], b: NDArray[np.float64], enough: float) -> float:
+    """Least distance of two sets of points; infinite where their boxes are beyond ``enough``."""
+    apart = np.maximum(a.min(axis=0) - b.max(axis=0), b.min(axis=0) - a.max(axis=0))
+    if apart.max() > enough:
+        return float("inf")
+    return float(min(np.linalg.norm(b - point, axis=1).min() for point in a))
+
+
+def _joined(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Connected components, in order of their first member."""
+    group = list(range(count))
+    for a, b in pairs:
+        kept, gone = sorted((group[a], group[b]))
+        group = [kept if name == gone else name for name in group]
+    members: dict[int, list[int]] = {}
+    for number, name in enumerate(group):
+        members.setdefault(name, []).append(number)
+    return list(members.values())

@@ -1,0 +1,195 @@
+"""Where a NIfTI mask lies, for adapters whose slices follow from it: the ``frames`` hook.
+
+Voxels are turned to right, anterior, superior by the affine; slices are counted in the order in
+which the build shows a plane.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.errors import ReadError, RefusedError
+from medrcube.sources._formats.tables.contents import MOST_BYTES
+
+# Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
+# superior, anterior to posterior, right to left.
+_NORMALS = {"axial": (2, False), "coronal": (1, True), "sagittal": (0, True)}
+# Slices: a place within the first or last one, as thick as the distance between them.
+_BESIDE = 0.5 + 1e-6
+_NAMED = 20  # a probability map holds thousands of values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marked:
+    """Marked voxels.
+
+    Attributes:
+        voxels: ``(right, anterior, superior)``.
+        affine: 4 x 4, index to RAS+ mm.
+        instead: where nothing is marked, what the file holds in place of the values looked for.
+    """
+
+    voxels: NDArray[np.bool_]
+    affine: NDArray[np.float64]
+    instead: str = ""
+
+    def areas(self, plane: str) -> NDArray[np.int64]:
+        """Number of marked voxels on every slice of a plane, in display order."""
+        axis, reverse = _NORMALS[plane]
+        across = tuple(other for other in range(3) if other != axis)
+        areas: NDArray[np.int64] = np.asarray(self.voxels.sum(axis=across, dtype=np.int64))
+        return areas[::-1] if reverse else areas
+
+    def pixel_area(self, plane: str) -> float:
+        """Square mm that one voxel covers on a slice of a plane."""
+        axis, _ = _NORMALS[plane]
+        across = np.delete(np.linalg.norm(self.affine[:3, :3], axis=0), axis)
+        return float(across.prod())
+
+    def largest(self, plane: str, *, least: int = 1) -> int:
+        """Slice with the most marked voxels, the first of equals, in display order.
+
+        Raises:
+            RefusedError: code ``no-slice`` when no slice has at least ``least``.
+        """
+        areas = self.areas(plane)
+        best = int(areas.argmax())
+        if areas[best] < least:
+            raise RefusedError(
+                f"the largest {plane} slice of the mask has {areas[best]} marked voxels; expected "
+                f"at least {least}, fewer cannot be seen{self.instead}",
+                code="no-slice",
+            )
+        return best
+
+    def centre(self) -> NDArray[np.float64]:
+        """Mean place of the marked voxels in RAS+ mm.
+
+        Raises:
+            ReadError: code ``empty-mask`` when nothing is marked.
+        """
+        places = np.argwhere(self.voxels)
+        if not len(places):
+            raise ReadError(f"the mask marks no voxel{self.instead}", code="empty-mask")
+        return np.asarray(self.affine[:3, :3] @ places.mean(axis=0) + self.affine[:3, 3])
+
+    def centre_of_slice(self, plane: str, index: int) -> NDArray[np.float64]:
+        """Place in RAS+ mm of the middle of one slice, counted in display order."""
+        axis, reverse = _NORMALS[plane]
+        place = (np.asarray(self.voxels.shape, np.float64) - 1) / 2
+        place[axis] = self.voxels.shape[axis] - 1 - index if reverse else index
+        return np.asarray(self.affine[:3, :3] @ place + self.affine[:3, 3])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A label volume: every voxel names what it belongs to.
+
+    Attributes:
+        values: ``(right, anterior, superior)`` as stored.
+        affine: 4 x 4, index to RAS+ mm.
+    """
+
+    values: NDArray[Any]
+    affine: NDArray[np.float64]
+
+    def marked(self, *values: int) -> Marked:
+        """Voxels of some values; without any, every voxel above one half."""
+        whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
+        voxels = np.isin(whole, values) if values else self.values > 0.5
+        instead = "" if voxels.any() else self._instead(values)
+        return Marked(voxels=voxels, affine=self.affine, instead=instead)
+
+    def _instead(self, values: tuple[int, ...]) -> str:
+        found = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
+        return f": it holds {found}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
+
+    def strays(self, *values: int) -> Marked:
+        """Voxels of some values that are not joined, face to face, to the most of them."""
+        import SimpleITK  # noqa: PLC0415
+
+        library: Any = SimpleITK
+        voxels = self.marked(*values).voxels
+        if voxels.any():
+            box = tuple(slice(place.min(), place.max() + 1) for place in np.nonzero(voxels))
+            inside = library.GetImageFromArray(voxels[box].astype(np.uint8))
+            parts = library.GetArrayFromImage(library.ConnectedComponent(inside))
+            sizes = np.bincount(parts.ravel())
+            sizes[0] = 0
+            voxels = np.zeros_like(voxels)
+            voxels[box] = (parts > 0) & (parts != sizes.argmax())
+        return Marked(voxels=voxels, affine=self.affine)
+
+
+def load_labels(path: Path) -> Labels:
+    """Read a label volume or a mask.
+
+    Raises:
+        ReadError: code ``unreadable`` when the file is damaged or no single volume, ``too-large``
+            when its header promises more than ``MOST_BYTES``.
+    """
+    import nibabel  # noqa: PLC0415
+
+    library: Any = nibabel
+    try:
+        stored = library.load(path)
+        _check_size(path, stored)
+        image = library.as_closest_canonical(stored)
+        values = np.asarray(image.dataobj)
+    except (OSError, EOFError, ValueError, zlib.error, library.filebasedimages.ImageFileError) as e:
+        raise ReadError(
+            f"{path.name}: cannot be read as a mask ({type(e).__name__}); get the file again",
+            code="unreadable",
+        ) from e
+    if values.ndim != 3:
+        raise ReadError(
+            f"{path.name}: the mask has {values.ndim} dimensions; expected 3", code="unreadable"
+        )
+    return Labels(values=values, affine=np.asarray(image.affine, np.float64))
+
+
+def _check_size(path: Path, stored: Any) -> None:
+    """Refuse a volume before its voxels are read; blank masks pack as well as bombs."""
+    size = math.prod(map(int, stored.shape)) * int(stored.get_data_dtype().itemsize)
+    if not 0 <= size <= MOST_BYTES:
+        raise ReadError(
+            f"{path.name}: promises {size} bytes of voxels; expected at most {MOST_BYTES}: its "
+            "header is damaged, or it is made to exhaust the memory",
+            code="too-large",
+        )
+
+
+def slice_at(volume: Any, place: NDArray[np.float64]) -> int:
+    """Slice of a displayed volume that lies nearest to a place in RAS+ mm.
+
+    Args:
+        volume: what the ``frames`` hook is given: its ``affine`` leads from (slice, row, column)
+            to mm.
+        place: a point.
+
+    Raises:
+        ReadError: code ``no-affine`` when the file does not say where its axes point.
+        RefusedError: code ``no-slice`` when the place lies beyond its slices.
+    """
+    count = volume.slices.shape[0]
+    if volume.affine is None:
+        raise ReadError(
+            "the file does not say where its axes point (neither sform nor qform), so no plane "
+            "can be cut; is this another edition of the volume?",
+            code="no-affine",
+        )
+    index = float((np.linalg.inv(volume.affine) @ np.append(place, 1.0))[0])
+    if not -_BESIDE <= index <= count - 1 + _BESIDE:
+        raise RefusedError(
+            f"the place that is wanted lies {max(-index, index - count + 1):.1f} slices beyond the "
+            f"{count} slices of the volume; expected it within them",
+            code="no-slice",
+        )
+    return int(np.clip(round(index), 0, count - 1))

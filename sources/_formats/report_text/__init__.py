@@ -1,0 +1,1 @@
+"""Free text of reports: phrases, and whether they are denied."""

@@ -1,0 +1,91 @@
+"""What a source says in free text, beside its labels: which phrases speak of which label.
+
+Free text may hold identifiers. It serves to check the labels and goes no further: what is kept
+of it is where it stands and the phrase of the card that it uses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from medrcube.files.toml_reader import TomlTable
+from medrcube.sources._formats.report_text.negation import PHRASE, compile_phrase
+
+FILE_NAME = "file name"
+"""Name of the words in the name of a case's first file; every case has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeText:
+    """One ``[[text]]`` of a card.
+
+    Attributes:
+        field: field that the phrases speak of; empty where they speak of the whole picture.
+        sources: names of ``Case.words`` that are read; ``file name`` always exists.
+        terms: concept -> phrases that say that it is there.
+        against: concept -> phrases that say that it is not.
+        normal: phrases that call the picture normal, so that it shows no finding and no disease.
+        spares: concepts that a picture called normal may show.
+        evidence: where the phrases were found.
+    """
+
+    field: str
+    sources: tuple[str, ...]
+    terms: Mapping[str, tuple[re.Pattern[str], ...]]
+    against: Mapping[str, tuple[re.Pattern[str], ...]]
+    normal: tuple[re.Pattern[str], ...]
+    spares: tuple[str, ...]
+    evidence: str
+
+
+def free_text(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> FreeText:
+    """Read one ``[[text]]``.
+
+    Args:
+        table: the table.
+        concepts: name of each field of the card -> the concepts that it can state.
+
+    Raises:
+        CardError: a key is missing, a field or concept is not in the card, or a phrase has
+            another form than ``negation.PHRASE``.
+    """
+    field = table.text("field", default="")
+    if field and field not in concepts:
+        table.fail("field", f"one of {', '.join(concepts)}", field)
+    of_field = concepts.get(field, ())
+    read = FreeText(
+        field=field,
+        sources=table.texts("from", least=1),
+        terms=_by_concept(table, "terms", of_field),
+        against=_by_concept(table, "against", of_field),
+        normal=_phrases(table, "normal", table.texts("normal", default=())),
+        spares=table.texts("spares", default=()),
+        evidence=table.text("evidence"),
+    )
+    if bool(field) == bool(read.normal) or bool(field) != bool(read.terms or read.against):
+        table.fail("field", "a field with terms or against, or normal without a field", field)
+    return read
+
+
+def _by_concept(
+    table: TomlTable, key: str, concepts: tuple[str, ...]
+) -> dict[str, tuple[re.Pattern[str], ...]]:
+    entries = table.lists(key)
+    for concept in entries:
+        if concept not in concepts:
+            table.fail(key, f"concepts of the field: {', '.join(concepts)}", concept)
+    return {name: _phrases(table, key, phrases) for name, phrases in entries.items()}
+
+
+def _phrases(table: TomlTable, key: str, phrases: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    compiled = []
+    for phrase in phrases:
+        if not re.fullmatch(PHRASE, phrase):
+            table.fail(key, f"phrases of the form {PHRASE}", phrase)
+        try:
+            compiled.append(compile_phrase(phrase))
+        except re.error as error:
+            table.fail(key, f"phrases whose brackets match ({error})", phrase)
+    return tuple(compiled)

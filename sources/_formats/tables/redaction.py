@@ -1,0 +1,165 @@
+"""What a reason tells of the cells of a table: a shifted row may show whose picture it is.
+
+A reason shows a cell only where it cannot be personal: a number of a few digits, signs, one letter,
+a word for "no value", or a word that the column is known to hold, or one near it. Of every other
+cell it shows the shape, ``(like Xxxxxx Xxxx)``, beside file, row and column.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from medrcube.facts import Case, Skip
+
+__all__ = [
+    "place_of",
+    "quoted",
+    "quoted_evidence",
+    "shape_of",
+    "told",
+    "told_by_code",
+    "told_name",
+    "words_of",
+]
+
+_WORD = re.compile(r"[^\s=:,;'\"()\[\]{}|/<>]+")
+_MOST_DIGITS = 4
+"""A grade, an age, a size and a year have no more; a number of a patient or a date of birth has."""
+_COUNTED = re.compile(r" (?:bytes|characters|rows)\b")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_GAPS = frozenset(
+    {
+        *("nan", "na", "nil", "nd", "none", "null", "missing", "unknown", "unk", "undefined"),
+        *("unspecified", "true", "false", "yes", "no"),
+    }
+)
+"""Words, without signs between them, that tables hold where they say nothing, or yes and no."""
+_NEAR = 0.8
+"""Least similarity (``difflib``) of a slip of the pen to the word that was meant."""
+_LONGEST = 24
+_PAIR = re.compile(r"([^\W\d_]{2,})(?=,? +([^\W\d_]{2,}))")
+"""Two words side by side, as in ``Muller Anna`` and ``Muller, Anna``."""
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+def quoted(cell: str, known: Iterable[str] = ()) -> str:
+    """A cell as a reason may show it.
+
+    Args:
+        cell: as it stands in the table.
+        known: values that its column may hold.
+    """
+    return cell if _is_impersonal(cell, known) else shape_of(cell)
+
+
+def shape_of(cell: str) -> str:
+    """What a cell looks like: letters are ``x``, digits ``9``, and signs stay."""
+    shape = "".join(map(_sign, cell[:_LONGEST]))
+    if len(cell) > _LONGEST:
+        shape += f"..., {len(cell)} characters"
+    return f"(like {shape})"
+
+
+def quoted_evidence(evidence: str, known: Iterable[str] = ()) -> str:
+    """Where a label stands, and the cell there as ``quoted`` gives it."""
+    place, sign, cell = evidence.partition("=")
+    return place + sign + quoted(cell, known)
+
+
+def told_name(name: str, familiar: Collection[str]) -> str:
+    """What a table calls a picture that no file of the copy bears, as a list may show it.
+
+    Where the column of names holds a person's, each part of the path that reads like one is told
+    by its shape: two words side by side that are not ``familiar``, or a DICOM name with ``^``.
+
+    Args:
+        name: key of a case, or the path that its file would have.
+        familiar: words of ``words_of`` that names of this source are made of.
+    """
+    return "/".join(
+        shape_of(part) if _is_of_a_person(part, familiar) else part for part in name.split("/")
+    )
+
+
+def words_of(texts: Iterable[str]) -> frozenset[str]:
+    """Every word of some texts, in one case."""
+    return frozenset(word.casefold() for text in texts for word in _LETTERS.findall(text))
+
+
+def place_of(evidence: str) -> str:
+    """Where a label stands, without the cell: ``train.csv:123 Edema`` of ``... Edema=-1``."""
+    return evidence.partition("=")[0]
+
+
+def told(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
+    """A ``Skip`` whose reason shows no word that may identify somebody.
+
+    A second gate behind ``quoted``, for what an adapter writes itself: a word of five or more
+    digits is replaced by its shape. Its own key, and the names of files of the copy, are no
+    secret; see ``build/stages/privacy_check.py``.
+
+    Args:
+        found: what an adapter yields; a case stays as it is.
+        names: of all files of the copy.
+    """
+    if isinstance(found, Case):
+        return found
+    reason, known = found.reason, found.key
+    if any(_is_suspect(it, reason, known) for it in _WORD.finditer(reason)):
+        known = "\n".join((known, *names))
+    return replace(
+        found,
+        reason=_WORD.sub(
+            lambda it: shape_of(it[0]) if _is_suspect(it, reason, known) else it[0], reason
+        ),
+    )
+
+
+def told_by_code(error: Exception) -> str:
+    """A fault of code, without the values that Python quotes in it."""
+    return f"{type(error).__name__}: {_QUOTED.sub(lambda it: quoted(it[0][1:-1]), str(error))}"
+
+
+def _sign(character: str) -> str:
+    if character.isalpha():
+        return "X" if character.isupper() else "x"
+    if character.isdecimal():
+        return "9"
+    return character if character.isascii() else "?"
+
+
+def _is_of_a_person(part: str, familiar: Collection[str]) -> bool:
+    if "^" in part:
+        return True
+    return any(
+        not {one.casefold(), other.casefold()} & set(familiar) for one, other in _PAIR.findall(part)
+    )
+
+
+def _is_impersonal(cell: str, known: Iterable[str]) -> bool:
+    words = _LETTERS.findall(cell)
+    if sum(map(str.isdigit, cell)) > _MOST_DIGITS:
+        return False
+    if sum(map(len, words)) <= 1 or "".join(words).casefold() in _GAPS:
+        return True
+    return _is_near(cell, tuple(known))
+
+
+def _is_near(cell: str, known: tuple[str, ...]) -> bool:
+    """Whether a cell is a word that its column holds, or several, or a slip of the pen."""
+    plain, values = cell.casefold(), [it.casefold() for it in known]
+    if difflib.get_close_matches(plain, values, n=1, cutoff=_NEAR):
+        return True
+    vocabulary = {word for it in values for word in _LETTERS.findall(it)}
+    return all(word in vocabulary for word in _LETTERS.findall(plain))
+
+
+def _is_suspect(word: re.Match[str], reason: str, known: str) -> bool:
+    text = word[0].rstrip(".")
+    if sum(map(str.isdigit, text)) <= _MOST_DIGITS and "^" not in text:
+        return False
+    is_line = text.isdigit() and reason[: word.start()].endswith(":")
+    return not (is_line or _COUNTED.match(reason, word.end()) or text in known)

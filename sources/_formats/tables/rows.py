@@ -1,0 +1,116 @@
+"""Rows that cannot be used: each sets aside the case that it speaks of, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from medrcube.errors import RowError, TableError
+from medrcube.facts import BAD_ROW, Case, Skip
+from medrcube.sources._formats.tables.tables import Row
+
+
+def unless_bad(
+    make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
+) -> Iterator[Case | Skip]:
+    """What ``make`` gives; or, where a row cannot be used, a ``Skip`` that says which and why.
+
+    Make a case of all rows that speak of it, so that one bad row sets aside the whole case: without
+    that row the others would call absent what it calls present.
+    """
+    try:
+        yield from tuple(make())
+    except RowError as error:
+        yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
+
+
+def unnamed(row: Row, column: str, what: str = "picture") -> Skip | None:
+    """What is said of a row that names no picture, or ``None``; its files are nobody's.
+
+    Its name is blank, no text, or lost in a row that breaks off.
+    """
+    try:
+        if row[column]:
+            return None
+        reason = f"{row.quote(column)}: is blank; expected the name of a {what}"
+    except RowError as error:
+        reason = str(error)
+    return Skip(key=row.place, reason=reason, code=BAD_ROW)
+
+
+OLDER_EDITION = "older-edition"
+"""Code of a table that cannot be used, while an older edition of it beside it can."""
+
+
+def unread(error: TableError, older: Path | None = None) -> Skip:
+    """What is said of a table that cannot be used, where a copy could do without it as well.
+
+    Args:
+        error: what is wrong with it.
+        older: the edition that is read in its place.
+    """
+    path = error.path
+    reason = f"{path.name}: {error.what.replace(str(path), path.name)}"
+    if older is None:
+        return Skip(key=path.name, reason=reason, paths=(path,), code=BAD_ROW)
+    reason += f"; {older.name}, an older edition, is read in its place"
+    return Skip(key=path.name, reason=reason, paths=(path,), code=OLDER_EDITION)
+
+
+def check_no_finding(place: str, named: Collection[str]) -> None:
+    """Refuse "no finding" beside findings of the same picture: one of the two is wrong.
+
+    Args:
+        place: where "no finding" stands.
+        named: what is called present, or drawn, all the same.
+
+    Raises:
+        RowError: something is named.
+    """
+    if named:
+        raise RowError(
+            f"{place}: stands beside {' and '.join(map(repr, named))}; expected no finding or "
+            "findings, since nobody knows which of the two is true"
+        )
+
+
+def by_name(
+    rows: Iterable[Row], column: str, *, opens: tuple[str, ...] = (), about: str = ""
+) -> tuple[dict[str, list[Row]], list[Skip]]:
+    """Rows of a table in which several speak of one picture, by the name of the picture.
+
+    Args:
+        rows: in table order.
+        column: the one with the name.
+        opens: fields in which a picture is called absent because no row says otherwise; where a
+            row has no name, it may be that very row.
+        about: column with the value of those fields that a row is about, where it is one alone.
+
+    Returns:
+        The rows of each name, in order of their first, and a ``Skip`` for each without a name.
+    """
+    named: dict[str, list[Row]] = {}
+    skips: list[Skip] = []
+    for row in rows:
+        skip = unnamed(row, column)
+        if skip is None:
+            named.setdefault(row[column], []).append(row)
+            if row.fault and opens:  # rows of other pictures may be lost behind it
+                skip = Skip(key=f"{row.place} rest", reason=f"{row.place}: {row.fault}")
+        if skip is not None:
+            whole = " and ".join(opens)
+            value = _about(row, about)
+            part = f"{whole} {value!r}" if value else whole
+            doubt = f"; it may speak of any, so no absence in {part} is certain"
+            reason = skip.reason + (doubt if opens else "")
+            skips.append(replace(skip, reason=reason, code=BAD_ROW, opens=opens, opens_value=value))
+    return named, skips
+
+
+def _about(row: Row, about: str) -> str:
+    """The value that a row is about; empty where it may be any."""
+    try:
+        return row[about] if about else ""
+    except RowError:
+        return ""

@@ -1,0 +1,145 @@
+"""Tables in spreadsheet files: ``.xlsx``, the older ``.xls``, and sheets saved as ``.csv``.
+
+Cells become the text that stands in them: a whole number has no ``.0``, although spreadsheets
+store every number as a fraction, a date is written as ISO 8601, an empty cell is ``""``.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import warnings
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from medrcube.errors import TableError
+from medrcube.sources._formats.tables.contents import check_archive, read_content
+from medrcube.sources._formats.tables.tables import Row, name_cells, read_rows, require_columns
+
+Cells = tuple[str, ...]
+
+
+def read_sheet(
+    path: Path,
+    *,
+    columns: Iterable[str],
+    sheet: str | None = None,
+    header: int = 1,
+    data: int | None = None,
+) -> list[Row]:
+    """Read the rows of a sheet by column name; rows without any text are left out.
+
+    Args:
+        path: the spreadsheet.
+        columns: column names that must exist; others are kept too. Names and values are
+            stripped of blanks; of two columns with one name the first is kept.
+        sheet: name of the sheet; the first by default.
+        header: number of the row with the names, from 1.
+        data: number of the first row below; the next one by default.
+
+    Raises:
+        TableError: the file or sheet is missing or broken, or lacks a column.
+    """
+    cells = read_cells(path, sheet=sheet)
+    names = [name.strip() for name in cells[header - 1]] if header <= len(cells) else []
+    require_columns(path, names, columns)
+    first = header + 1 if data is None else data
+    return [
+        Row(name_cells(names, row), path.name, line)
+        for line, row in enumerate(cells[first - 1 :], first)
+        if any(cell.strip() for cell in row)
+    ]
+
+
+def read_cells(path: Path, *, sheet: str | None = None) -> list[Cells]:
+    """All cells of a sheet as text, row by row, for tables whose columns have no usable names.
+
+    A formula counts as the result that was saved with it.
+
+    Args:
+        path: the spreadsheet; its suffix tells the format.
+        sheet: name of the sheet; the first by default.
+
+    Raises:
+        TableError: the file or sheet is missing or broken.
+    """
+    content = read_content(path)
+    suffix = path.suffix.lower()
+    if suffix == ".csv":  # of a workbook one sheet
+        return read_rows(path)
+    return list((_xls if suffix == ".xls" else _xlsx)(path, content, sheet))
+
+
+def _xlsx(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
+    import openpyxl  # noqa: PLC0415
+
+    try:
+        with warnings.catch_warnings():
+            # It warns of styles and input checks that it does not keep; values are not affected.
+            warnings.filterwarnings("ignore", module=r"openpyxl\.")
+            with ZipFile(io.BytesIO(content)) as archive:
+                check_archive(path, archive)
+            book: Any = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            page = book[_choose(path, sheet, book.sheetnames)]
+            # Some programs store a wrong size of the sheet, which would cut rows off.
+            page.reset_dimensions()
+            rows = [tuple(map(_text, row)) for row in page.iter_rows(values_only=True)]
+    except (BadZipFile, KeyError, ValueError, OSError) as error:
+        raise TableError(path, f"is no readable .xlsx file ({error}); get it again") from error
+    yield from rows
+
+
+def _xls(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
+    import xlrd  # noqa: PLC0415
+
+    try:
+        book: Any = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
+    except (
+        *(xlrd.XLRDError, xlrd.compdoc.CompDocError, AssertionError, IndexError),
+        *(BadZipFile, KeyError, struct.error),
+    ) as error:
+        raise TableError(path, f"is no readable .xls file ({error}); get it again") from error
+    page = book.sheet_by_name(_choose(path, sheet, book.sheet_names()))
+    for number in range(page.nrows):
+        yield tuple(_xls_text(cell, book.datemode) for cell in page.row(number))
+
+
+def _choose(path: Path, sheet: str | None, names: list[str]) -> str:
+    if sheet is None:
+        return names[0]
+    if sheet not in names:
+        raise TableError(
+            path,
+            f"sheet {sheet!r} is missing (sheets: {', '.join(names)}); is this another edition of "
+            "the table?",
+        )
+    return sheet
+
+
+def _xls_text(cell: Any, datemode: int) -> str:
+    import xlrd  # noqa: PLC0415
+
+    if cell.ctype == xlrd.XL_CELL_DATE:
+        return _text(xlrd.xldate_as_datetime(cell.value, datemode))
+    if cell.ctype == xlrd.XL_CELL_BOOLEAN:
+        return _text(bool(cell.value))
+    if cell.ctype == xlrd.XL_CELL_ERROR:
+        return str(xlrd.error_text_from_code[cell.value])
+    return _text(cell.value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value)

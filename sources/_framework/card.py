@@ -1,0 +1,375 @@
+"""``card.toml``: every fact about a source, parsed and checked.
+
+The schema is the dataclasses below; `docs/architecture.md` shows a commented card. A key that
+is unknown, missing or of the wrong type is an error that names the file, the key and what was
+expected there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import CardError
+from medrcube.facts import Scope
+from medrcube.files.toml_reader import TomlTable
+from medrcube.sources._formats.report_text.phrases import FreeText, free_text
+from medrcube.sources._framework.card_parts.access import Access, access
+from medrcube.sources._framework.card_parts.counts import Count, count
+from medrcube.sources._framework.card_parts.drawn_in import DrawnIn, parse_drawn_in
+from medrcube.sources._framework.card_parts.fields import (
+    Field,
+    Reason,
+    gaps,
+    parse_field,
+    parse_reason,
+)
+from medrcube.sources._framework.card_parts.gate import Gate, parse_gate
+from medrcube.sources._framework.card_parts.home import HomeFacts, parse_home
+from medrcube.sources._framework.card_parts.layout import Layout, parse_layout
+from medrcube.sources._framework.card_parts.self_checks import (
+    Enclosed,
+    Side,
+    parse_enclosed,
+    parse_side,
+)
+from medrcube.sources._framework.card_parts.values import parse_names, parse_numbers, parse_patterns
+from medrcube.sources._framework.upstream_names import Adoption, adoption
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+
+ROI = (0.005, 0.5)
+"""Below half a per cent a region is a few pixels at the size that models see; above a half it is
+found by naming the middle."""
+PLANES = ("axial", "coronal", "sagittal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PixelPolicy:
+    """How stored values become a picture.
+
+    Attributes:
+        window: ``none`` (already 8 bit), ``header`` (DICOM VOI), ``ct:lung``, ``ct:brain``,
+            ``ct:mediastinum``, ``percentile:LOW-HIGH`` of the whole volume, or ``bits``.
+        slice: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
+            or ``all``.
+        plane: plane to cut from a volume.
+        orient: ``affine``, or ``stored`` where the card knows the affine to be a dummy:
+            columns along the fastest stored axis, rows along the next, no flip.
+        spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
+        colour: ``keep``, ``grey`` (colour is only writing or a stored form), or ``refuse`` where
+            a picture with real colour cannot be what the source says it is.
+        repair: ``none``, or ``wrap-12-bit`` for CT whose 12-bit values lost their offset and
+            wrapped around.
+        burnt_in: ``none``, or ``ultrasound`` or ``film``: which detector looks for marks that are
+            burnt into the pictures.
+    """
+
+    window: str
+    slice: str
+    plane: str
+    orient: str
+    spacing: str
+    colour: str
+    repair: str = "none"
+    burnt_in: str = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirk:
+    """A known fault of the data.
+
+    Attributes:
+        keys: globs of case keys; empty when the note concerns the whole source.
+        action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
+            asks nothing that rests on what is wrong: no high-level question, and not where a
+            finding or disease lies; ``marked`` asks neither where a region lies nor for
+            findings and diseases, since calipers, arrows or words in the picture tell;
+            ``unseen`` says that the pictures do not show what
+            ``fields`` state; ``regions`` says how many regions a whole copy marks, so that one
+            with fewer is not asked where they lie; ``note`` only informs.
+        fields: fields of the card that ``unseen`` or ``note`` is about.
+        regions: number of regions of ``regions``, two or more; else 0.
+        reason: why, for people.
+        evidence: URL or card section that shows it.
+    """
+
+    keys: tuple[str, ...]
+    action: str
+    fields: tuple[str, ...] = ()
+    regions: int = 0
+    reason: str
+    evidence: str
+
+    def names(self, key: str) -> bool:
+        """Whether its globs name the case."""
+        return any(fnmatchcase(key, glob) for glob in self.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Images shared with another source: never sampled as if independent."""
+
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A second region or modality that some pictures of a source have, and its tasks."""
+
+    anatomy: Anatomy
+    modality: Modality
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """All facts about one source; ``fingerprint`` changes with any of them but its home.
+
+    ``unfit`` tells of globs by which a copy in another form is known why it cannot be used and
+    what to get instead.
+    ``roi`` is the least and the most of a picture that a region may cover to be asked about.
+    ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
+    cases whose adapter says otherwise. ``counts`` tells how many pictures of the complete data set
+    have each answer, as far as that is known. ``texts`` tells what the source's own words say of
+    its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
+    is known. ``carried`` says why masks that were drawn on one image are true of another one of the
+    same person, on a grid of its own; without it no mask leaves the grid that it was drawn on.
+    ``numbers`` (one alone is a tuple of one), ``names`` and ``patterns`` are what the adapter asks
+    for by name (see ``own_card``).
+    ``enclosed`` and ``side`` say what the marks of every case must show. ``drawn_in`` is the size
+    of the pictures that boxes were drawn in, where it is one for all; ``gate`` the share of cases
+    that may be lost before the source fails, where it is not the usual one.
+    """
+
+    id: str
+    title: str
+    homepage: str
+    release: str
+    images: int
+    citation: str
+    access: Access
+    home: HomeFacts | None
+    layouts: tuple[Layout, ...]
+    unfit: Mapping[str, str]
+    anatomy: Anatomy
+    modality: Modality
+    patient: str
+    shows: Scope
+    roi: tuple[float, float]
+    tasks: tuple[Task, ...]
+    also: tuple[Cell, ...]
+    pixels: PixelPolicy
+    fields: Mapping[str, Field]
+    texts: tuple[FreeText, ...]
+    counts: tuple[Count, ...]
+    quirks: tuple[Quirk, ...]
+    overlaps: tuple[Overlap, ...]
+    adopt: tuple[Adoption, ...]
+    carried: Reason | None
+    enclosed: Enclosed | None
+    side: Side | None
+    drawn_in: DrawnIn | None
+    gate: Gate | None
+    numbers: Mapping[str, tuple[float, ...]]
+    names: Mapping[str, tuple[str, ...]]
+    patterns: Mapping[str, str]
+    fingerprint: str
+
+    @property
+    def voxels(self) -> frozenset[Voxel]:
+        """Every cell of the cube that the source promises to reach."""
+        cells = [(self.anatomy, self.modality, self.tasks)]
+        cells += [(cell.anatomy, cell.modality, cell.tasks) for cell in self.also]
+        return frozenset(Voxel(a, m, task) for a, m, tasks in cells for task in tasks)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Names of the parts that a copy in any of the layouts may have."""
+        return frozenset(name for layout in self.layouts for name in layout.parts)
+
+    def layout(self, name: str) -> Layout:
+        """The layout of that name."""
+        return next(layout for layout in self.layouts if layout.name == name)
+
+
+def load_card(path: Path) -> Card:
+    """Read and check one ``card.toml``.
+
+    Raises:
+        CardError: the file is missing, is no TOML, or breaks the schema.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CardError(
+            f"{path}: cannot be read ({error.strerror}); a source needs a card.toml"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CardError(f"{path}: is not valid TOML: {error}") from error
+    _require_reasons(path, data)
+    table = TomlTable(path, data, error=CardError)
+    card = _card(table, hashlib.sha256(_canonical(_made_of(data))).hexdigest())
+    table.finish()
+    return card
+
+
+def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
+    """Name at once all that the fields of a card do not say of their truth.
+
+    Raises:
+        CardError: lists what to add to which field.
+    """
+    entries = data.get("field", ())
+    entries = [it for it in entries if isinstance(it, Mapping)] if isinstance(entries, list) else []
+    missing = {str(it.get("name", "?")): list(gaps(it)) for it in entries}
+    if any(missing.values()):
+        lines = [
+            f'  to the [[field]] named "{name}":\n' + "".join(f"    {line}\n" for line in lacks)
+            for name, lacks in missing.items()
+            if lacks
+        ]
+        raise CardError(
+            f"{path}: does not say what the truth of every field rests on, whether a reader of one "
+            "picture could know it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
+        )
+
+
+def _card(table: TomlTable, fingerprint: str) -> Card:
+    case = table.table("case")
+    fields = [parse_field(entry) for entry in table.tables("field")]
+    names = [entry.name for entry in fields]
+    concepts = {entry.name: entry.concepts() for entry in fields}
+    _check_panels(table, fields)
+    card = Card(
+        id=table.text("id", pattern=r"[a-z0-9][a-z0-9-]*"),
+        title=table.text("title"),
+        homepage=table.text("homepage"),
+        release=table.text("release"),
+        images=table.integer("images"),
+        citation=table.text("citation"),
+        access=access(table.table("access")),
+        home=parse_home(table.table("home")) if table.has("home") else None,
+        layouts=tuple(parse_layout(entry) for entry in table.tables("layout", least=1)),
+        unfit=table.mapping("unfit", default={}),
+        anatomy=case.choice("anatomy", Anatomy),
+        modality=case.choice("modality", Modality),
+        patient=case.text("patient", choices=("known", "unknown")),
+        shows=case.choice("shows", Scope, default=Scope.IMAGE),
+        roi=case.span("roi", default=ROI),
+        tasks=tuple(case.choices("tasks", Task)),
+        also=tuple(_cell(entry) for entry in case.tables("also")),
+        pixels=_pixels(table.table("pixels", optional=True)),
+        fields={entry.name: entry for entry in fields},
+        texts=tuple(free_text(entry, concepts) for entry in table.tables("text")),
+        counts=tuple(count(entry, concepts) for entry in table.tables("count")),
+        quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
+        overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
+        adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
+        enclosed=_enclosed(table, concepts),
+        side=parse_side(table.table("side")) if table.has("side") else None,
+        drawn_in=parse_drawn_in(table.table("drawn_in")) if table.has("drawn_in") else None,
+        gate=parse_gate(table.table("gate")) if table.has("gate") else None,
+        carried=parse_reason(table.table("carried")) if table.has("carried") else None,
+        numbers=parse_numbers(table.table("numbers", optional=True)),
+        names=parse_names(table.table("names", optional=True)),
+        patterns=parse_patterns(table.table("patterns", optional=True)),
+        fingerprint=fingerprint,
+    )
+    table.unique("layout", [layout.name for layout in card.layouts])
+    table.unique("field", names)
+    table.unique("count", [f"{it.field} {it.shown}" for it in card.counts])
+    return card
+
+
+def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Enclosed | None:
+    if not table.has("enclosed"):
+        return None
+    known = dict.fromkeys(name for names in concepts.values() for name in names)
+    return parse_enclosed(table.table("enclosed"), known)
+
+
+def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:
+    """Fields that lean on others name ones that are there."""
+    sized = [entry.name for entry in fields if entry.larger]
+    known = {name for entry in fields for name in entry.concepts()}
+    for entry in fields:
+        if entry.rests_on and entry.rests_on not in sized:
+            expected = f"rests_on names a field with larger ({', '.join(sized) or 'none'})"
+            table.fail("field", expected, entry.rests_on)
+        if entry.larger and entry.larger.part not in known:
+            table.fail(
+                "field", "larger.part is a concept of a field of the card", entry.larger.part
+            )
+
+
+def _cell(table: TomlTable) -> Cell:
+    return Cell(
+        anatomy=table.choice("anatomy", Anatomy),
+        modality=table.choice("modality", Modality),
+        tasks=tuple(table.choices("tasks", Task)),
+    )
+
+
+def _pixels(table: TomlTable) -> PixelPolicy:
+    return PixelPolicy(
+        window=table.text(
+            "window",
+            default="none",
+            pattern=r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]+",
+        ),
+        slice=table.text(
+            "slice",
+            default="middle",
+            pattern=r"largest-mask|middle-of-mask|middle|key-frame|stride:[1-9]\d*|all",
+        ),
+        plane=table.text("plane", default="axial", choices=PLANES),
+        orient=table.text("orient", default="affine", choices=("affine", "stored")),
+        spacing=table.text("spacing", default="header", choices=("header", "square")),
+        colour=table.text("colour", default="keep", choices=("keep", "grey", "refuse")),
+        repair=table.text("repair", default="none", choices=("none", "wrap-12-bit")),
+        burnt_in=table.text("burnt_in", default="none", choices=("none", "ultrasound", "film")),
+    )
+
+
+def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
+    actions = ("drop", "undiagnosed", "marked", "unseen", "regions", "note")
+    action = table.text("action", choices=actions)
+    regions = table.integer("regions", default=0)
+    if (action == "regions") != (regions > 1):
+        table.fail("regions", "two or more, with the action 'regions' alone", regions)
+    fields = table.texts("fields", default=())
+    if action == "unseen" and not fields:
+        table.fail("fields", "the fields that the pictures do not show", fields)
+    if fields and action not in ("unseen", "note"):
+        table.fail("fields", "no fields, which only 'unseen' and 'note' have", fields)
+    for name in fields:
+        if name not in known:
+            table.fail("fields", f"names of [[field]] tables ({', '.join(known)})", name)
+    return Quirk(
+        keys=table.texts("keys", default=()),
+        action=action,
+        fields=fields,
+        regions=regions,
+        reason=table.text("reason"),
+        evidence=table.text("evidence"),
+    )
+
+
+def _overlap(table: TomlTable) -> Overlap:
+    return Overlap(source=table.text("source"), note=table.text("note"))
+
+
+def _made_of(data: Mapping[str, object]) -> Mapping[str, object]:
+    """A card without its home: another address makes no other picture."""
+    return {key: value for key, value in data.items() if key != "home"}
+
+
+def _canonical(data: Mapping[str, object]) -> bytes:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str).encode()

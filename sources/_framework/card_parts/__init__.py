@@ -1,0 +1,1 @@
+"""The tables of a card, each with its own checks."""

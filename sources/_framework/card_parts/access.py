@@ -1,0 +1,108 @@
+"""``[access]`` of a card: how the data are obtained, and what is known of the rights to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medrcube.files.toml_reader import TomlTable
+
+ACCESS_MODES = ("open", "form", "account", "credentialed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a licence text or the owner says of the rights.
+
+    Attributes:
+        says: what it says, in a sentence.
+        place: URL, DOI or file where the owner says it.
+        read: where it was read: the place itself, or a text that quotes it.
+    """
+
+    says: str
+    place: str
+    read: str
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it was read elsewhere than where the owner says it."""
+        return self.read != self.place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the data are obtained and what may be done with them.
+
+    Attributes:
+        mode: ``open``, ``form``, ``account`` or ``credentialed``.
+        licence: SPDX identifier or ``LicenseRef-...``.
+        redistribute: whether rendered pictures may be passed on; needs a basis.
+        rows: what decides for each picture, where rights differ by row; else empty.
+        basis: what the owner says of the rights, or ``None`` where nobody has seen it.
+        unknown: what is not known of them, in a sentence; may be empty.
+        steps: what a person does to get the data, in order.
+    """
+
+    mode: str
+    licence: str
+    redistribute: bool
+    rows: str
+    basis: Statement | None
+    unknown: str
+    steps: tuple[str, ...]
+
+    @property
+    def passed_on(self) -> str:
+        """Whether pictures may be passed on: ``yes``, ``no`` or ``by row``."""
+        if self.rows:
+            return "by row"
+        return "yes" if self.redistribute else "no"
+
+    def known(self) -> str:
+        """What is known of the rights and what is not, in sentences without line breaks."""
+        told = []
+        if self.basis:
+            place = f"quoted from {self.basis.place} by" if self.basis.quoted else "see"
+            says = self.basis.says.rstrip(".")
+            told.append(f"{says[:1].upper()}{says[1:]} ({place} {self.basis.read}).")
+        else:
+            told.append("No licence text and no statement of the owner has been seen.")
+        if self.rows:
+            told.append(f"Rights differ by row: {self.rows.rstrip('.')}.")
+        if self.unknown:
+            told.append(f"Not known: {self.unknown.rstrip('.')}.")
+        return " ".join(told)
+
+
+def access(table: TomlTable) -> Access:
+    """Read ``[access]``.
+
+    Raises:
+        CardError: a key is wrong, or pictures are to be passed on without a basis.
+    """
+    redistribute = table.flag("redistribute")
+    rows = table.text("rows", default="")
+    if redistribute and not table.has("basis"):
+        table.fail(
+            "redistribute",
+            "false, or a basis: what the licence text or the owner says, as "
+            'basis = { says = "...", place = "https://...", read = "https://..." }',
+            redistribute,
+        )
+    if redistribute and rows:
+        table.fail("rows", "redistribute = false where rows decide", redistribute)
+    basis = table.table("basis") if table.has("basis") else None
+    return Access(
+        mode=table.text("mode", choices=ACCESS_MODES),
+        licence=table.text("licence"),
+        redistribute=redistribute,
+        rows=rows,
+        basis=None if basis is None else _statement(basis),
+        unknown=table.text("unknown", default=""),
+        steps=table.texts("steps", least=1),
+    )
+
+
+def _statement(table: TomlTable) -> Statement:
+    place = table.text("place")
+    return Statement(says=table.text("says"), place=place, read=table.text("read", default=place))

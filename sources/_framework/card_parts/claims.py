@@ -1,0 +1,96 @@
+"""What a card says of its own pictures, held against what it lets be asked of them.
+
+A note that somebody wrote for people ("the slice may not show the lesion") bars nothing by
+itself. Where the words of a card say that something cannot be seen, a field must say so too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from medrcube.facts import Scope, Visible
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.taxonomy import Modality
+
+_UNSEEN = re.compile(
+    r"\b(?:may|might|can|could|does|do|did|is|are|need)(?: ?not|n't)"
+    r"(?: \w+)? ?(?:be )?(?:seen|shows?|shown|visible|recogni[sz](?:ed|able)|told)\b"
+    r"|\bnot (?:seen|visible|shown)\b|\binvisible\b|\bmicroscop"
+    r"|\bonly in part\b|\bno longer shows?\b",
+    re.IGNORECASE,
+)
+"""Words by which the notes of a card admit that its pictures do not show something."""
+
+_QUOTED = re.compile(r"'''.*?'''|\"(?:\\.|[^\"\\])*\"|'[^']*'")
+
+
+def admitted(card: Card, text: str) -> Iterator[str]:
+    """Where notes admit that something cannot be seen, while all that they speak of is asked.
+
+    A comment in a ``[[field]]`` speaks of that field, a quirk of its ``fields``; anything else of
+    the whole card, of which then at least one field is ``partly`` or ``no``.
+
+    Args:
+        card: the card.
+        text: the file that it was read from, for its comments.
+    """
+    for quirk in card.quirks:
+        if quirk.action == "note" and _UNSEEN.search(quirk.reason):
+            yield from _asked_all_the_same(card, quirk.fields, f"the note {quirk.reason!r}")
+    for name, comment in _comments(card, text):
+        if _UNSEEN.search(comment):
+            yield from _asked_all_the_same(card, (name,) if name else (), f"# {comment!r}")
+    for field in card.fields.values():
+        why = field.reasons["visible"]
+        if _UNSEEN.search(why.reason):
+            yield from _asked_all_the_same(card, (field.name,), f"the reason {why.reason!r}")
+
+
+def too_wide(card: Card) -> Iterator[str]:
+    """Fields about more than a slice that the slice is said to show all the same.
+
+    ``shows`` says that a statement about a study may be asked of its picture; it does not say
+    that the picture shows it. One slice of CT or MRI never shows all that a volume does.
+    """
+    if card.modality not in (Modality.CT, Modality.MRI):
+        return
+    for field in card.fields.values():
+        wide = field.scope > Scope.IMAGE and field.scope is not Scope.BREAST
+        if wide and field.visible is Visible.YES:
+            yield (
+                f"field {field.name!r} is about a {field.scope.name.lower()}, of which one slice "
+                'is shown: set visible = "partly" or "no"'
+            )
+
+
+def _asked_all_the_same(card: Card, names: tuple[str, ...], words: str) -> Iterator[str]:
+    about = [card.fields[name] for name in names] or _stated(card)
+    hidden = {name for quirk in card.quirks if quirk.action == "unseen" for name in quirk.fields}
+    marked = [it.visible is not Visible.YES or it.name in hidden for it in about]
+    if about and not (all(marked) if names else any(marked)):
+        subject = ", ".join(it.name for it in about)
+        yield (
+            f'{words} says that something cannot be seen, yet visible = "yes" for {subject}: set '
+            '"partly" or "no", or name cases and fields in a [[quirk]] with action = "unseen"'
+        )
+
+
+def _stated(card: Card) -> list[Field]:
+    return [field for field in card.fields.values() if field.concepts()]
+
+
+def _comments(card: Card, text: str) -> Iterator[tuple[str, str]]:
+    """Every comment with the name of the field whose table it stands in, or an empty name."""
+    fields = iter(card.fields)
+    inside = ""
+    for line in text.splitlines():
+        plain = _QUOTED.sub("", line)
+        head = plain.partition("#")[0].strip()
+        if head == "[[field]]":
+            inside = next(fields)
+        elif head.startswith("[") and not head.startswith("[field."):
+            inside = ""
+        if "#" in plain:
+            yield inside, plain.partition("#")[2].strip()

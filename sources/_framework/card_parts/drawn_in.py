@@ -1,0 +1,69 @@
+"""``[drawn_in]`` of a card: the size of the pictures that boxes and outlines were drawn in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from medrcube.facts import Case
+from medrcube.files.toml_reader import TomlTable
+from medrcube.regions import Consensus, Polygons, Rectangle, Shape
+
+__all__ = ["DrawnIn", "framed", "parse_drawn_in"]
+
+
+Kind = TypeVar("Kind", bound=Shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnIn:
+    """The pictures that boxes and outlines were drawn in.
+
+    Attributes:
+        width: in pixels.
+        height: in pixels.
+        reason: why so, for people.
+        evidence: URL, DOI or title that shows it.
+    """
+
+    width: int
+    height: int
+    reason: str
+    evidence: str
+
+
+def parse_drawn_in(table: TomlTable) -> DrawnIn:
+    """Read ``[drawn_in]``."""
+    width, height = table.integer("width"), table.integer("height")
+    if not width or not height:
+        table.fail("width and height", "pixels, one or more", (width, height))
+    return DrawnIn(
+        width=width,
+        height=height,
+        reason=table.text("reason"),
+        evidence=table.text("evidence"),
+    )
+
+
+def framed(drawn_in: DrawnIn, case: Case) -> Case:
+    """A case whose boxes and outlines know the frame of the card, unless they have another."""
+    return replace(
+        case,
+        regions=tuple(
+            replace(
+                region,
+                shape=_framed(drawn_in, region.shape),
+                rivals=tuple(_framed(drawn_in, rival) for rival in region.rivals),
+            )
+            for region in case.regions
+        ),
+        guide=tuple(_framed(drawn_in, shape) for shape in case.guide),
+    )
+
+
+def _framed(drawn_in: DrawnIn, shape: Kind) -> Kind:
+    if isinstance(shape, (Rectangle, Polygons)) and shape.frame is None:
+        return replace(shape, frame=(drawn_in.width, drawn_in.height))
+    if isinstance(shape, Consensus):
+        return replace(shape, readings=tuple(_framed(drawn_in, it) for it in shape.readings))
+    return shape

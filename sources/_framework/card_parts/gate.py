@@ -1,0 +1,35 @@
+"""``[gate]`` of a card: how many of its cases may be lost before a source counts as failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["USUAL_SHARE", "Gate", "parse_gate"]
+
+USUAL_SHARE = 0.05
+"""Where neither the workspace nor the card states a share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What of a source is known to be lost.
+
+    Attributes:
+        share: of the cases, most that may have an unusable row, or fail to render.
+        reason: why so many, for people.
+        evidence: URL, DOI or title that shows it.
+    """
+
+    share: float
+    reason: str
+    evidence: str
+
+
+def parse_gate(table: TomlTable) -> Gate:
+    """Read ``[gate]``."""
+    share = table.number("share")
+    if not 0 <= share <= 1:
+        table.fail("share", "a share between 0 and 1", share)
+    return Gate(share=share, reason=table.text("reason"), evidence=table.text("evidence"))

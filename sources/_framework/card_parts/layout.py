@@ -1,0 +1,88 @@
+"""``[[layout]]`` of a card: which files a copy has, by the globs that fit them.
+
+These globs are the only ones. An adapter asks for a part by its name, and the tree that it is
+given holds no file that none of them fits, so that what is counted and what is read are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from medrcube.files.toml_reader import TomlTable
+
+_COUNTED = (
+    'glob = number of files, such as {"*.png" = 3}, or part = such a table, such as '
+    '{ films = {"*.png" = 3} }'
+)
+_TOLD = (
+    'glob = what a copy without it lacks, such as {"boxes.csv" = "no boxes"}, or part = such a '
+    "table"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One shape in which copies of the data exist on disk.
+
+    Attributes:
+        name: reaches the adapter.
+        expect: glob relative to the root -> number of files in a complete copy; each glob
+            must match at least one file, but for those of ``one_of`` and ``optional``.
+        one_of: globs of ``expect`` that a copy may lack as long as it has one of them.
+        optional: glob of files that may be missing -> what a copy without any lacks, or nothing
+            where none is missed; those of ``expect`` are counted all the same.
+        ignore: glob -> why files there become no case.
+        parts: name -> globs of ``expect`` and ``optional``; by it an adapter asks for the files.
+        editions: parts whose files are editions of one table, the last name in order the newest;
+            where that one cannot be used the next is read in its place, and the build says so.
+    """
+
+    name: str
+    expect: Mapping[str, int]
+    one_of: tuple[str, ...]
+    optional: Mapping[str, str]
+    ignore: Mapping[str, str]
+    parts: Mapping[str, tuple[str, ...]]
+    editions: tuple[str, ...]
+
+    @property
+    def globs(self) -> tuple[str, ...]:
+        """All that the card says of the files of a copy."""
+        return tuple(dict.fromkeys((*self.expect, *self.optional, *self.ignore)))
+
+    def missing(self, found: Collection[str]) -> tuple[str, ...]:
+        """What a copy lacks before cases can be made of it.
+
+        Args:
+            found: the globs of ``expect`` that fit a file.
+        """
+        lacks = tuple(it for it in self.expect if it not in (*found, *self.one_of, *self.optional))
+        return lacks if set(self.one_of) & set(found) else (*lacks, *self.one_of)
+
+
+def parse_layout(table: TomlTable) -> Layout:
+    """Read one ``[[layout]]``."""
+    counted = table.grouped("expect", int, such_as=_COUNTED)
+    told = table.grouped("optional", str, such_as=_TOLD, default={})
+    expect, one_of = {glob: count for _, glob, count in counted}, table.texts("one_of", default=())
+    for glob in one_of:
+        if glob not in expect:
+            table.fail("one_of", f"globs of expect ({', '.join(expect)})", glob)
+    parts: dict[str, tuple[str, ...]] = {}
+    for part, glob, _ in (*counted, *told):
+        if part and glob not in parts.get(part, ()):
+            parts[part] = (*parts.get(part, ()), glob)
+    editions = table.texts("editions", default=())
+    for part in editions:
+        if part not in parts:
+            table.fail("editions", f"parts of the layout ({', '.join(parts)})", part)
+    return Layout(
+        name=table.text("name"),
+        expect=expect,
+        one_of=one_of,
+        optional={glob: text for _, glob, text in told},
+        ignore=table.mapping("ignore", default={}),
+        parts=parts,
+        editions=editions,
+    )

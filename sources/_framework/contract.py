@@ -1,0 +1,378 @@
+"""What an adapter promises, and the checks that hold it to its word.
+
+``adapter.py`` has one required function::
+
+    def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]: ...
+
+It finds files through ``root`` alone, by the names of the parts that the card gives them, or among
+all that fits a glob of the layout (see ``raw_tree``); opens no pixel
+file and writes nothing; yields in an order that does not depend on the order of directory
+listings; gives unique keys and only paths under ``root``. A ``Case`` may name
+images that are absent from this copy: the build counts them. A ``Skip`` sets something aside
+with a reason. Optional hooks, for what the core cannot know::
+
+    def read(image: ImageRef) -> Volume: ...              # a format of this source alone
+    def frames(case: Case, volume: Volume) -> list[int]: ...  # where no slice policy fits
+
+What it has to know of the dataset, it asks its card for (see ``own_card``).
+
+``fixture.py`` has one function that writes a tiny synthetic raw tree in the source's true
+layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
+
+    def build(root: Path, layout: str) -> None: ...
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any
+
+from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
+from medrcube.facts import BAD_ROW, Case, Label, Region, Skip
+from medrcube.files.outside_tables import digest_of
+from medrcube.regions import drawn_elsewhere
+from medrcube.sources._formats.tables.notices import noticed
+from medrcube.sources._formats.tables.redaction import (
+    place_of,
+    quoted,
+    quoted_evidence,
+    told,
+    told_by_code,
+)
+from medrcube.sources._formats.tables.rows import OLDER_EDITION, unless_bad, unread
+from medrcube.sources._framework.card import Card, Quirk, load_card
+from medrcube.sources._framework.card_parts.drawn_in import framed
+from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.layout import Layout
+from medrcube.sources._framework.own_card import unasked_by
+from medrcube.sources._framework.raw_tree.opened_files import files_opened
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest
+from medrcube.sources._framework.settled_cases import doubts_of, one_a_key, opened
+
+_SEVERAL = 3
+"""Patients of whom a value is said that names none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder with ``card.toml``, ``adapter.py`` and ``fixture.py``; code loads on first use."""
+
+    folder: Path
+    card: Card
+
+    @property
+    def id(self) -> str:
+        """Identity of the source, as in its card."""
+        return self.card.id
+
+    def scan(self, root: Path | RawTree, layout: str) -> Iterator[Case | Skip]:
+        """Yield what the adapter finds, checked against the contract and the card.
+
+        Paths are those of the files in this copy; see ``RawTree.resolve``.
+
+        Raises:
+            SourceError: a field is not in the card, or a table is not what the adapter expects. A
+                case whose raw value the card does not know is set aside; so are cases that share a
+                key and do not say the same, and those that name a file which is none of the
+                dataset: tables hold such names.
+        """
+        copy = RawTree(root) if isinstance(root, Path) else root
+        for found in self._scan(copy, layout):
+            yield told(found, copy.names)
+
+    def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
+        tree, whole = self._whole(copy, self.card.layout(layout))
+        doubts = doubts_of(whole)
+        shared = functools.cache(functools.partial(_shared, self.card, whole))
+        for found in whole:
+            files = found.paths if isinstance(found, Skip) else found.files()
+            strange = _strange(files, copy, tree, layout)
+            inside = tuple(it for it in files if tree.name_of(it))
+            if isinstance(found, Skip):
+                own = not strange or found.code in {BAD_ROW, OLDER_EDITION}
+                named = found if own else replace(found, reason=strange, code=BAD_ROW)
+                yield replace(named, paths=inside)
+                continue
+            _check_case(self.card, found)
+            if strange:
+                yield Skip(key=found.key, reason=strange, paths=inside, code=BAD_ROW)
+                continue
+            case = framed(self.card.drawn_in, found) if self.card.drawn_in else found
+            case = opened(self.card, case, doubts) if doubts else case
+            yield from unless_bad(
+                functools.partial(_known, self.card, case, shared), key=case.key, paths=case.files()
+            )
+
+    def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, list[Case | Skip]]:
+        """What the adapter finds, and the tree in which it does.
+
+        A table that a copy may lack and that cannot be used is named, and all is found anew as in
+        a copy without it.
+
+        Raises:
+            TableError: a copy may not lack it.
+        """
+        lost: list[Skip] = []
+        while True:
+            tree = copy.of_layout(layout, self.card.parts)
+            try:
+                cases = (it.moved(tree.resolve) for it in self._cases(tree, layout.name))
+                with noticed() as notices:
+                    whole = one_a_key(cases)
+            except TableError as error:
+                rest = copy.without(error.path)
+                older = _older(tree, layout, error.path)
+                if older is None and not _may_lack(layout, copy, rest):
+                    raise
+                lost.append(unread(error, older))
+                copy = rest
+            else:
+                return tree, [*lost, *notices, *whole]
+
+    def _cases(self, tree: RawTree, layout: str) -> Iterator[Case | Skip]:
+        """What the adapter yields; a fault of its code is told with its place."""
+        try:
+            yield from self.hook("cases")(tree, layout)
+        except (MedrcubeError, ModuleNotFoundError, MemoryError):
+            raise
+        except Exception as error:
+            frame = extract_tb(error.__traceback__)[-1]
+            raise SourceError(
+                f"{self.id}: layout {layout!r}: the adapter raised {told_by_code(error)} "
+                f"({Path(frame.filename).name}:{frame.lineno}, in {frame.name}); mend adapter.py, "
+                "or report this copy"
+            ) from error
+
+    def build_fixture(self, root: Path, layout: str) -> None:
+        """Write the synthetic raw tree of one layout into ``root``."""
+        root.mkdir(parents=True, exist_ok=True)
+        module = _load(self.folder / "fixture.py")
+        module.build(root, layout)
+
+    def hook(self, name: str) -> Callable[..., Any]:
+        """A function of the adapter.
+
+        Raises:
+            CardError: the adapter lacks it.
+        """
+        function = self.find_hook(name)
+        if function is None:
+            raise CardError(f"{self.folder / 'adapter.py'}: function {name}() is missing")
+        return function
+
+    def find_hook(self, name: str) -> Callable[..., Any] | None:
+        """An optional function of the adapter, or ``None``."""
+        return getattr(_load(self.folder / "adapter.py"), name, None)
+
+
+def load_source(folder: Path) -> Source:
+    """Read the card of a source folder; its name is the id with underscores.
+
+    Raises:
+        CardError: the card is wrong or the folder does not carry its id.
+    """
+    card = load_card(folder / "card.toml")
+    if folder.name != card.id.replace("-", "_"):
+        raise CardError(
+            f"{folder / 'card.toml'}: id {card.id!r} belongs in a folder named "
+            f"{card.id.replace('-', '_')!r}, found {folder.name!r}"
+        )
+    own = digest_of(folder)
+    if own:
+        fingerprint = sha256(f"{card.fingerprint}\0{own}".encode()).hexdigest()
+        card = replace(card, fingerprint=fingerprint)
+    return Source(folder, card)
+
+
+def opened_beside(source: Source, root: Path, layout: str) -> list[str]:
+    """Files of a raw tree that the adapter opens although no glob of the layout fits them."""
+    real = root.resolve()
+    copy = RawTree(real)
+    declared = copy.of_layout(source.card.layout(layout)).known
+    with files_opened() as opened:
+        for _ in source.scan(copy, layout):
+            pass
+    names = {it.relative_to(real).as_posix() for it in opened if it.is_relative_to(real)}
+    return sorted(names - declared)
+
+
+def unasked(source: Source) -> list[str]:
+    """Keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never asks for."""
+    return unasked_by(_load(source.folder / "adapter.py"), source.folder / "card.toml")
+
+
+def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
+    """The first quirk of that action whose globs name the case."""
+    for quirk in card.quirks:
+        if quirk.action == action and quirk.names(key):
+            return quirk
+    return None
+
+
+def missing_regions(card: Card, case: Case) -> str:
+    """Why it is not sure that all regions of a case are marked in this copy; empty when it is."""
+    quirk = quirk_of(card, case.key, "regions")
+    if quirk is None or len(case.regions) >= quirk.regions:
+        return ""
+    return (
+        f"{len(case.regions)} of {quirk.regions} marked regions are in this copy; get the other "
+        f"files: {quirk.reason} ({quirk.evidence})"
+    )
+
+
+def field_of(card: Card, statement: Label | Region) -> Field:
+    """The card's field that a label or region refers to."""
+    try:
+        return card.fields[statement.field]
+    except KeyError:
+        raise SourceError(
+            f"{card.id}: {place_of(statement.evidence)}: field {statement.field!r} is not in the "
+            f"card (fields: {', '.join(card.fields)})"
+        ) from None
+
+
+def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = ()) -> str | None:
+    """Concept that the card gives to a raw value; ``None`` for values that are not used.
+
+    Args:
+        card: of the source.
+        statement: with the value.
+        shared: values that cannot be personal; of any other a reason may show the shape alone.
+
+    Raises:
+        RowError: the value is not in the card: a label is never guessed.
+    """
+    field = field_of(card, statement)
+    try:
+        return field.concept(statement.value)
+    except (KeyError, ValueError):
+        known = ", ".join(repr(value) for value in field.values) or "numeric bands"
+        known_values = (*field.values, *shared)
+        place = quoted_evidence(statement.evidence, known_values)
+        value = quoted(statement.value, known_values)
+        raw = json.dumps(value) if value == statement.value else "what stands there"
+        raise RowError(
+            f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
+            f"(known: {known}); say in medrcube.toml what it "
+            f'means, or "" for nothing:  [values.{card.id}.{field.name}]  {raw} = ""'
+        ) from None
+
+
+def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
+    """Whether the card calls optional what a copy has beyond the rest of it."""
+    lost = copy.known - rest.known
+    spare = (*layout.optional, *layout.one_of)
+    optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
+    return optional and not layout.missing([it for it in layout.expect if rest.holds(it)])
+
+
+def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
+    """The edition of a table that is read where a newer one cannot be used."""
+    for part in layout.editions:
+        editions = tree.part(part)
+        rest = [it for it in editions if it != path]
+        if path in editions and rest:
+            return newest(rest)
+    return None
+
+
+def _check_case(card: Card, case: Case) -> None:
+    if not case.images or not all(image.paths for image in case.images):
+        raise SourceError(f"{card.id}: case {case.key!r} names no image file")
+    if case.redistribute and card.access.passed_on == "no":
+        raise SourceError(
+            f"{card.id}: case {case.key!r} may be passed on by its row, and not by the card; name "
+            "under access.rows what decides, or leave Case.redistribute out"
+        )
+    if card.carried is None and any(drawn_elsewhere(shape) for shape in case.shapes()):
+        raise SourceError(
+            f"{card.id}: case {case.key!r} has a mask that was drawn on another image; expected "
+            "one on the grid of its own: if both lie in one space, say so in the card, with "
+            "reason and evidence, under [carried]"
+        )
+    if case.panels and (
+        not 2 <= len(case.images) == len(case.panels) <= 4
+        or len({label.field for label in case.panels}) > 1
+    ):
+        raise SourceError(
+            f"{card.id}: case {case.key!r} has {len(case.images)} image(s) and labels of "
+            f"{len(case.panels)} panel(s); expected two to four images and one label for each, all "
+            "of one field"
+        )
+
+
+def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:
+    """Why one of some files is none of the dataset, or nothing: most names stand in its tables."""
+    for path in files:
+        if not path.is_relative_to(tree.path):
+            return f"names {path}, which lies outside the raw root; expected a file below it"
+        name = tree.name_of(path)
+        if name not in tree.known and name in copy.known:
+            return (
+                f"names {name}, which is not a file name of this dataset: it is there, and no "
+                f"glob of layout {layout!r} fits it; correct the name in the table and of the "
+                "file, or, where the source is your own, add the glob to its card"
+            )
+    return ""
+
+
+def _known(card: Card, case: Case, shared: Callable[[], Collection[str]]) -> tuple[Case]:
+    """The case, when the card knows every value that it states.
+
+    Raises:
+        RowError: names the first value that it does not know.
+    """
+    for statement in _statements(case):
+        try:
+            concept_of(card, statement)
+        except RowError:
+            concept_of(card, statement, shared())
+    return (case,)
+
+
+def _statements(case: Case) -> tuple[Label | Region, ...]:
+    return (*case.labels, *case.panels, *case.regions)
+
+
+def _shared(card: Card, found: Iterable[Case | Skip]) -> frozenset[str]:
+    """Values unknown to the card that several patients share: a label, and the name of nobody."""
+    people: dict[str, set[str]] = {}
+    for case in found:
+        if isinstance(case, Case) and case.patient:
+            for it in _statements(case):
+                field = card.fields.get(it.field)
+                if field is not None and it.value not in field.values:
+                    people.setdefault(it.value, set()).add(case.patient)
+    return frozenset(value for value, own in people.items() if len(own) >= _SEVERAL)
+
+
+def _load(file: Path) -> ModuleType:
+    """Import a file of a source folder, ours or a user's, once for each content of it and card."""
+    try:
+        contents = (it.read_bytes() for it in (file, file.with_name("card.toml")))
+        identity = b"\0".join((str(file).encode(), *contents))
+    except OSError as error:
+        raise CardError(f"{file}: is missing ({error.strerror}); a source needs it") from error
+    name = f"medrcube_source_{sha256(identity).hexdigest()[:12]}_{file.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise CardError(f"{file}: is no Python file that can be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

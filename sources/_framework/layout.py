@@ -1,0 +1,263 @@
+"""Which layout a raw tree has, and what it lacks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from medrcube.errors import SourceError
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.layout import Layout
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, extension
+from medrcube.sources._framework.raw_tree.roots import find_root, folders_below
+
+_PACKED = re.compile(r"(?<!\.csv)(?<!\.txt)(?<!\.json)\.(?:zip|tar|tgz|tar\.(?:gz|bz2|xz)|rar|7z)$")
+_UNPACK = {".zip": "unzip -q {file} -d {folder}", ".rar": "unar -o {folder} {file}"}
+_UNPACK |= {".7z": "7z x {file} -o{folder}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutReport:
+    """How a raw tree compares with one layout of a card.
+
+    Attributes:
+        source: id of the source.
+        root: the raw tree.
+        layout: name of the layout that fits best.
+        found: glob -> number of files found.
+        expected: glob -> number of files in a complete copy.
+        missing: globs without any file that cases cannot be made without; none when it fits.
+        litter: number of files that an operating system or a download left; nobody reads them.
+        lacks: what it does without, since files that may be missing are missing, as sentences.
+        hints: what else was seen that helps to mend the copy, as sentences.
+        seconds: time that the check took.
+    """
+
+    source: str
+    root: Path
+    layout: str
+    found: Mapping[str, int]
+    expected: Mapping[str, int]
+    missing: tuple[str, ...]
+    litter: int
+    lacks: tuple[str, ...]
+    hints: tuple[str, ...]
+    seconds: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the tree can be built from."""
+        return not self.missing
+
+    @property
+    def complete(self) -> bool:
+        """Whether every glob has at least the number of files of a complete copy."""
+        return all(self.found[glob] >= count for glob, count in self.expected.items())
+
+    def describe(self) -> str:
+        """What was found, in one line for people."""
+        lacks = self.lacks if self.fits else ()
+        return "; ".join((f"{self.source}: {self._verdict()}", *lacks, *self.hints))
+
+    def _verdict(self) -> str:
+        if not any(self.found.values()):
+            return (
+                f"{self.root} fits no layout: it holds no file that a layout names (such as "
+                f"{next(iter(self.expected))})"
+            )
+        if not self.fits:
+            missing = " and ".join(self.missing)
+            return (
+                f"{self.root} fits no layout; nearest is {self.layout!r}, whose {missing} "
+                f"{'is' if len(self.missing) == 1 else 'are'} missing ({self._share():.0%} of its "
+                "files are there)"
+            )
+        litter = f", {self.litter:,} files of litter passed over" if self.litter else ""
+        if self.complete:
+            return f"layout {self.layout!r}, complete{litter}"
+        short = [
+            f"{self.found[glob]:,} of {count:,} {glob}"
+            for glob, count in self.expected.items()
+            if self.found[glob] < count
+        ]
+        return f"layout {self.layout!r}{litter}, partial copy: {'; '.join(short)}"
+
+    def _share(self) -> float:
+        there = sum(min(self.found[glob], count) for glob, count in self.expected.items())
+        return there / sum(self.expected.values())
+
+    def likeness(self) -> tuple[bool, float, float]:
+        """Orders reports: what fits, what has most of the globs, what has most of the files."""
+        present = sum(count > 0 for count in self.found.values()) / len(self.found)
+        return (self.fits, present, self._share())
+
+
+def verify(card: Card, given: Path) -> LayoutReport:
+    """Find the raw root of a copy and the layout that fits it best; opens no file.
+
+    Args:
+        card: card of the source.
+        given: the raw root, or a folder near it; see ``roots``.
+
+    Raises:
+        SourceError: the folder is missing or is a file, or several copies lie in it.
+    """
+    check_root(card, given)
+    return compare(card, find_root(card, RawTree(given.resolve())))
+
+
+def require_fit(report: LayoutReport) -> None:
+    """Refuse a raw tree that fits no layout.
+
+    Raises:
+        SourceError: says what is missing.
+    """
+    if not report.fits:
+        raise SourceError(
+            f"{report.describe()}. See  medrcube sources show {report.source}  for the layouts"
+        )
+
+
+def compare(card: Card, tree: RawTree) -> LayoutReport:
+    """The layout that fits a raw tree best, and what would mend the tree; opens no file."""
+    started = time.monotonic()
+    report = _best(card, tree)
+    hints = [*_packed(tree, report)] if not report.complete else []
+    if not report.fits:
+        hints += [*_unfit(card, tree), *_nearby(card, tree, report), *_kinds(tree, report)]
+    return replace(report, hints=tuple(hints), seconds=time.monotonic() - started)
+
+
+def check_root(card: Card, root: Path) -> None:
+    """Refuse a raw root that is no folder.
+
+    Raises:
+        SourceError: says what was expected there.
+    """
+    if not root.exists():
+        raise SourceError(
+            f"{card.id}: raw root {root} does not exist; to get the data see  "
+            f"medrcube sources show {card.id}"
+        )
+    if not root.is_dir():
+        command = f" with  {_command(root)}" if _PACKED.search(root.name.lower()) else ""
+        raise SourceError(
+            f"{card.id}: raw root {root} is a file; expected the folder that holds "
+            f"{next(iter(card.layouts[0].expect))} (unpack archives first{command})"
+        )
+
+
+def _best(card: Card, tree: RawTree) -> LayoutReport:
+    reports = [_compare(card, layout, tree) for layout in card.layouts]
+    return max(reports, key=lambda report: (report.likeness(), _named(report, tree)))
+
+
+def _named(report: LayoutReport, tree: RawTree) -> int:
+    """How many globs fit files under the very extension that they name."""
+    return sum(extension(next(iter(tree.match(it)), "")) == extension(it) for it in report.expected)
+
+
+def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
+    found = {glob: sum(1 for _ in tree.match(glob)) for glob in layout.expect}
+    return LayoutReport(
+        source=card.id,
+        root=tree.path,
+        layout=layout.name,
+        found=found,
+        expected=layout.expect,
+        missing=layout.missing([glob for glob, count in found.items() if count]),
+        litter=tree.litter,
+        lacks=tuple(
+            f"{glob} is optional and absent: {told}"
+            for glob, told in layout.optional.items()
+            if told and not tree.holds(glob)
+        ),
+        hints=(),
+        seconds=0.0,
+    )
+
+
+def _packed(tree: RawTree, report: LayoutReport) -> Iterator[str]:
+    """Archives that nobody has unpacked, and the command that does."""
+    patterns = [compile_glob(glob) for glob in report.expected]
+    packed = [
+        name
+        for name in tree.names
+        if _PACKED.search(name.lower()) and not any(it.fullmatch(name) for it in patterns)
+    ]
+    if packed:
+        others = f" and {len(packed) - 1:,} more" if len(packed) > 1 else ""
+        yield (
+            f"{packed[0]}{others} {'are' if others else 'is'} still packed: unpack with  "
+            f"{_command(tree.path / packed[0])}"
+        )
+
+
+def _command(file: Path) -> str:
+    suffix = file.suffix.lower()
+    command = _UNPACK.get(suffix, "tar -xf {file} -C {folder}")
+    return command.format(file=shlex.quote(str(file)), folder=shlex.quote(str(file.parent)))
+
+
+def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
+    """What the card says of copies in a form that cannot be used."""
+    for glob, reason in card.unfit.items():
+        first = next(iter(tree.match(glob)), None)
+        if first is not None:
+            yield f"it holds {first}: {reason}"
+
+
+def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
+    """A folder below that is more like a copy, or the parent where it has what is missing."""
+    inner = [_best(card, tree.inside(folder)) for folder in folders_below(card, tree)]
+    nearest = max(inner, key=LayoutReport.likeness, default=report)
+    if nearest.likeness() > report.likeness():
+        yield (
+            f"{nearest.root} comes nearer: it lacks {' and '.join(nearest.missing)} of layout "
+            f"{nearest.layout!r}"
+        )
+    parent = tree.path.parent
+    if any(report.found.values()) and parent != tree.path:
+        beside = RawTree(parent, _shallow(parent))
+        if all(map(beside.holds, report.missing)):
+            yield f"what is missing lies in {parent}: give that folder"
+
+
+def _shallow(folder: Path) -> list[str]:
+    """Files of a folder and of the folders in it, without a walk through all that lies deeper."""
+    found: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    found.append(entry.name)
+                else:
+                    found += _files_of(entry)
+    except OSError:  # not ours to list: then there is no hint
+        return []
+    return sorted(found)
+
+
+def _files_of(folder: os.DirEntry[str]) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [f"{folder.name}/{it.name}" for it in entries if not it.is_dir()]
+    except OSError:
+        return []
+
+
+def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
+    """What a tree holds where it has none of the pictures that a layout names."""
+    if all(report.found[glob] for glob, count in report.expected.items() if count > 1):
+        return
+    kinds: Sequence[tuple[str, int]] = Counter(
+        PurePosixPath(name).suffix.lower() or "no suffix" for name in tree.names
+    ).most_common(4)
+    held = ", ".join(f"{count:,} of {kind}" for kind, count in kinds) or "no file"
+    yield f"it holds {held}"

@@ -1,0 +1,94 @@
+"""What an adapter asks its own card for.
+
+A fact about the dataset stands in ``card.toml``, with where it comes from; the adapter names it::
+
+    CARD = own_card(__file__)
+    SIDE = CARD.integer("side_px")
+    FILM = CARD.pattern("film", "number", "label")
+
+Ask where the module is loaded, not within a function: so a name that the card lacks is found before
+any file is read, and one that nobody asks for by ``medrcube sources check``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from medrcube.errors import CardError
+from medrcube.files.toml_reader import TomlTable
+from medrcube.sources._framework.card_parts.values import TABLES, parse_pattern
+
+
+class OwnCard:
+    """``[numbers]``, ``[names]`` and ``[patterns]`` of one card.
+
+    Every method raises ``CardError``, with the path of the card, where the card has no such key or
+    holds something of another kind there.
+    """
+
+    def __init__(self, path: Path, data: Mapping[str, Any]) -> None:
+        self._path = path
+        self._tables = {
+            name: TomlTable(path, data.get(name, {}), name, error=CardError) for name in TABLES
+        }
+
+    def integer(self, key: str) -> int:
+        """A whole number of ``[numbers]``, zero or more."""
+        return self._tables["numbers"].integer(key)
+
+    def number(self, key: str) -> float:
+        """A number of ``[numbers]``."""
+        return self._tables["numbers"].number(key)
+
+    def numbers(self, key: str, count: int) -> tuple[float, ...]:
+        """A list of ``[numbers]`` with that many of them."""
+        return self._tables["numbers"].numbers(key, count=count)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of ``[names]``, in the order of the card."""
+        return self._tables["names"].texts(key, least=1)
+
+    def pattern(self, key: str, *groups: str) -> re.Pattern[str]:
+        """A pattern of ``[patterns]`` that has these groups and no others; it fits whole texts."""
+        table = self._tables["patterns"]
+        pattern = parse_pattern(table, key)
+        if {*pattern.groupindex} != {*groups}:
+            expected = f"the groups {', '.join(groups) or 'none'}, which adapter.py reads"
+            table.fail(key, expected, ", ".join(pattern.groupindex) or "none")
+        return pattern
+
+    def unasked(self) -> list[str]:
+        """Keys that nobody has asked for, as ``[numbers] side_px``."""
+        return [f"[{name}] {key}" for name, it in self._tables.items() for key in it.unasked()]
+
+
+def own_card(adapter: str) -> OwnCard:
+    """The card beside an adapter.
+
+    Args:
+        adapter: the adapter's ``__file__``.
+
+    Raises:
+        CardError: there is none, or it is no TOML.
+    """
+    path = Path(adapter).with_name("card.toml")
+    try:
+        return OwnCard(path, tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CardError(f"{path}: cannot be read by its adapter: {error}") from error
+
+
+def unasked_by(adapter: ModuleType, card: Path) -> list[str]:
+    """What a card names for its adapter and the adapter never asks for.
+
+    Args:
+        adapter: the module, loaded.
+        card: path of its ``card.toml``.
+    """
+    held = [it for it in vars(adapter).values() if isinstance(it, OwnCard)]
+    return (held[0] if held else own_card(str(card))).unasked()

@@ -1,0 +1,1 @@
+"""A raw copy as adapters see it."""

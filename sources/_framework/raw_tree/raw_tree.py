@@ -1,0 +1,412 @@
+"""A raw copy as adapters see it: its files without litter, found by the globs of cards.
+
+Copies of one dataset differ in ways that mean nothing. Archives unpack into a folder of their own
+name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png`` and
+``1.nii/1.nii`` for ``1.nii``; some systems write extensions in capitals; one kind of file has
+several extensions; tables and volumes are packed or unpacked; whole copies are stored in another
+format. A glob, and a path that an adapter has put together, match a file either way; a file that
+carries the name itself goes first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import TypeVar
+
+from medrcube.errors import SourceError
+from medrcube.sources._framework.card_parts.layout import Layout
+from medrcube.sources._framework.raw_tree.litter import is_litter
+
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_EXTENSION = re.compile(r"\.[^./]*(?:\.(?:gz|zip))?$", re.IGNORECASE)
+_SAME = {".jpeg": ".jpg", ".tiff": ".tif", ".dicom": ".dcm", ".nii.gz": ".nii"}
+_SAME |= {".csv.gz": ".csv", ".csv.zip": ".csv"}
+"""Extension -> the one that stands for the same content."""
+_RESAVED = {".png": ".jpg", ".jpg": ".png", ".xlsx": ".csv"}
+"""Extension -> the one under which whole copies are stored again; it counts only where no file has
+the first, since ``0.jpg`` beside ``0.png`` may be another picture."""
+
+
+Item = TypeVar("Item")
+
+
+class RawTree:
+    """The files below a raw root.
+
+    Attributes:
+        path: the raw root.
+        names: files that are no litter: paths relative to the root, with forward slashes.
+    """
+
+    def __init__(self, path: Path, names: Iterable[str] | None = None) -> None:
+        """See a tree.
+
+        Args:
+            path: the raw root.
+            names: what ``walk(path)`` gives, where it is known already.
+        """
+        self.path = path
+        self.names: tuple[str, ...] = ()
+        self._litter: tuple[str, ...] = ()
+        self._matched: dict[str, _Lazily[str]] = {}
+        self._inner: dict[str, RawTree] = {}
+        self._parts: dict[str, tuple[str, ...]] = {}
+        self._see(walk(path) if names is None else names)
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def __truediv__(self, name: str | Path) -> Path:
+        """The file of that name, or the place where it would be."""
+        return self.resolve(self.path / name)
+
+    @property
+    def files(self) -> list[Path]:
+        """All files, in the order of ``names``."""
+        return [self.path / name for name in self.names]
+
+    @property
+    def litter(self) -> int:
+        """Number of files that are litter; see ``litter.is_litter``."""
+        return len(self._litter)
+
+    def match(self, glob: str) -> Iterable[str]:
+        """Names that a glob of a card fits, in the order of ``names``; sought once, as needed."""
+        if glob not in self._matched:
+            self._matched[glob] = _Lazily(self._match(glob))
+        return self._matched[glob]
+
+    def holds(self, glob: str) -> bool:
+        """Whether a glob fits any file."""
+        return next(iter(self.match(glob)), None) is not None
+
+    def of_layout(self, layout: Layout, parts: Collection[str] = ()) -> RawTree:
+        """The files that a glob of the layout fits: all that an adapter may ask for.
+
+        Args:
+            layout: of a card.
+            parts: names of parts that other layouts of the card have; here they are empty.
+        """
+        fitting = {name for glob in layout.globs for name in self.match(glob)}
+        own = RawTree(self.path, ())
+        own.names = tuple(name for name in self.names if name in fitting)
+        own._litter = self._litter
+        own._matched = {glob: self._matched[glob] for glob in layout.globs}
+        own._parts = {**dict.fromkeys(parts, ()), **layout.parts}
+        return own
+
+    def without(self, path: Path) -> RawTree:
+        """The same tree, had it not that file."""
+        name = self.name_of(path)
+        own = RawTree(self.path, ())
+        own.names = tuple(it for it in self.names if it != name)
+        own._litter = self._litter
+        return own
+
+    def inside(self, folder: str) -> RawTree:
+        """The same tree as seen from one of its folders."""
+        if folder not in self._inner:
+            inner = RawTree(self.path / folder, ())
+            inner.names, inner._litter = (
+                tuple(name[len(folder) + 1 :] for name in names if name.startswith(f"{folder}/"))
+                for names in (self.names, self._litter)
+            )
+            self._inner[folder] = inner
+        return self._inner[folder]
+
+    def glob(self, glob: str) -> list[Path]:
+        """Files that a glob of a card fits, in order of path."""
+        return sorted(self.path / name for name in self.match(glob))
+
+    def part(self, name: str) -> list[Path]:
+        """Files of a part that the card names, in order of path; none where the copy lacks it.
+
+        Raises:
+            SourceError: no layout of the card has such a part.
+        """
+        if name not in self._parts:
+            raise SourceError(
+                f"the card names no part {name!r} (parts: {', '.join(sorted(self._parts))}); "
+                f"write its glob under  expect.{name}  or  optional.{name}  of the layout"
+            )
+        names = {it for glob in self._parts[name] for it in self.match(glob)}
+        return sorted(self.path / it for it in names)
+
+    def stems(self, part: str) -> dict[str, Path]:
+        """Files of a part by name without extension; the first of a name counts."""
+        found: dict[str, Path] = {}
+        for path in self.part(part):
+            found.setdefault(_EXTENSION.sub("", path.name), path)
+        return found
+
+    def index(self, part: str) -> NameIndex:
+        """Files of a part by bare name, for tables that name files without their folder."""
+        return NameIndex(self.part(part))
+
+    def plain(self, path: Path) -> str:
+        """Where a file lies below the root, without doubled folders."""
+        return _undouble(path.relative_to(self.path).as_posix())
+
+    def below(self, folder: Path) -> list[Path]:
+        """Files in a folder and its folders, in order of path."""
+        prefix = f"{folder.relative_to(self.path).as_posix()}/"
+        start, end = (bisect_left(self._sorted, it) for it in (prefix, f"{prefix[:-1]}0"))
+        return [self.path / name for name in self._sorted[start:end]]  # "0" comes after "/"
+
+    def name_of(self, path: Path) -> str:
+        """A path relative to the root, with forward slashes; empty where it lies outside."""
+        prefix, text = f"{self.path}{os.sep}", str(path)
+        return text[len(prefix) :].replace(os.sep, "/") if text.startswith(prefix) else ""
+
+    def resolve(self, path: Path) -> Path:
+        """The file that carries a name in this copy, or the path itself where there is none."""
+        name = self.name_of(path)
+        if not name or name in self.known:
+            return path
+        plain = _plain(name)
+        found = self._find(plain) or self._resaved(plain)
+        return path if found is None else self.path / found
+
+    def _see(self, names: Iterable[str]) -> None:
+        kept: list[str] = []
+        litter: list[str] = []
+        for name in names:
+            (litter if is_litter(name) else kept).append(name)
+        self.names, self._litter = tuple(kept), tuple(litter)
+
+    def _match(self, glob: str) -> Iterator[str]:
+        for one in (glob, *resaved(glob)):
+            found = self._fitting(one)
+            first = next(found, None)
+            if first is not None:
+                yield first
+                yield from found
+                return
+
+    def _fitting(self, glob: str) -> Iterator[str]:
+        pattern, own = compile_glob(glob), extension(glob)
+        several = own in _SAME or own in _SAME.values()
+        for name in self._likely(glob):
+            short = self._short.get(name)
+            fits = pattern.fullmatch(name) or (short is not None and pattern.fullmatch(short))
+            if fits and not (several and self._is_twin(name, own)):
+                yield name
+
+    def _likely(self, glob: str) -> Iterable[str]:
+        """Names that hold the longest plain text of a glob: the only ones that it can fit."""
+        texts = [_longest_text(one) for one in alternatives(glob)]
+        if not all(texts):
+            return self.names
+        if len(texts) == 1:
+            text = texts[0]
+            return (name for name in self.names if text in name)
+        return (name for name in self.names if any(text in name for text in texts))
+
+    def _is_twin(self, name: str, own: str) -> bool:
+        """Whether the same file lies beside it under the extension that is asked for."""
+        other = extension(name)
+        return other != own and f"{name.removesuffix(other)}{own}" in self.known
+
+    def _resaved(self, plain: str) -> str | None:
+        """The file that holds what ``plain`` held, in a folder where no file has its extension."""
+        others = [it for it in resaved(plain) if extension(it) in self._formats]
+        if not others or (plain.rpartition("/")[0], extension(plain)) in self._kinds:
+            return None
+        return next((it for other in others if (it := self._find(other))), None)
+
+    def _find(self, plain: str) -> str | None:
+        return plain if plain in self.known else self._plain.get(plain)
+
+    @cached_property
+    def _kinds(self) -> frozenset[tuple[str, str]]:
+        """Folders and the extensions of the files in them, both as datasets publish them."""
+        plain = (_plain(name) for name in self.names)
+        return frozenset((name.rpartition("/")[0], extension(name)) for name in plain)
+
+    @cached_property
+    def _formats(self) -> frozenset[str]:
+        return frozenset(kind for _, kind in self._kinds)
+
+    @cached_property
+    def _sorted(self) -> Sequence[str]:
+        return sorted(self.names)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The names, for looking them up."""
+        return frozenset(self.names)
+
+    @cached_property
+    def _plain(self) -> Mapping[str, str]:
+        """Plain name -> file, of files whose name is not plain; the first counts."""
+        found: dict[str, str] = {}
+        for name in self.names:
+            if (plain := _plain(name)) != name:
+                found.setdefault(plain, name)
+        return found
+
+    @cached_property
+    def _short(self) -> Mapping[str, str]:
+        """File -> its name without doubled folders, where no file carries that name."""
+        found: dict[str, str] = {}
+        for folder, names in groupby(self.names, key=lambda name: name.rpartition("/")[0]):
+            short, last = _undouble(folder), folder.rpartition("/")[2]
+            for name in names:
+                file = name.rpartition("/")[2]
+                plain = short if file == last else f"{short}/{file}"
+                if (file == last or short != folder) and plain not in self.known:
+                    found[name] = plain
+        return found
+
+
+def newest(editions: Sequence[Path]) -> Path:
+    """Of several editions of one table the newest: the last name in order."""
+    return max(editions, key=lambda path: path.name)
+
+
+class _Lazily(Iterable[Item]):
+    """What an iterator yields, taken from it when it is asked for, and kept."""
+
+    def __init__(self, source: Iterator[Item]) -> None:
+        self._source, self._taken = source, list[Item]()
+
+    def __iter__(self) -> Iterator[Item]:
+        place = 0
+        while True:
+            if place == len(self._taken):
+                try:
+                    self._taken.append(next(self._source))
+                except StopIteration:
+                    return
+            yield self._taken[place]
+            place += 1
+
+
+class NameIndex(Mapping[str, Path]):
+    """Files by bare name, under any extension that stands for theirs. The first of a name is kept.
+
+    A name in another format is found where no file has the format that is asked for.
+    """
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._files: dict[str, Path] = {}
+        for file in files:
+            self._files.setdefault(lower_extension(file.name), file)
+
+    def __getitem__(self, name: str) -> Path:
+        asked = lower_extension(name)
+        if asked in self._files:
+            return self._files[asked]
+        plain = _plain(asked)
+        if plain not in self._plain and extension(plain) not in self._kinds:
+            plain = next((it for it in resaved(plain) if it in self._plain), plain)
+        return self._files[self._plain[plain]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @cached_property
+    def _plain(self) -> Mapping[str, str]:
+        return {_plain(name): name for name in reversed(self._files)}
+
+    @cached_property
+    def _kinds(self) -> frozenset[str]:
+        return frozenset(map(extension, self._plain))
+
+
+def walk(root: Path) -> Iterator[str]:
+    """Paths of all files below ``root``, relative, with forward slashes, in a fixed order.
+
+    Linked folders are followed, each real folder once.
+    """
+    seen: set[tuple[int, int]] = set()
+    for folder, subfolders, files in os.walk(root, followlinks=True):
+        state = Path(folder).stat()
+        if (state.st_dev, state.st_ino) in seen:
+            subfolders.clear()
+            continue
+        seen.add((state.st_dev, state.st_ino))
+        subfolders.sort()
+        prefix = Path(folder).relative_to(root).as_posix()
+        for name in sorted(files):
+            yield name if prefix == "." else f"{prefix}/{name}"
+
+
+@cache
+def compile_glob(glob: str) -> re.Pattern[str]:
+    """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
+
+    ``{a,b}`` is either of two or more texts. Brackets are letters, not classes: real file names
+    hold them. An extension fits in any case, and so does one that stands for the same content.
+    """
+    return re.compile("|".join(map(_pattern, alternatives(glob))))
+
+
+def alternatives(glob: str) -> list[str]:
+    """The globs without braces that a glob with braces stands for, in order."""
+    found = _BRACES.search(glob)
+    if found is None:
+        return [glob]
+    start, end = found.span()
+    texts = found[1].split(",")
+    return [it for text in texts for it in alternatives(f"{glob[:start]}{text}{glob[end:]}")]
+
+
+def resaved(glob: str) -> tuple[str, ...]:
+    """The glob or name under which a copy in another format has its files; none where none is."""
+    own = extension(glob)
+    other = _RESAVED.get(_SAME.get(own, own))
+    return () if other is None else (f"{glob[: len(glob) - len(own)]}{other}",)
+
+
+def extension(name: str) -> str:
+    """What a name or glob ends in, in small letters: ``.png``, ``.nii.gz``; or nothing."""
+    found = _EXTENSION.search(name)
+    return "" if found is None else found[0].lower()
+
+
+def _longest_text(glob: str) -> str:
+    """The longest plain text in one part of a glob; an extension may be another one."""
+    stem = glob[: len(glob) - len(extension(glob))]
+    return max(re.split(r"[/*?]", stem), key=len)
+
+
+def _pattern(glob: str) -> str:
+    own = extension(glob)
+    start = len(glob) - len(own)
+    plain = _SAME.get(own, own)
+    same = {glob[start:], plain, *(other for other, it in _SAME.items() if it == plain and own)}
+    return f"{_translate(glob[:start])}(?i:{'|'.join(map(_translate, sorted(same)))})"
+
+
+def _translate(glob: str) -> str:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(wild.get(part, re.escape(part)) for part in parts)
+
+
+def _plain(name: str) -> str:
+    short = _undouble(name)
+    own = extension(short)
+    return f"{short[: len(short) - len(own)]}{_SAME.get(own, own)}"
+
+
+def lower_extension(name: str) -> str:
+    """A file name as datasets publish it, where a copy has its extension in capitals."""
+    return _EXTENSION.sub(lambda found: found[0].lower(), name)
+
+
+def _undouble(name: str) -> str:
+    return "/".join(part for part, _ in groupby(name.split("/")))

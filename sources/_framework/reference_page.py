@@ -1,0 +1,106 @@
+"""The reference page of all sources and the picture of the cube, made from the cards alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from medrcube.sources._framework.card import Card
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.templates import render_card
+
+_LABELS, _CELL, _ROW, _TOP, _GAP = 196, 58, 26, 50, 28
+_SHADES = ("#f6f8fa", "#d8efe9", "#a9dccf", "#6fc3b0", "#35a08b", "#0b7a67")
+"""Fill for 0, 1, 2, 3, 4 and more sources; the last two carry white figures."""
+
+
+def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) -> str:
+    """Markdown page: access, licence, what each source gives, and the cells of the cube.
+
+    Args:
+        cards: of all sources.
+        items: source -> expected items.
+        section: how these come about.
+    """
+    reach = {voxel for card in cards for voxel in card.voxels}
+    tables = [
+        (
+            modality,
+            [
+                (task, [_names(cards, Voxel(anatomy, modality, task)) for anatomy in Anatomy])
+                for task in Task
+            ],
+        )
+        for modality in Modality
+    ]
+    return render_card(
+        "sources.md",
+        cards=sorted(cards, key=lambda card: card.id),
+        gives=_gives,
+        items=items,
+        section=section,
+        tables=tables,
+        anatomies=list(Anatomy),
+        reached=len(reach),
+        total=len(Anatomy) * len(Modality) * len(Task),
+    )
+
+
+def cube_picture(cards: Sequence[Card]) -> str:
+    """SVG picture: how many sources reach each cell, one panel for each modality."""
+    panel_width = _LABELS + _CELL * len(Anatomy)
+    panel_height = _TOP + _ROW * len(Task)
+    panels = []
+    for number, modality in enumerate(Modality):
+        column, row = number % 2, number // 2
+        panels.append(
+            {
+                "name": modality,
+                "x": _GAP + column * (panel_width + _GAP),
+                "y": _GAP + row * (panel_height + _GAP),
+                "label": _LABELS - 10,
+                "columns": [
+                    (anatomy, _LABELS + _CELL * n + _CELL // 2) for n, anatomy in enumerate(Anatomy)
+                ],
+                "rows": [(task, _TOP + _ROW * n + 17) for n, task in enumerate(Task)],
+                "cells": [_cell(cards, a, modality, t) for a, t in product(Anatomy, Task)],
+            }
+        )
+    return render_card(
+        "cube.svg",
+        panels=panels,
+        width=2 * panel_width + 3 * _GAP,
+        height=2 * panel_height + 3 * _GAP,
+    )
+
+
+def _cell(cards: Sequence[Card], anatomy: Anatomy, modality: Modality, task: Task) -> object:
+    voxel = Voxel(anatomy, modality, task)
+    count = sum(voxel in card.voxels for card in cards)
+    shade = min(count, len(_SHADES) - 1)
+    x = _LABELS + _CELL * list(Anatomy).index(anatomy)
+    y = _TOP + _ROW * list(Task).index(task)
+    return {
+        "x": x + 1,
+        "y": y + 1,
+        "w": _CELL - 2,
+        "h": _ROW - 2,
+        "cx": x + _CELL // 2,
+        "cy": y + 17,
+        "count": count,
+        "fill": _SHADES[shade],
+        "ink": "#ffffff" if shade >= len(_SHADES) - 2 else "#1b1f24",
+        "title": f"{voxel}: {_names(cards, voxel) or 'no source'}",
+    }
+
+
+def _names(cards: Sequence[Card], voxel: Voxel) -> str:
+    return ", ".join(sorted(card.id for card in cards if voxel in card.voxels))
+
+
+def _gives(card: Card) -> str:
+    cells: dict[str, list[str]] = {}
+    for voxel in sorted(card.voxels, key=lambda voxel: list(Task).index(voxel.task)):
+        place = f"{voxel.anatomy} {voxel.modality}"
+        cells.setdefault(place, []).append(voxel.task.abbreviation)
+    return "; ".join(f"{place}: {' '.join(tasks)}" for place, tasks in sorted(cells.items()))

@@ -1,0 +1,291 @@
+"""A first source folder for a raw tree: what can be seen is filled in, the rest is marked.
+
+The folder loads, its layout fits the tree and its fixture can be built at once. It claims no
+more than the modality: a person decides what the labels mean.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from medrcube.errors import MedrcubeError, SourceError
+from medrcube.ontologies.nearest_concepts import nearest_concepts
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.contract import load_source
+from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.raw_tree.survey import (
+    DICOMS,
+    MASK,
+    MASK_FOLDER,
+    VIDEOS,
+    VOLUMES,
+    Column,
+    Survey,
+    Table,
+    stem_of,
+    suffix_of,
+    survey,
+)
+from medrcube.sources._synthetic.images import CANARY
+from medrcube.templates import render_card
+
+_ADAPTERS = {"table": "table", "series": "series", "classes": "files", "files": "files"}
+_MODALITIES = {
+    **dict.fromkeys(("CR", "DX", "MG", "RG", "XA"), "X-ray"),
+    "CT": "CT",
+    "MR": "MRI",
+    "US": "Ultrasound",
+}
+_SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "testing"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What the templates of a new source are filled with.
+
+    Attributes:
+        id: identity of the source.
+        found: what the tree holds.
+        table: the table that names pictures, or ``None``.
+        shape: ``table``, ``classes``, ``series`` or ``files``: where cases come from.
+        suffixes: of the pictures, in lower case.
+        modality: best guess.
+        window: best guess.
+        flags: columns with one label each.
+        fields: name of a field -> column whose values it maps.
+        patient: column that tells patients apart, or ``None``.
+        split: column that names the split, or ``None``.
+        examples: picture files that the fixture writes, relative.
+        lines: lines of the table that the fixture writes.
+        mask: pattern of the mask of a picture with ``{parent}`` and ``{stem}``, or empty
+            where masks cannot be told apart by their names.
+        mask_pattern: regular expression for the end of the name of a mask.
+        mask_folder: regular expression for the name of a folder of masks.
+    """
+
+    id: str
+    found: Survey
+    table: Table | None
+    shape: str
+    suffixes: tuple[str, ...]
+    modality: str
+    window: str
+    flags: tuple[Column, ...]
+    fields: Mapping[str, Column]
+    patient: str | None
+    split: str | None
+    examples: tuple[str, ...]
+    lines: tuple[str, ...]
+    mask: str
+    mask_pattern: str
+    mask_folder: str
+
+
+def new_source(source_id: str, root: Path, destination: Path) -> Path:
+    """Write a source folder for a raw tree and check that its layout fits that tree.
+
+    Args:
+        source_id: lower-case letters, digits and hyphens.
+        root: the raw tree; nothing is written there.
+        destination: folder of source folders, made if need be.
+
+    Returns:
+        The new folder, named as the id with underscores.
+
+    Raises:
+        MedrcubeError: the id is malformed or the folder exists.
+        SourceError: the tree holds no picture that medrcube reads.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", source_id):
+        raise MedrcubeError(
+            f"{source_id!r} cannot be the id of a source; expected lower-case letters, digits and "
+            "hyphens, a letter first, such as 'my-source'"
+        )
+    folder = destination / source_id.replace("-", "_")
+    if folder.exists():
+        raise MedrcubeError(f"{folder}: exists already; remove it or choose another id")
+    draft = _draft(source_id, survey(root))
+    templates = {
+        "card.toml": "scaffold_card.toml",
+        "adapter.py": f"scaffold_adapter_{_ADAPTERS[draft.shape]}.py",
+        "fixture.py": "scaffold_fixture.py",
+    }
+    destination.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=destination, prefix=".new-") as place:
+        made = Path(place) / folder.name
+        made.mkdir()
+        for file, template in templates.items():
+            text = render_card(template, draft=draft, toml=_toml, py=_python, near=_near)
+            (made / file).write_text(text, encoding="utf-8")
+        report = verify(load_source(made).card, root)
+        if not report.fits:
+            raise SourceError(f"the new card does not fit its own tree: {report.describe()}")
+        shutil.move(made, folder)
+    return folder
+
+
+def _draft(source_id: str, found: Survey) -> Draft:
+    named = [table for table in found.tables if table.key is not None]
+    table = max(named, key=lambda table: table.rows, default=None)
+    columns = [] if table is None else [c for c in table.columns if c.name != table.key]
+    split = next((c.name for c in columns if _is_split(c)), None)
+    mapped = [c for c in columns if any(c.values) and not c.flags and c.name != split]
+    shape = _shape(found, table)
+    examples = tuple(_examples(found, shape))
+    return Draft(
+        id=source_id,
+        found=found,
+        table=table,
+        shape=shape,
+        suffixes=tuple(sorted({suffix_of(name) for name in found.pictures})),
+        modality=_modality(found),
+        window=_window(found),
+        flags=tuple(c for c in columns if c.flags),
+        fields=_field_names(mapped),
+        patient=next((c.name for c in columns if c.patient), None),
+        split=split,
+        examples=examples,
+        lines=tuple(_lines(table, examples)),
+        mask=_mask_pattern(found),
+        mask_pattern=MASK.pattern,
+        mask_folder=MASK_FOLDER.pattern,
+    )
+
+
+def _near(value: str) -> str:
+    """A comment that names the concepts nearest to a value, or nothing."""
+    found = nearest_concepts(value, load_terms())
+    return f" # nearest concepts: {', '.join(map(_toml, found))}" if found else ""
+
+
+def _toml(text: str) -> str:
+    """A TOML string; its escapes are those of JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _python(value: object) -> str:
+    """A Python literal; strings in double quotes."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_python, value))}{',' * (len(value) == 1)})"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _is_split(column: Column) -> bool:
+    return bool(column.values) and {value.lower() for value in column.values} <= _SPLITS
+
+
+def _shape(found: Survey, table: Table | None) -> str:
+    if table is not None:
+        return "table"
+    dicom = [name for name in found.pictures if suffix_of(name) in {*DICOMS, ""}]
+    several = len(dicom) > len({PurePosixPath(name).parent for name in dicom})
+    bare = any(not suffix_of(name) for name in dicom)
+    if len(dicom) == len(found.pictures) and (
+        bare or found.series or (several and not found.classes)
+    ):
+        return "series"
+    return "classes" if found.classes else "files"
+
+
+def _modality(found: Survey) -> str:
+    for name in found.modalities:
+        if name in _MODALITIES:
+            return _MODALITIES[name]
+    suffixes = {suffix_of(name) for name in found.pictures}
+    if suffixes & set(VIDEOS):
+        return "Ultrasound"
+    return "MRI" if suffixes & set(VOLUMES) else "X-ray"
+
+
+def _window(found: Survey) -> str:
+    suffixes = {suffix_of(name) for name in found.pictures}
+    if suffixes & {*DICOMS, ""}:
+        return "header"
+    if suffixes & set(VOLUMES):
+        return "percentile:0.5-99.5"
+    return "bits" if any("mode I" in note for note in found.notes) else "none"
+
+
+def _field_names(columns: Iterable[Column]) -> dict[str, Column]:
+    names: dict[str, Column] = {}
+    for column in columns:
+        words = "_".join(re.findall(r"[a-z0-9]+", column.name.lower()))
+        name = words if words[:1].isalpha() else f"column_{words}".rstrip("_")
+        while name in {*names, "finding", "folder", "mask"}:
+            name = f"{name}_column"
+        names[name] = column
+    return names
+
+
+def _examples(found: Survey, shape: str) -> Iterator[str]:
+    """Names as in the tree, but of its own words only those of folders that are classes."""
+    folders = found.classes if shape == "classes" else ("series001", "series002")
+    for glob in found.globs:
+        if not any(_made(glob, name) for name in found.pictures):
+            continue
+        *parts, file = glob.split("/")
+        for folder in folders if parts[-1:] == ["*"] else ("",):
+            for number in range(1, 4):
+                fixed = [part.replace("*", f"folder{place}") for place, part in enumerate(parts)]
+                if folder:
+                    fixed[-1] = folder
+                stem = "-".join(filter(None, ("case", "" if shape == "classes" else folder)))
+                yield "/".join([*fixed, file.replace("*", f"{stem}{number:03}")])
+
+
+def _made(glob: str, name: str) -> bool:
+    """Whether a glob of the survey was made of names like this one."""
+    wild, parts = glob.split("/"), name.split("/")
+    same = len(wild) == len(parts) and wild[-1] == f"*{_ending(name)}"
+    return same and all(a in {"*", b} for a, b in zip(wild[:-1], parts[:-1], strict=True))
+
+
+def _ending(name: str) -> str:
+    return PurePosixPath(name).name[len(stem_of(name)) :]
+
+
+def _lines(table: Table | None, examples: Iterable[str]) -> Iterator[str]:
+    """A table of the same columns about the examples."""
+    if table is None:
+        return
+    yield _row([column.name for column in table.columns], table.delimiter)
+    for number, name in enumerate(examples):
+        file = PurePosixPath(name).name
+        key = stem_of(name) if table.suffix else file
+        cells = []
+        for column in table.columns:
+            values = sorted(column.values, key=lambda value: (not value, value))
+            cell = values[number % len(values)] if values else f"{CANARY}{number}"
+            cells.append(key if column.name == table.key else cell)
+        yield _row(cells, table.delimiter)
+
+
+def _row(cells: Iterable[str], delimiter: str) -> str:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+def _mask_pattern(found: Survey) -> str:
+    """Where the mask of a picture lies; empty when no example shows it, or names are not unique."""
+    pictures = {stem_of(name): PurePosixPath(name) for name in found.pictures}
+    for name in found.masks:
+        path, stem = PurePosixPath(name), MASK.sub("", stem_of(name))
+        tail = path.name[len(stem) :]
+        if path.with_name(f"{stem}{_ending(name)}").as_posix() in found.pictures:
+            return "{parent}/{stem}" + _literal(tail)
+        if stem in pictures and len(pictures) == len(found.pictures):
+            return f"{_literal(path.parent.as_posix())}/{{stem}}{_literal(tail)}"
+    return ""
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

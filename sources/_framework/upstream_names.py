@@ -1,0 +1,78 @@
+"""How pictures of the release that MedRCube's authors published lead to raw data: by name alone.
+
+That release has no recipes and no hashes. A card states a rule only where a published name and the
+raw name of the same picture are both known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from string import Formatter
+
+from medrcube.files.toml_reader import TomlTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """One ``[[adopt]]`` of a card.
+
+    Attributes:
+        folder: folder of the published release.
+        picture: regular expression of the name of a picture there.
+        case: key of its case, with named groups of ``picture`` in braces.
+        unproved: how the picture that is rendered here may differ from the published one.
+        evidence: where the rule stands.
+    """
+
+    folder: str
+    picture: str
+    case: str
+    unproved: str
+    evidence: str
+
+    def key(self, name: str) -> str | None:
+        """Key of the case of a picture; ``None`` for a name that the rule does not know."""
+        found = re.fullmatch(self.picture, name)
+        return None if found is None else self.case.format(**found.groupdict(default=""))
+
+
+def adoption(table: TomlTable) -> Adoption:
+    """Read one ``[[adopt]]``.
+
+    Raises:
+        CardError: a key is missing, ``picture`` is no regular expression, or ``case`` names
+            something else than its groups.
+    """
+    picture = table.text("picture")
+    try:
+        groups = sorted(re.compile(picture).groupindex)
+    except re.error as error:
+        table.fail("picture", f"a regular expression ({error})", picture)
+    case = table.text("case")
+    if not groups or _named(case) != groups:
+        told = (
+            ", ".join(f"{{{name}}}" for name in groups)
+            or "(?P<name>...) in picture, which has none"
+        )
+        table.fail("case", f"a text with the named groups of picture, each once: {told}", case)
+    return Adoption(
+        folder=table.text("folder", pattern=r"[A-Za-z0-9._-]+"),
+        picture=picture,
+        case=case,
+        unproved=table.text("unproved"),
+        evidence=table.text("evidence"),
+    )
+
+
+def _named(case: str) -> list[str]:
+    """What stands in braces; a format or an attribute behind a name counts as another name."""
+    try:
+        parts = list(Formatter().parse(case))
+    except ValueError:
+        return []
+    return sorted(
+        f"{name}{spec or ''}{conversion or ''}"
+        for _, name, spec, conversion in parts
+        if name is not None
+    )

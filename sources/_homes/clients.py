@@ -1,0 +1,164 @@
+"""Homes with a client of their own, which is called: the Imaging Data Commons, Kaggle, git.
+
+Each client keeps its own tokens; none is asked for, passed on or written down here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import HomeError
+from medrcube.files.atomic import PARTIAL, sha256_of
+from medrcube.sources._framework.card_parts.home import HomeFacts
+from medrcube.sources._homes.manifest import MANIFEST, Manifest
+from medrcube.sources._homes.protocol import Brought, Order, Stages
+
+IDC_FOLDERS = "%collection_id/%PatientID/%StudyInstanceUID/%SeriesInstanceUID"
+"""Where the Imaging Data Commons' client puts a series, without the modality in its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A command-line client.
+
+    Attributes:
+        program: its name.
+        install: how to get it.
+        command: home and folder -> arguments.
+    """
+
+    program: str
+    install: str
+    command: Callable[[HomeFacts, Path], Sequence[str]]
+
+
+def _idc(home: HomeFacts, folder: Path) -> Sequence[str]:
+    return (
+        *("download-from-selection", "--collection-id", home.id, "--download-dir", str(folder)),
+        *("--dir-template", IDC_FOLDERS, "--use-s5cmd-sync", "true"),
+    )
+
+
+def _kaggle(home: HomeFacts, folder: Path) -> Sequence[str]:
+    kind, _, name = home.id.partition("/")
+    flag = "-d" if kind == "datasets" else "-c"
+    return (kind, "download", flag, name, "-p", str(folder))
+
+
+CLIENTS: Mapping[str, Client] = {
+    "idc": Client(program="idc", install="pip install idc-index", command=_idc),
+    "kaggle": Client(
+        program="kaggle",
+        install="pip install kaggle  and put a token where it looks for one",
+        command=_kaggle,
+    ),
+    "git": Client(
+        program="git",
+        install="install it from your system",
+        command=lambda home, folder: ("clone", "--depth", "1", home.id, str(folder)),
+    ),
+}
+
+
+class Called:
+    """A home of a kind of ``CLIENTS``, which gives everything or nothing."""
+
+    def bring(
+        self, home: HomeFacts, order: Order, manifest: Manifest, stages: Stages
+    ) -> Sequence[Brought]:
+        """Call the client; what it says goes to standard error.
+
+        A clone is made beside the folder and then takes its place, so that none is left half
+        done; the other clients go on where they were stopped.
+
+        Raises:
+            HomeError: the client is not installed, says that it failed, or cannot give a part.
+        """
+        client = CLIENTS[home.kind]
+        if order.wanted is not None:
+            raise HomeError(f"{home.kind} {home.id}: gives all or nothing; leave out the list")
+        program = shutil.which(client.program)
+        if program is None:
+            raise HomeError(f"this needs the program {client.program!r}: {client.install}")
+        if home.kind == "git":
+            return _clone(program, home, order.folder, manifest)
+        order.folder.mkdir(parents=True, exist_ok=True)
+        before = set(_files(order.folder))
+        _run([program, *client.command(home, order.folder)])
+        return _digest(order.folder, before, manifest, stages)
+
+
+def _digest(
+    folder: Path, before: Collection[str], manifest: Manifest, stages: Stages
+) -> Sequence[Brought]:
+    """Write down what a client has brought; it proves its files itself."""
+    names = _files(folder)
+    new = [name for name in names if name not in before or name not in manifest.files]
+    with stages.stage("digest", len(new)) as advance:
+        for name in new:
+            path = folder / name
+            manifest.files[name] = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+            advance()
+    manifest.save()
+    return [Brought(name=name, status="there" if name in before else "fetched") for name in names]
+
+
+def _clone(program: str, home: HomeFacts, folder: Path, manifest: Manifest) -> Sequence[Brought]:
+    new = not (folder / ".git").exists()
+    if new and _files(folder):
+        raise HomeError(f"{folder}: holds other files; a clone needs a folder of its own")
+    if new:
+        partial = folder.with_name(f".{folder.name}{PARTIAL}")
+        shutil.rmtree(partial, ignore_errors=True)
+        _run([program, *CLIENTS["git"].command(home, partial)])
+        manifest.path.unlink(missing_ok=True)
+        if folder.exists():
+            folder.rmdir()
+        partial.rename(folder)
+    commit = _output([program, "-C", str(folder), "rev-parse", "HEAD"])
+    origin = _output([program, "-C", str(folder), "config", "remote.origin.url"])
+    if origin != home.id:
+        raise HomeError(f"{folder}: is a clone of {origin}, expected {home.id}")
+    lost = _output([program, "-C", str(folder), "status", "--porcelain", "-uno"])
+    if lost:
+        raise HomeError(
+            f"{folder}: differs from what was cloned ({lost.splitlines()[0].strip()}); to put it "
+            f"back:  git -C {folder} checkout ."
+        )
+    manifest.add(".git", commit=commit, url=home.id)
+    status = "fetched" if new else "there"
+    return [Brought(name=name, status=status) for name in _files(folder)]
+
+
+def _files(folder: Path) -> list[str]:
+    """Files below a folder but for ours and git's, in order."""
+    return sorted(
+        name
+        for path in folder.rglob("*")
+        if path.is_file()
+        and (name := path.relative_to(folder).as_posix()) != MANIFEST
+        and not name.startswith(".git/")
+    )
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, check=False, stdout=2)  # noqa: S603
+    except OSError as error:
+        raise HomeError(f"{command[0]}: cannot be run ({error.strerror})") from None
+    if done.returncode:
+        raise HomeError(
+            f"{Path(command[0]).name} {command[1]} ended with status {done.returncode}; what it "
+            "says stands above. The same command goes on"
+        )
+
+
+def _output(command: Sequence[str]) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+    if done.returncode:
+        raise HomeError(f"{' '.join(command[-3:])}: {done.stderr.strip() or 'failed'}")
+    return done.stdout.strip()

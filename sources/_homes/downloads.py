@@ -1,0 +1,123 @@
+"""Brings the files of a home that lists them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection, Sequence
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from medrcube.errors import HomeError
+from medrcube.sources._framework.card_parts.home import HomeFacts
+from medrcube.sources._homes.https import Web
+from medrcube.sources._homes.listings import LISTINGS, RemoteFile, list_files
+from medrcube.sources._homes.manifest import Manifest
+from medrcube.sources._homes.protocol import Brought, Order, Stages
+from medrcube.sources._homes.transfer import bring
+
+_MB = 1_000_000
+
+
+class Listed:
+    """A home of a kind of ``LISTINGS``."""
+
+    def bring(
+        self, home: HomeFacts, order: Order, manifest: Manifest, stages: Stages
+    ) -> Sequence[Brought]:
+        """Bring the files that are wanted, one after the other; one that fails stops no other.
+
+        Raises:
+            HomeError: the home gives no list, offers nothing of what is wanted, or the disk is
+                too small.
+        """
+        with open_web(home) as web:
+            offered = list_files(web, home)
+            files, unknown = choose(offered, order.wanted)
+            if not files:
+                raise HomeError(
+                    f"{home.kind} {home.id}: offers {offered[0].name} and the like, and no file of "
+                    "the list; get all of it and unpack it"
+                )
+            order.folder.mkdir(parents=True, exist_ok=True)
+            _check_space(files, order)
+            left = [Brought(name=name, status="unknown") for name in unknown]
+            return [*_bring_all(web, files, order, manifest, stages), *left]
+
+
+def open_web(home: HomeFacts) -> Web:
+    """A client that may go to the hosts of a home alone."""
+    kind = LISTINGS[home.kind]
+    named = [urlsplit(file.url).hostname or "" for file in home.files if file.url]
+    return Web((*kind.hosts, *home.hosts, *named), login=kind.login())
+
+
+def choose(
+    offered: Sequence[RemoteFile], wanted: Collection[str] | None
+) -> tuple[Sequence[RemoteFile], Sequence[str]]:
+    """The files that are wanted, and wanted names that are not offered.
+
+    A wanted name may have folders before that of the home: a copy by ``wget -r`` keeps the
+    address as folders.
+    """
+    if wanted is None:
+        return offered, ()
+    known = {file.name: file for file in offered}
+    chosen: dict[str, RemoteFile] = {}
+    unknown: list[str] = []
+    for name in sorted(wanted):
+        parts = PurePosixPath(name).parts
+        tails = ("/".join(parts[start:]) for start in range(len(parts)))
+        found = next((known[tail] for tail in tails if tail in known), None)
+        if found is None:
+            unknown.append(name)
+        else:
+            chosen[found.name] = found
+    return tuple(chosen.values()), tuple(unknown)
+
+
+def _check_space(files: Sequence[RemoteFile], order: Order) -> None:
+    needed = sum(file.bytes or 0 for file in files if not (order.folder / file.name).exists())
+    free = shutil.disk_usage(order.folder).free
+    if needed > free:
+        raise HomeError(
+            f"{order.folder}: {needed / 1e9:.1f} GB are to come and {free / 1e9:.1f} GB are free; "
+            "choose another disk"
+        )
+
+
+def _bring_all(
+    web: Web, files: Sequence[RemoteFile], order: Order, manifest: Manifest, stages: Stages
+) -> Sequence[Brought]:
+    """Progress is told in MB where all sizes are known, else in files."""
+    sized = all(file.bytes is not None for file in files)
+    total = sum(file.bytes or 0 for file in files) // _MB if sized else len(files)
+    brought: list[Brought] = []
+    with stages.stage("get, MB" if sized else "get", max(total, 1)) as advance:
+        for file in files:
+            meter = _Meter(advance if sized else _nobody)
+            brought.append(bring(web, file, order.folder, manifest, meter.told))
+            if sized:
+                advance((file.bytes or 0) // _MB - meter.shown)
+            else:
+                advance()
+    return brought
+
+
+class _Meter:
+    """Turns bytes of one file into whole MB."""
+
+    def __init__(self, advance: Callable[[int], None]) -> None:
+        self._advance = advance
+        self._bytes = 0
+        self.shown = 0
+
+    def told(self, count: int) -> None:
+        self._bytes += count
+        new = self._bytes // _MB - self.shown
+        self.shown += new
+        if new:
+            self._advance(new)
+
+
+def _nobody(_: int) -> None:
+    """Progress that is told in files."""

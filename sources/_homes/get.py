@@ -1,0 +1,64 @@
+"""``medrcube sources get``: brings the raw data of a source, or as much of them as is wanted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from medrcube.errors import MedrcubeError
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.home import HomeFacts
+from medrcube.sources._homes.clients import CLIENTS, Called
+from medrcube.sources._homes.downloads import Listed
+from medrcube.sources._homes.listings import LISTINGS
+from medrcube.sources._homes.manifest import open_manifest
+from medrcube.sources._homes.protocol import Brought, Home, Order, Stages
+
+HOMES: Mapping[str, Home] = {
+    **dict.fromkeys(LISTINGS, Listed()),
+    **dict.fromkeys(CLIENTS, Called()),
+}
+
+_UNPACK = {
+    ".zip": "unzip -q -n {file} -d {folder}",
+    **dict.fromkeys((".tar", ".tar.gz", ".tgz"), "tar -xkf {file} -C {folder}"),
+}
+"""Ending of an archive -> command that unpacks it and writes over nothing."""
+
+
+def get(card: Card, home: HomeFacts, order: Order, stages: Stages) -> Sequence[Brought]:
+    """Bring what is ordered; the licence must have been accepted.
+
+    Args:
+        card: card of the source.
+        home: its home.
+        order: what, and where to.
+        stages: shows progress.
+
+    Raises:
+        HomeError: the home gives nothing.
+        MedrcubeError: the folder is a file, or cannot be written.
+    """
+    if order.folder.exists() and not order.folder.is_dir():
+        raise MedrcubeError(f"--to {order.folder}: is a file; expected a folder")
+    manifest = open_manifest(order.folder, card.id, card.access.licence, home)
+    return HOMES[home.kind].bring(home, order, manifest, stages)
+
+
+def commands(home: HomeFacts, folder: Path, brought: Sequence[Brought]) -> Sequence[str]:
+    """What is left to run: an archive is not unpacked unasked, as it may hold anything."""
+    into = {file.name: file.into for file in home.files}
+    found: list[str] = []
+    for file in brought:
+        name = file.name.lower()
+        ending = next((it for it in _UNPACK if name.endswith(it)), None)
+        if ending is None or not file.there or (home.files and not into.get(file.name)):
+            continue
+        target = folder / into.get(file.name, ".")
+        unpack = _UNPACK[ending].format(
+            file=shlex.quote(str(folder / file.name)), folder=shlex.quote(str(target))
+        )
+        make = f"mkdir -p {shlex.quote(str(target))} && " if target != folder else ""
+        found.append(make + unpack)
+    return found

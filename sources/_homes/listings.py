@@ -1,0 +1,186 @@
+"""Homes that list their files: Zenodo, figshare, PhysioNet, and files that the card names.
+
+Forms of the answers: Zenodo's records API (``files`` with ``key``, ``size``, ``checksum`` and
+``links.self``), figshare's API v2 (``files`` with ``name``, ``size``, ``computed_md5`` and
+``download_url``), PhysioNet's ``SHA256SUMS.txt``.
+"""
+
+from __future__ import annotations
+
+import json
+import netrc
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from medrcube.errors import HomeError
+from medrcube.release_format.tree import leaves, shown
+from medrcube.sources._framework.card_parts.home import HomeFacts
+from medrcube.sources._homes.https import Web
+
+_SUM = re.compile(r"([0-9a-f]{64}) [ *]?(.+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteFile:
+    """A file that a home offers.
+
+    Attributes:
+        name: where it goes below the folder of the copy.
+        url: where it is.
+        bytes: its size, or ``None`` where the home does not say.
+        digest: algorithm and digest in hexadecimal, or ``None``.
+    """
+
+    name: str
+    url: str
+    bytes: int | None
+    digest: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A kind of home that lists files.
+
+    Attributes:
+        hosts: its domains.
+        files: asks it for the list.
+        login: name and password of the user, where it may ask for them.
+    """
+
+    hosts: tuple[str, ...]
+    files: Callable[[Web, HomeFacts], Iterator[RemoteFile]]
+    login: Callable[[], tuple[str, str] | None] = lambda: None
+
+
+def list_files(web: Web, home: HomeFacts) -> Sequence[RemoteFile]:
+    """The files of a home that are wanted, in its order.
+
+    Raises:
+        HomeError: it does not answer, its answer has another form, a wanted file is not there,
+            or a name leads out of the folder of the copy.
+    """
+    found = {file.name: file for file in LISTINGS[home.kind].files(web, home)}
+    if not found:
+        raise HomeError(f"{home.kind} {home.id}: lists no file; has the home changed?")
+    for name in found:
+        if leaves(name):
+            raise HomeError(f"{home.kind} {home.id}: offers {shown(name)}, which is no safe name")
+    if not home.files:
+        return tuple(found.values())
+    lacking = [file.name for file in home.files if file.name not in found]
+    if lacking:
+        raise HomeError(
+            f"{home.kind} {home.id}: no longer offers {', '.join(lacking)}; it has "
+            f"{', '.join(list(found)[:5])}"
+        )
+    for file in home.files:
+        digest = found[file.name].digest
+        if file.md5 and digest and digest[0] == "md5" and digest[1] != file.md5:
+            raise HomeError(
+                f"{home.kind} {home.id}: {file.name} has MD5 {digest[1]}, the card knows "
+                f"{file.md5}: another edition than the one that is described"
+            )
+    return tuple(found[file.name] for file in home.files)
+
+
+def _zenodo(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+    answer = _json(web, f"https://zenodo.org/api/records/{home.id}")
+    for entry in _entries(answer, home):
+        algorithm, _, digest = _text(entry, "checksum", home).partition(":")
+        yield RemoteFile(
+            name=_text(entry, "key", home),
+            url=_text(entry.get("links"), "self", home),
+            bytes=_size(entry, home),
+            digest=(algorithm, digest.lower()) if algorithm in ("md5", "sha256") else None,
+        )
+
+
+def _figshare(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+    article, _, version = home.id.partition("/")
+    answer = _json(web, f"https://api.figshare.com/v2/articles/{article}/versions/{version}")
+    for entry in _entries(answer, home):
+        if entry.get("is_link_only"):
+            continue
+        digest = entry.get("computed_md5") or entry.get("supplied_md5")
+        yield RemoteFile(
+            name=_text(entry, "name", home),
+            url=_text(entry, "download_url", home),
+            bytes=_size(entry, home),
+            digest=("md5", str(digest).lower()) if digest else None,
+        )
+
+
+def _physionet(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+    base = f"https://physionet.org/files/{home.id}/"
+    for number, line in enumerate(web.get(f"{base}SHA256SUMS.txt").text.splitlines(), 1):
+        match = _SUM.fullmatch(line)
+        if match is None:
+            raise HomeError(f"{base}SHA256SUMS.txt line {number}: {shown(line)}; expected a digest")
+        yield RemoteFile(
+            name=match[2], url=base + quote(match[2]), bytes=None, digest=("sha256", match[1])
+        )
+
+
+def _named(_: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+    for file in home.files:
+        yield RemoteFile(
+            name=file.name,
+            url=file.url,
+            bytes=file.bytes or None,
+            digest=("md5", file.md5) if file.md5 else None,
+        )
+
+
+def _physionet_login() -> tuple[str, str] | None:
+    """``PHYSIONET_USERNAME`` and ``PHYSIONET_PASSWORD``, or the user's ``.netrc``."""
+    name, password = (os.environ.get(f"PHYSIONET_{it}", "") for it in ("USERNAME", "PASSWORD"))
+    if name and password:
+        return name, password
+    try:
+        known = netrc.netrc().authenticators("physionet.org")
+    except (OSError, netrc.NetrcParseError):
+        return None
+    return (known[0], known[2]) if known and known[0] and known[2] else None
+
+
+LISTINGS: Mapping[str, Listing] = {
+    "zenodo": Listing(hosts=("zenodo.org",), files=_zenodo),
+    "figshare": Listing(
+        hosts=("figshare.com", "s3-eu-west-1.amazonaws.com"),  # where its downloads are stored
+        files=_figshare,
+    ),
+    "physionet": Listing(hosts=("physionet.org",), files=_physionet, login=_physionet_login),
+    "https": Listing(hosts=(), files=_named),
+}
+
+
+def _json(web: Web, url: str) -> Any:
+    try:
+        return json.loads(web.get(url).content)
+    except (ValueError, UnicodeDecodeError):
+        raise HomeError(f"{url}: does not answer in JSON; has the home changed?") from None
+
+
+def _entries(answer: Any, home: HomeFacts) -> Sequence[Mapping[str, Any]]:
+    files = answer.get("files") if isinstance(answer, dict) else None
+    if not isinstance(files, list) or not all(isinstance(it, dict) for it in files):
+        raise HomeError(f"{home.kind} {home.id}: its answer has no list of files")
+    return files
+
+
+def _text(entry: Any, key: str, home: HomeFacts) -> str:
+    value = entry.get(key) if isinstance(entry, Mapping) else None
+    if not isinstance(value, str) or not value:
+        raise HomeError(f"{home.kind} {home.id}: a file has {key} {shown(value)}; expected a text")
+    return value
+
+
+def _size(entry: Mapping[str, Any], home: HomeFacts) -> int:
+    value = entry.get("size")
+    if type(value) is not int or value < 0:
+        raise HomeError(f"{home.kind} {home.id}: a file has size {shown(value)}")
+    return value

@@ -1,0 +1,182 @@
+"""One file from a home to the disk: resumed where it broke off, proved before it gets its name.
+
+What has come lies in ``NAME.part``. It is taken up again only where the result can be proved: the
+home gives a digest, or the same entity tag as before. A file that is there already is never
+written over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from medrcube.errors import HomeError
+from medrcube.sources._homes.https import TRIES, Web, plain
+from medrcube.sources._homes.listings import RemoteFile
+from medrcube.sources._homes.manifest import Manifest
+from medrcube.sources._homes.protocol import Brought
+
+_CHUNK = 2**20
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_PROVED_HEADERS = {"Cache-Control": "no-transform"}
+
+
+def bring(
+    web: Web, file: RemoteFile, folder: Path, manifest: Manifest, told: Callable[[int], None]
+) -> Brought:
+    """Bring one file.
+
+    Args:
+        web: client of the home.
+        file: what to bring.
+        folder: folder of the copy.
+        manifest: takes what was brought.
+        told: called with numbers of bytes as they come.
+    """
+    target = folder / file.name
+    try:
+        if not target.parent.resolve().is_relative_to(folder.resolve()):
+            return _failed(file, f"a link in {folder} leads its folder out of it")
+        if os.path.lexists(target):
+            return _compare(file, target, manifest)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return _bring(web, file, target, manifest, told)
+    except HomeError as error:
+        return _failed(file, str(error))
+    except OSError as error:
+        return _failed(file, f"{target}: cannot be written ({error.strerror})")
+
+
+def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> Brought:
+    """Hold a file that is there against the home, or against what was written down of it."""
+    known = manifest.files.get(file.name, {})
+    state = target.stat()
+    expected = file.digest or (("sha256", known["sha256"]) if "sha256" in known else None)
+    if file.bytes not in (None, state.st_size):
+        told = f"{state.st_size:,} bytes, the home has {file.bytes:,}"
+    elif expected is None:
+        told = "nothing says that it is the file of the home, which gives no digest"
+    elif known.get(expected[0]) == expected[1] and known.get("bytes") == state.st_size:
+        return Brought(name=file.name, status="there")
+    else:
+        found = _digests(target, expected[0])
+        if found[expected[0]] == expected[1]:
+            _write_down(manifest, file, state.st_size, found)
+            return Brought(name=file.name, status="there")
+        told = f"its {expected[0].upper()} is {found[expected[0]]}, expected {expected[1]}"
+    told = f"{target}: is another file ({told}); it was left alone: move it away to get it anew"
+    return Brought(name=file.name, status="kept", detail=told)
+
+
+def _bring(
+    web: Web, file: RemoteFile, target: Path, manifest: Manifest, told: Callable[[int], None]
+) -> Brought:
+    part = target.with_name(f"{target.name}.part")
+    tag = target.with_name(f"{target.name}.part.etag")
+    wrong = ""
+    for _ in range(TRIES):
+        start = _resumable(file, part, tag)
+        complete = file.bytes is not None and start == file.bytes
+        whole = complete or _receive(web, file, (part, tag), start, told)
+        if not whole:
+            wrong = "the connection broke off"
+            continue
+        size, found = part.stat().st_size, _digests(part, *((file.digest or ("md5",))[:1]))
+        wrong = _fault(file, size, found)
+        if wrong:
+            part.unlink()
+            continue
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        if os.path.lexists(target):
+            return _compare(file, target, manifest)
+        part.rename(target)
+        tag.unlink(missing_ok=True)
+        _write_down(manifest, file, size, found)
+        return Brought(name=file.name, status="fetched")
+    return _failed(file, f"{plain(file.url)}: {wrong} ({TRIES} times); the same command goes on")
+
+
+def _resumable(file: RemoteFile, part: Path, tag: Path) -> int:
+    """How many bytes of the last attempt can be used; drops what cannot."""
+    if not part.exists():
+        return 0
+    size = part.stat().st_size
+    provable = file.digest is not None or tag.exists()
+    if not provable or size > (size if file.bytes is None else file.bytes):
+        part.unlink()
+        tag.unlink(missing_ok=True)
+        return 0
+    return size
+
+
+def _receive(
+    web: Web,
+    file: RemoteFile,
+    places: tuple[Path, Path],
+    start: int,
+    told: Callable[[int], None],
+) -> bool:
+    """Take in what is missing; whether the answer came to its end."""
+    part, tag = places
+    headers = dict(_PROVED_HEADERS)
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if tag.exists():
+            headers["If-Range"] = tag.read_text(encoding="ascii")
+    with web.open(file.url, headers) as response:
+        if response.status_code == 416:  # nothing lies behind what we have: the digest decides
+            return True
+        match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        goes_on = response.status_code == 206 and match is not None and int(match[1]) == start
+        if response.status_code == 206 and not goes_on:
+            raise HomeError(f"{plain(file.url)}: gives another part than was asked for")
+        etag = response.headers.get("ETag", "")
+        if etag.startswith('"') and etag.isascii():  # a weak one says nothing of the bytes
+            tag.write_text(etag, encoding="ascii")
+        elif not goes_on:
+            tag.unlink(missing_ok=True)
+        try:
+            with part.open("ab" if goes_on else "wb") as written:
+                for chunk in response.iter_raw():  # as it comes: what is gathered is lost
+                    written.write(chunk)
+                    told(len(chunk))
+        except httpx2.HTTPError:
+            return False
+    return True
+
+
+def _fault(file: RemoteFile, size: int, found: dict[str, str]) -> str:
+    if file.bytes not in (None, size):
+        return f"{size:,} bytes came, the home says {file.bytes:,}"
+    if file.digest and found[file.digest[0]] != file.digest[1]:
+        algorithm, digest = file.digest
+        return f"{algorithm.upper()} is {found[algorithm]}, the home says {digest}"
+    return ""
+
+
+def _digests(path: Path, *algorithms: str) -> dict[str, str]:
+    """SHA-256 and other digests of a file, in one reading."""
+    made: dict[str, Any] = {
+        name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", *algorithms}
+    }
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            for digest in made.values():
+                digest.update(chunk)
+    return {name: digest.hexdigest() for name, digest in made.items()}
+
+
+def _write_down(manifest: Manifest, file: RemoteFile, size: int, found: dict[str, str]) -> None:
+    proved = ":".join(file.digest) if file.digest else None
+    manifest.add(file.name, bytes=size, **found, proved_by=proved, url=plain(file.url))
+
+
+def _failed(file: RemoteFile, detail: str) -> Brought:
+    return Brought(name=file.name, status="failed", detail=detail)

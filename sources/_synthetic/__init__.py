@@ -1,0 +1,1 @@
+"""Phantoms for the fixtures of sources."""

@@ -1,0 +1,74 @@
+"""Phantoms in whatever format a file name asks for, for fixtures of new sources."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources._synthetic.images import (
+    lesion,
+    picture,
+    write_clip,
+    write_dicom,
+    write_metaimage,
+    write_nifti,
+    write_picture,
+)
+
+HEIGHT, WIDTH, SLICES = 120, 140, 6
+
+
+def write_example(path: Path, *, seed: int) -> None:
+    """Write one picture, volume or clip with a lesion in the format of its suffix.
+
+    DICOM files of one folder make a series, a slice each, in the order of their seeds.
+
+    Args:
+        path: target; ``.png``, ``.jpg`` and other pictures, ``.dcm``, ``.nii``, ``.nii.gz``,
+            ``.mhd``, a video, or no suffix for DICOM; parents are made.
+        seed: decides the picture.
+    """
+    name = path.name.lower()
+    grey = picture(HEIGHT, WIDTH, seed=seed)
+    if name.endswith((".nii", ".nii.gz")):
+        write_nifti(path, _stack(grey).astype(np.int16), spacing=(1, 1, 3), signs=(-1, -1, 1))
+    elif name.endswith((".mhd", ".mha")):
+        write_metaimage(path, _stack(grey).astype(np.int16), spacing=(1, 1, 3))
+    elif name.endswith((".avi", ".mp4", ".mov", ".mpeg", ".mpg")):
+        write_clip(path, [picture(HEIGHT, WIDTH, seed=seed + k).astype(np.uint8) for k in range(4)])
+    elif "." in name and not name.endswith((".dcm", ".dicom", ".ima")):
+        write_picture(path, grey.astype(np.uint8))
+    else:
+        write_dicom(
+            path,
+            picture(HEIGHT, WIDTH, seed=seed, maximum=4095),
+            Modality="OT",
+            SOPInstanceUID=_uid(path.as_posix()),
+            SeriesInstanceUID=_uid(path.parent.as_posix()),
+            InstanceNumber=seed + 1,
+            ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+            ImagePositionPatient=[0, 0, 3 * seed],
+            PixelSpacing=[1, 1],
+        )
+
+
+def write_example_mask(path: Path, *, seed: int) -> None:
+    """Write the mask of the lesion in the picture or volume of the same seed."""
+    mask = lesion(HEIGHT, WIDTH, seed=seed)
+    if path.name.lower().endswith((".nii", ".nii.gz")):
+        write_nifti(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3), signs=(-1, -1, 1))
+    elif path.suffix.lower() in {".mhd", ".mha"}:
+        write_metaimage(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3))
+    else:
+        write_picture(path, np.where(mask, 255, 0).astype(np.uint8))
+
+
+def _stack(flat: NDArray[np.generic]) -> NDArray[np.generic]:
+    return np.stack([flat] * SLICES)
+
+
+def _uid(text: str) -> str:
+    return f"2.25.{int(hashlib.sha256(text.encode()).hexdigest()[:24], 16)}"

@@ -1,0 +1,164 @@
+import contextlib
+import os
+import pickle
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.build.incremental import result_cache
+from medrcube.build.incremental.cache_database import BuildCache
+from medrcube.build.stages.scan import scan
+from medrcube.facts import Grade, Scope, Skip, State, Visible
+from medrcube.sources._framework.contract import load_source
+from medrcube.taxonomy import Modality
+
+KEY = b"k" * 32
+
+
+@pytest.fixture
+def cache(tmp_path):
+    with BuildCache(tmp_path / "w" / "cache" / "build.sqlite3") as opened:
+        yield opened
+
+
+@pytest.fixture
+def counting(toy):
+    """The toy source with an adapter that leaves a mark each time it looks."""
+    marks = toy.folder / "marks"
+    marks.mkdir()
+    adapter = toy.folder / "adapter.py"
+    line = f"    import os, tempfile; tempfile.mkstemp(dir={str(marks)!r})\n"
+    text = adapter.read_text().replace("layout):\n", "layout):\n" + line)
+    adapter.write_text(text)
+    return load_source(toy.folder), lambda: len(list(marks.iterdir()))
+
+
+def test_an_unchanged_tree_is_looked_through_once(counting, raw, cache):
+    source, looks = counting
+    assert scan(source, raw, KEY, cache) == scan(source, raw, KEY, cache)
+    assert looks() == 1
+
+
+def test_without_a_memory_every_scan_looks(counting, raw):
+    source, looks = counting
+    scan(source, raw, KEY)
+    scan(source, raw, KEY)
+    assert looks() == 2
+
+
+def _touch(raw, _source):
+    os.utime(raw / "g (0).png", (1, 1))
+
+
+def _edit_unseen(raw, _source):
+    path = raw / "g (0).png"
+    before = path.stat()
+    path.write_bytes(path.read_bytes()[::-1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _grow(raw, _source):
+    (raw / "new.txt").write_text("x")
+
+
+def _card(_raw, source):
+    card = source.folder / "card.toml"
+    card.write_text(card.read_text().replace("images = 4", "images = 5"))
+
+
+def _adapter(_raw, source):
+    adapter = source.folder / "adapter.py"
+    adapter.write_text(adapter.read_text() + "\n# changed\n")
+
+
+@pytest.mark.parametrize("change", [_touch, _edit_unseen, _grow, _card, _adapter])
+def test_any_change_of_tree_card_or_adapter_makes_it_look_again(counting, raw, cache, change):
+    source, looks = counting
+    scan(source, raw, KEY, cache)
+    change(raw, source)
+    scan(load_source(source.folder), raw, KEY, cache)
+    assert looks() == 2
+
+
+def test_another_key_for_patients_makes_it_look_again(counting, raw, cache):
+    source, looks = counting
+    first = scan(source, raw, KEY, cache)
+    assert scan(source, raw, b"l" * 32, cache).cases[0].patient != first.cases[0].patient
+    assert looks() == 2
+
+
+def test_only_the_latest_record_of_a_name_is_kept_and_only_under_its_key(cache):
+    cache.remember("name", "old", b"1")
+    cache.remember("name", "new", b"2" * 1000)
+    assert cache.recall("name", "new") == b"2" * 1000
+    assert cache.recall("name", "old") is None
+    assert cache.recall("other", "new") is None
+
+
+def _global(module, name):
+    """A pickle that calls what stands under a name, which may have dots, with one argument."""
+    parts = [b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name, "echo no")]
+    return b"\x80\x04" + parts[0] + parts[1] + b"\x93" + parts[2] + b"\x85R."
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("posix", "system"),
+        ("builtins", "eval"),
+        ("medrcube.sources._framework.layout", "os.system"),
+        ("medrcube.sources._framework.layout", "os"),
+        ("medrcube.sources._framework.raw_tree.raw_tree", "walk"),
+        ("medrcube.build.incremental.file_states", "Path"),
+        ("medrcube.build.incremental.cache_database", "BuildCache"),
+        ("medrcube.build.incremental.result_cache", "Source"),
+    ],
+)
+def test_a_foreign_record_runs_no_code(module, name):
+    with pytest.raises(pickle.UnpicklingError, match="must not hold"):
+        result_cache.load(_global(module, name))
+
+
+def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
+    found = scan(toy, raw, KEY).cases
+    assert result_cache.load(result_cache.dump(found)) == found
+
+
+@given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
+def test_a_damaged_record_is_read_or_refused_but_never_ends_a_build(place, byte, cut):
+    whole = result_cache.dump(
+        (Skip(key="a", reason="b" * 40), State.ABSENT, Scope.STUDY, Path("c"))
+    )
+    at = int(place * len(whole))
+    with contextlib.suppress(pickle.UnpicklingError):
+        result_cache.load(whole[:at] if cut else whole[:at] + bytes([byte]) + whole[at + 1 :])
+
+
+def test_a_record_holds_no_call_but_of_its_own_kinds():
+    """Python 3.11.2 keeps a member of an enumeration as a call of getattr, if it is let."""
+    kinds = (State.ABSENT, Scope.STUDY, Grade.A, Visible.PARTLY, Modality.CT)
+    record = result_cache.dump(kinds)
+    assert b"getattr" not in record
+    assert result_cache.load(record) == kinds
+
+
+@pytest.mark.parametrize(
+    "record", [b"", b"\x80", result_cache.dump(("another", "kind")), _global("builtins", "getattr")]
+)
+def test_a_record_that_cannot_be_used_counts_as_never_kept(counting, raw, cache, record):
+    source, looks = counting
+    cases = scan(source, raw, KEY, cache).cases
+    cache._database.execute("UPDATE memory SET record = ?", (zlib.compress(record),))
+    assert scan(source, raw, KEY, cache).cases == cases
+    assert scan(source, raw, KEY, cache).cases == cases
+    assert looks() == 2
+
+
+@pytest.mark.parametrize("record", [b"no zlib", 7, None])
+def test_a_row_that_holds_no_record_counts_as_none(cache, record):
+    cache.remember("name", "key", b"1")
+    cache._database.execute("UPDATE memory SET record = ?", (record,))
+    assert cache.recall("name", "key") is None

@@ -1,0 +1,154 @@
+import os
+import shutil
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from medrcube.build.incremental import file_states
+from medrcube.build.incremental.file_states import look, look_around, state_of
+from medrcube.sources._framework.raw_tree.raw_tree import walk
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    for name in ("b/2.txt", "b/1.txt", "a/deep/3.txt", "a.txt", "z.txt"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return root
+
+
+def test_the_files_come_in_the_order_of_a_walk(tree):
+    (tree / "again").symlink_to("b")
+    assert list(look(tree).states) == list(walk(tree))
+
+
+def test_a_tree_in_which_nothing_happens_keeps_its_digest(tree):
+    assert look(tree).digest == look(tree).digest
+
+
+def _swap(tree):
+    (tree / "a.txt").rename(tree / "x")
+    (tree / "z.txt").rename(tree / "a.txt")
+    (tree / "x").rename(tree / "z.txt")
+
+
+def _edit_unseen(tree):
+    before = (tree / "a.txt").stat()
+    (tree / "a.txt").write_text("A.TXT")
+    os.utime(tree / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _copy_over(tree):
+    shutil.copy2(tree / "a.txt", tree / "new")
+    (tree / "new").replace(tree / "a.txt")
+
+
+def _rename(tree):
+    (tree / "a.txt").rename(tree / "c.txt")
+
+
+def _remove(tree):
+    (tree / "a.txt").unlink()
+
+
+def _pipe(tree):
+    os.mkfifo(tree / "pipe")
+
+
+@pytest.mark.parametrize("change", [_swap, _edit_unseen, _copy_over, _rename, _remove, _pipe])
+def test_every_change_shows(tree, change):
+    before = look(tree)
+    change(tree)
+    assert look(tree).digest != before.digest
+
+
+def test_a_link_has_the_inode_of_what_it_leads_to(tree):
+    """Files of one archive can have one size and one time, so that nothing else tells them."""
+    (tree / "link").symlink_to("b/1.txt")
+    assert look(tree).states["link"].inode == (tree / "b" / "1.txt").stat().st_ino
+
+
+def test_a_link_that_leads_elsewhere_shows(tree):
+    (tree / "link").symlink_to("b/1.txt")
+    before = look(tree)
+    (tree / "link").unlink()
+    (tree / "link").symlink_to("b/2.txt")
+    assert look(tree).digest != before.digest
+
+
+def test_a_file_that_was_just_written_is_waited_for(tree):
+    (tree / "a.txt").write_text("new")
+    found = look(tree)
+    assert found.settled
+    assert time.time_ns() > found.states["a.txt"].changed + file_states._TICK_NS
+
+
+def test_a_tree_that_is_written_while_it_is_looked_at_is_not_settled(tree, monkeypatch):
+    clock = SimpleNamespace(  # each look begins at the moment of the last write, under any load
+        time_ns=lambda: state_of(tree / "a.txt").changed,
+        sleep=lambda _: (tree / "a.txt").write_text("more"),
+    )
+    monkeypatch.setattr(file_states, "time", clock)
+    (tree / "a.txt").write_text("new")
+    assert not look(tree).settled
+    assert (tree / "a.txt").read_text() == "more"
+
+
+def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
+    assert look(tmp_path / "nothing").states == {}
+
+
+def test_a_file_is_found_by_its_path(tree):
+    found = look(tree)
+    path = tree / "a" / "deep" / "3.txt"
+    assert found.state(path) == state_of(path)
+    assert found.state(tree / "a" / "none") is None
+
+
+def _same(one, other):
+    return (one, list(one.states), one.digest) == (other, list(other.states), other.digest)
+
+
+def _between(tree):
+    """A folder among others, which come before and after it."""
+    (tree / "a" / "early").mkdir()
+    (tree / "a" / "early" / "4.txt").touch()
+    return tree / "a" / "deep"
+
+
+LINKS = {
+    "none": lambda _: None,
+    "to a file": lambda tree: (tree / "b" / "link").symlink_to("1.txt"),
+    "to the folder": lambda tree: (tree / "again").symlink_to("a/deep"),
+    "from the folder": lambda tree: (tree / "a" / "deep" / "out").symlink_to("../../b"),
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_folder_of_a_tree_is_what_another_look_would_find(tree, link):
+    inner = _between(tree)
+    LINKS[link](tree)
+    assert _same(look(tree).inside("a/deep"), look(inner))
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_folder_around_a_tree_is_what_another_look_would_find(tree, link):
+    inner = _between(tree)
+    LINKS[link](tree)
+    assert _same(look_around(look(inner), tree, 99), look(tree))
+
+
+def test_a_folder_with_more_files_beside_a_tree_than_allowed_is_not_taken(tree):
+    inner = look(_between(tree))
+    assert look_around(inner, tree, 5) is not None
+    assert look_around(inner, tree, 4) is None
+
+
+def test_the_files_of_each_folder_are_told(tree):
+    told = []
+    time.sleep(0.05)  # else it is looked at twice
+    look(tree, told.append)
+    assert told == [2, 0, 1, 2]

@@ -1,0 +1,131 @@
+"""What a release says of what changed since an earlier one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from medrcube.build.release.changes import DATA, PAGE, find_changes, write_changes
+from medrcube.release_format.errata import Erratum, add_errata
+from medrcube.release_format.item_facts import FACT
+
+
+@pytest.fixture
+def old(released):
+    return released("old")
+
+
+@pytest.fixture
+def new(old, tmp_path):
+    """A copy of the old release, to be changed."""
+    return shutil.copytree(old, tmp_path / "new")
+
+
+def rows(tree):
+    return json.loads((tree / "TOY/test.json").read_text(encoding="utf-8"))
+
+
+def write(tree, changed):
+    (tree / "TOY/test.json").write_text(json.dumps(changed), encoding="utf-8")
+
+
+def kinds(old, new):
+    return {change.item: change.kinds for change in find_changes(old, new).changes}
+
+
+def test_equal_releases_have_no_change(old, new):
+    found = find_changes(old, new)
+    assert (found.changes, found.same) == ((), len(rows(old)))
+
+
+def swap_key(row):
+    other = next(row[f"option_{x}"] for x in "AB" if row[f"option_{x}"] != row["gt_answer"])
+    row["gt_answer"] = other
+    row["correct_index"] = "AB".index(next(x for x in "AB" if row[f"option_{x}"] == other))
+
+
+def reorder(row):
+    row["option_A"], row["option_B"] = row["option_B"], row["option_A"]
+    letters = [letter for letter in "ABCD" if f"option_{letter}" in row]
+    texts = [row[f"option_{letter}"] for letter in letters]
+    row["correct_index"] = texts.index(row["gt_answer"])
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda row: row.update(question="Now asked otherwise?"), "reworded"),
+        (swap_key, "re-keyed"),
+        (reorder, "reordered"),
+        (lambda row: row.update(parts="Heart"), "moved"),
+    ],
+)
+def test_each_change_of_an_item_has_its_kind(old, new, change, kind):
+    changed = rows(new)
+    change(changed[0])
+    write(new, changed)
+    assert kinds(old, new) == {f"TOY/{changed[0]['id']}": (kind,)}
+
+
+def test_items_that_come_and_go_are_named(old, new):
+    changed = rows(new)
+    gone = changed.pop(0)
+    write(new, [*changed, {**gone, "id": "another"}])
+    facts = (new / "items.csv").read_text().splitlines()
+    (new / "items.csv").write_text(
+        "\n".join(line for line in facts if gone["id"] not in line) + "\n"
+    )
+    assert kinds(old, new) == {"TOY/another": ("added",), f"TOY/{gone['id']}": ("gone",)}
+
+
+def test_a_fact_under_another_id_is_renamed_and_not_added(old, new):
+    changed = rows(new)
+    name = changed[0]["id"]
+    changed[0]["id"] = "another"
+    write(new, changed)
+    facts = new / "items.csv"
+    assert FACT.search(facts.read_text())
+    facts.write_text(facts.read_text().replace(f"TOY,{name},", "TOY,another,"))
+    found = find_changes(old, new)
+    assert [(c.item, c.kinds, c.before) for c in found.changes] == [
+        ("TOY/another", ("renamed",), f"TOY/{name}")
+    ]
+
+
+def test_a_picture_is_told_by_its_pixel_hash_also_where_it_is_withheld(old, new):
+    recipes = [json.loads(line) for line in (new / "recipes.jsonl").read_text().splitlines()]
+    withheld = next(recipe for recipe in recipes if recipe["restricted"])
+    withheld["pixel_sha256"] = "0" * 64
+    (new / "recipes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in recipes))
+    of_it = {
+        f"TOY/{row['id']}" for row in rows(new) if f"TOY/{row['image_path']}" == withheld["image"]
+    }
+    assert of_it
+    assert kinds(old, new) == dict.fromkeys(of_it, ("picture-changed",))
+
+
+def test_without_recipes_a_picture_that_is_not_there_is_unknown(old, new):
+    (old / "recipes.jsonl").unlink()
+    restricted = {f"TOY/{row['id']}" for row in rows(new) if row["restricted"]}
+    assert kinds(old, new) == dict.fromkeys(restricted, ("picture-unknown",))
+
+
+def test_withdrawn_items_that_are_still_there_are_shouted(old, new):
+    name = rows(old)[0]["id"]
+    row = Erratum(dataset="TOY", id=name, by="maintainer", on="2026-01-01", why="Wrong key.")
+    add_errata(old, [row], {f"TOY/{name}"})
+    found = find_changes(old, new)
+    assert found.still_there == (f"TOY/{name}",)
+    write_changes(new, found)
+    assert "1 item withdrawn" in (new / PAGE).read_text()
+
+
+def test_a_release_since_another_is_valid_and_holds_both_files(released, old, check):
+    new = released("new", since=old)
+    assert not check(new).findings
+    assert "No item changed." in (new / PAGE).read_text(encoding="utf-8")
+    told = json.loads((new / DATA).read_text(encoding="utf-8"))
+    assert (told["old"]["name"], told["same"], told["counts"]) == ("x", len(rows(old)), {})
+    assert not (old / PAGE).exists()

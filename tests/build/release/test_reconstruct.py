@@ -1,0 +1,456 @@
+"""What reconstruction says of other raw data than those of the release, and what it leaves."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.incremental import file_states
+from medrcube.build.pipeline import build
+from medrcube.build.pixels.pixel_hash import pixel_hash
+from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.build.reconstruction import safe_writes
+from medrcube.build.reconstruction.outcomes import Status
+from medrcube.build.reconstruction.reconstruct import reconstruct
+from medrcube.build.release.write import release
+from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
+from medrcube.sources._framework.contract import load_source
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+CLEAN = "TOY/pictures/g_0.png"
+
+
+@pytest.fixture
+def withheld(toy):
+    """The toy source, whose pictures may not be passed on."""
+    return _edit(toy, "redistribute = true", "redistribute = false")
+
+
+@pytest.fixture
+def released(withheld, pressed, tmp_path):
+    """The public edition of a release of the toy source; the private one lies beside it."""
+    for name in ("public", "private"):
+        shutil.copytree(pressed(withheld) / name, tmp_path / name)
+    return tmp_path / "public"
+
+
+@pytest.fixture
+def again(released, withheld, raw, quiet):
+    """Reconstruct: ``again()`` -> outcome of each picture, by its path."""
+
+    def run(source=withheld, roots=None):
+        roots = {"toy": raw} if roots is None else roots
+        done = reconstruct(released, roots, {"toy": source}, LocalEngine(1), quiet)
+        return {it.image: it for source in done.sources for it in source.pictures}
+
+    return run
+
+
+def test_all_pictures_come_back_and_a_second_run_leaves_them_as_they_are(again, released):
+    first = again()
+    assert {it.status for it in first.values()} == {Status.REBUILT}
+    states = {image: _untouched(released / image) for image in first}
+    second = again()
+    assert {it.status for it in second.values()} == {Status.ALREADY_THERE}
+    assert {image: _untouched(released / image) for image in first} == states
+
+
+def test_each_folder_of_the_raw_tree_is_listed_once(again, raw, monkeypatch):
+    listed = []
+    scandir = os.scandir
+
+    def told(folder="."):
+        if isinstance(folder, (str, os.PathLike)) and Path(folder).is_relative_to(raw):
+            listed.append(os.fspath(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(
+        file_states, "_TICK_NS", 0
+    )  # no second look at a copy that is being written
+    monkeypatch.setattr(os, "scandir", told)
+    assert {it.status for it in again().values()} == {Status.REBUILT}
+    monkeypatch.undo()
+    folders = [raw, *(it for it in raw.rglob("*") if it.is_dir())]
+    assert sorted(listed) == sorted(map(str, folders))
+
+
+def test_nothing_is_left_beside_pictures_and_the_private_mark(again, released, tmp_path):
+    again()
+    assert _files(released) == _files(tmp_path / "private")
+
+
+def test_the_private_mark_comes_with_the_first_restricted_picture(again, released, raw):
+    assert not (released / "PRIVATE.md").exists()
+    again(roots={})
+    assert not (released / "PRIVATE.md").exists()
+    for path in raw.glob("*.png"):
+        if not path.name.startswith("g (0)"):
+            path.unlink()
+    again()
+    assert "do not share" in (released / "PRIVATE.md").read_text()
+
+
+def test_a_tree_in_which_somebody_else_put_the_pictures_is_marked_too(again, released, tmp_path):
+    shutil.copytree(tmp_path / "private/TOY", released / "TOY", dirs_exist_ok=True)
+    again(roots={})
+    assert (released / "PRIVATE.md").exists()
+
+
+def test_open_pictures_that_were_lost_come_back_without_a_mark(
+    toy, workspace, raw, tmp_path, quiet
+):
+    toy = _edit(toy, "redistribute = false", "redistribute = true")
+    build(workspace, {"toy": toy}, LocalEngine(1), quiet)
+    out = tmp_path / "open"
+    release(workspace, {"toy": toy}, out, name="x", allow_unreviewed=True)
+    before = _files(out)
+    next((out / "TOY/pictures").iterdir()).unlink()
+    assert reconstruct(out, {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet).short == 0
+    assert _files(out) == before
+    assert not (out / "SHA256SUMS.restricted").exists()
+
+
+def test_a_picture_with_other_pixels_is_made_again(again, released):
+    again()
+    right = (released / CLEAN).read_bytes()
+    with Image.open(released / CLEAN) as picture:
+        turned = picture.rotate(180)
+    turned.save(released / CLEAN)
+    told = again()
+    assert told[CLEAN].status is Status.REBUILT
+    assert (released / CLEAN).read_bytes() == right
+    assert sum(it.status is Status.REBUILT for it in told.values()) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"no picture", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
+def test_a_damaged_picture_is_made_again(again, released, data):
+    again()
+    (released / CLEAN).write_bytes(data)
+    assert again()[CLEAN].status is Status.REBUILT
+
+
+def test_equal_pixels_in_other_bytes_count_as_there(again, released):
+    again()
+    with Image.open(released / CLEAN) as picture:
+        picture.save(released / CLEAN, compress_level=9)
+    assert again()[CLEAN].status is Status.ALREADY_THERE
+
+
+def test_a_picture_of_16_bit_is_not_taken_for_ours(tmp_path):
+    Image.new("I;16", (4, 4)).save(tmp_path / "deep.png")
+    assert safe_writes.stored_hash(tmp_path / "deep.png") is None
+
+
+def test_one_flipped_byte_is_told_with_both_digests_and_only_of_its_case(again, raw, released):
+    path = raw / "g (0).png"
+    was = hashlib.sha256(path.read_bytes()).hexdigest()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    now = hashlib.sha256(data).hexdigest()
+    told = again()
+    mine = [it for it in told.values() if it.case == "g (0)"]
+    assert {it.status for it in mine} == {Status.RAW_FILE_DIFFERS}
+    (file,) = mine[0].raw
+    assert (file.name, file.recorded, file.found) == ("g (0).png", was, now)
+    assert was in mine[0].detail
+    assert now in mine[0].detail
+    assert {it.status for it in told.values() if it.case != "g (0)"} == {Status.REBUILT}
+    assert not (released / CLEAN).exists()
+
+
+def test_another_mask_is_told_where_it_shows_and_the_clean_picture_comes_back(again, raw, released):
+    shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
+    told = {it.image: it for it in again().values() if it.case == "g (0)"}
+    assert told.pop(CLEAN).status is Status.REBUILT
+    assert told
+    for outcome in told.values():
+        assert outcome.status is Status.RAW_FILE_DIFFERS
+        assert [file.name for file in outcome.raw] == ["g (0)_mask.png"]
+
+
+def test_a_file_that_was_merely_written_anew_gives_its_picture(again, raw):
+    for path in raw.glob("*.png"):
+        with Image.open(path) as picture:
+            picture.load()
+        picture.save(path, compress_level=1)
+    assert {it.status for it in again().values()} == {Status.REBUILT}
+
+
+@pytest.mark.parametrize("name", ["g (0).png", "g (0)_mask.png"])
+def test_a_missing_file_is_named(again, raw, name):
+    (raw / name).unlink()
+    told = again()
+    mine = [it for it in told.values() if it.case == "g (0)"]
+    assert {it.status for it in mine} == {Status.RAW_FILE_MISSING}
+    assert all(name in it.detail for it in mine)
+    assert {it.status for it in told.values() if it.case != "g (0)"} == {Status.REBUILT}
+
+
+def test_a_table_without_its_films_names_each(tmp_path, quiet):
+    sources = find_sources()
+    source = sources["vindr-cxr"]
+    raw = tmp_path / "raw"
+    source.build_fixture(raw, source.card.layouts[0].name)
+    pairs = BuildSettings(two_option_share=1.0)  # its films have room for two boxes alone
+    workspace = Workspace(root=tmp_path / "w", sources={source.id: raw}, settings=pairs)
+    build(workspace, sources, LocalEngine(1), quiet)
+    release(workspace, sources, tmp_path / "out", name="x", allow_unreviewed=True)
+    recipe = json.loads((tmp_path / "out/recipes.jsonl").read_text().splitlines()[0])
+    (name,) = recipe["files"]
+    (raw / name).unlink()
+    (told,) = reconstruct(
+        tmp_path / "out", {source.id: raw}, sources, LocalEngine(1), quiet
+    ).sources
+    mine = [it for it in told.pictures if it.case == recipe["case"]]
+    assert {it.status for it in mine} == {Status.RAW_FILE_MISSING}
+    assert all([file.name for file in it.raw] == [name] for it in mine)
+
+
+def test_a_copy_that_fits_no_layout_is_told_by_the_files_that_it_lacks(again, raw):
+    for path in raw.glob("*.png"):
+        path.unlink()
+    told = again()
+    assert {it.status for it in told.values()} == {Status.RAW_FILE_MISSING}
+    assert all("fits no layout" in it.detail for it in told.values())
+
+
+def test_a_case_that_a_bad_row_sets_aside_is_told_with_its_value_and_the_others_come_back(
+    again, withheld
+):
+    told = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
+    mine = [it for it in told.values() if it.case.startswith("g")]
+    assert {it.status for it in mine} == {Status.CASE_MISSING}
+    assert all("value 'g'" in it.detail and "(bad-row)" in it.detail for it in mine)
+    others = {it.status for it in told.values() if not it.case.startswith("g")}
+    assert others == {Status.REBUILT}
+
+
+def test_a_row_that_is_new_and_bad_costs_no_published_picture(again, raw, write_case):
+    write_case(raw, "q (7)")
+    assert {it.status for it in again().values()} == {Status.REBUILT}
+
+
+def test_a_copy_whose_cases_share_a_key_is_told(again, withheld):
+    adapter = withheld.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace("key=path.stem,\n", "key=letter,\n"))
+    told = again(load_source(withheld.folder))
+    assert {it.status for it in told.values()} == {Status.CASE_MISSING}
+
+
+def test_a_card_with_another_window_is_told_as_that(again, withheld):
+    policy = '[pixels]\nwindow = "percentile:10-90"\n\n[[field]]\nname = "tumour"'
+    told = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
+    assert {it.status for it in told.values()} == {Status.HASH_DIFFERS}
+    for outcome in told.values():
+        assert outcome.stage == "card"
+        assert "'none' in the release, 'percentile:10-90' now" in outcome.detail
+        assert "the card of toy has changed" in outcome.detail
+
+
+def test_a_card_that_changed_in_another_fact_gives_the_same_pictures(again, withheld):
+    told = again(_edit(withheld, 'release = "1.0"', 'release = "1.1"'))
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
+def test_a_card_that_drops_a_case_is_told_with_its_reason(again, withheld):
+    told = again(_edit(withheld, 'keys = ["g (9)"]', 'keys = ["g (0)"]'))
+    mine = [it for it in told.values() if it.case == "g (0)"]
+    assert {it.status for it in mine} == {Status.CASE_MISSING}
+    assert all("a duplicate" in it.detail for it in mine)
+    assert all("the card of toy has changed" in it.detail for it in mine)
+
+
+def test_a_card_that_marks_another_concept_is_told_as_another_plan(again, withheld):
+    told = again(
+        _edit(withheld, "tasks = [", 'tasks = ["Organ Recognition", ', '"ROI Grounding", ', "")
+    )
+    mine = [it for it in told.values() if ".boxes-" in it.image]
+    assert mine
+    assert {(it.status, it.stage) for it in mine} == {(Status.HASH_DIFFERS, "plan")}
+
+
+def test_a_case_that_the_adapter_no_longer_finds_is_told(again, withheld):
+    adapter = withheld.folder / "adapter.py"
+    adapter.write_text(
+        adapter.read_text().replace('"x"', '"g"').replace("yield Skip", "0 and Skip")
+    )
+    told = again(load_source(withheld.folder))
+    mine = [it for it in told.values() if it.case.startswith("g")]
+    assert {it.status for it in mine} == {Status.CASE_MISSING}
+    assert all("its raw files are there" in it.detail for it in mine)
+    assert all("the adapter of toy has changed" in it.detail for it in mine)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "stage"),
+    [
+        (("origin", "policy", "slice"), "all", "card"),
+        (("plane",), "coronal", "orientation"),
+        (("orient",), "stored", "orientation"),
+        (("images", 0, "frame"), 7, "slice"),
+        (("grey",), [{"window": "none", "policy": "bits"}], "window"),
+        (("spacing_mm",), [[1.0, 0.5, 0.5]], "scale"),
+        (("mark", "boxes"), [[0, 0, 4, 4]], "overlay"),
+        (("epoch",), 0, "epoch"),
+        (("encoder",), "another", "pixels"),
+    ],
+)
+def test_the_first_stage_that_differs_is_named(again, released, path, value, stage):
+    """Of a release of which one number, and therefore the picture, is another."""
+
+    def change(recipe):
+        recipe["pixel_sha256"] = "0" * 64
+        place = recipe
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    _rewrite(released, change, only=CLEAN)
+    told = again()
+    assert (told[CLEAN].status, told[CLEAN].stage) == (Status.HASH_DIFFERS, stage)
+    assert not (released / CLEAN).exists()
+
+
+def test_of_two_differences_the_earlier_stage_is_named(again, released):
+    def change(recipe):
+        recipe.update(pixel_sha256="0" * 64, epoch=0, plane="coronal")
+
+    _rewrite(released, change, only=CLEAN)
+    assert again()[CLEAN].stage == "orientation"
+
+
+def test_a_picture_that_cannot_be_rendered_now_says_why(again, released, raw):
+    """Equal bytes that no decoder of this machine reads: here, since they were never a picture."""
+    (raw / "g (0).png").write_bytes(b"no picture")
+    digest = hashlib.sha256(b"no picture").hexdigest()
+    _rewrite(released, lambda it: it["files"].update({"g (0).png": digest}), only=CLEAN)
+    assert again()[CLEAN].status is Status.NOT_RENDERED
+    assert "g (0).png" in again()[CLEAN].detail
+
+
+def test_recipes_of_an_older_version_are_read_without_their_origin(again, released):
+    _rewrite(released, lambda recipe: recipe.pop("origin"))
+    assert {it.status for it in again().values()} == {Status.REBUILT}
+
+
+def test_a_source_that_is_not_given_says_how_to_get_its_data(released, withheld, quiet):
+    done = reconstruct(released, {}, {"toy": withheld}, LocalEngine(1), quiet)
+    (toy,) = done.sources
+    assert set(toy.counts) == {Status.SOURCE_NOT_GIVEN}
+    assert done.short == len(toy.pictures)
+    assert any("Download it." in note for note in toy.notes)
+    assert any("--source toy=ROOT" in it.detail for it in toy.pictures)
+
+
+def test_a_source_that_nobody_knows_is_told(released, quiet):
+    done = reconstruct(released, {}, {}, LocalEngine(1), quiet)
+    assert {it.status for it in done.sources[0].pictures} == {Status.UNKNOWN_SOURCE}
+
+
+def test_an_item_without_recipe_is_told(again, released):
+    lines = (released / "recipes.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["image"] != CLEAN]
+    (released / "recipes.jsonl").write_text("".join(kept))
+    told = again()
+    assert told[CLEAN].status is Status.NO_RECIPE
+    assert {it.status for it in told.values()} == {Status.NO_RECIPE, Status.REBUILT}
+
+
+def test_a_recipe_without_item_puts_nothing_into_the_tree(again, released):
+    items = json.loads((released / "TOY/test.json").read_text())
+    kept = [item for item in items if f"TOY/{item['image_path']}" != CLEAN]
+    (released / "TOY/test.json").write_text(json.dumps(kept))
+    assert CLEAN not in again()
+    assert not (released / CLEAN).exists()
+
+
+def test_a_root_that_is_no_folder_or_of_no_source_stops_at_once(again, raw, tmp_path):
+    with pytest.raises(SourceError, match="does not exist"):
+        again(roots={"toy": tmp_path / "nowhere"})
+    with pytest.raises(MedrcubeError, match="did you mean 'toy'"):
+        again(roots={"toys": raw})
+
+
+def test_two_at_work_in_one_tree_are_refused(again, released):
+    with safe_writes.held(released), pytest.raises(WorkspaceError, match="another process"):
+        again()
+
+
+def test_what_a_killed_run_left_is_removed(again, released, tmp_path):
+    (released / "TOY/pictures/.abc.partial").write_bytes(b"half")
+    (released / ".abc.partial").write_bytes(b"half")
+    again()
+    assert _files(released) == _files(tmp_path / "private")
+
+
+def test_a_tree_that_cannot_be_written_is_an_error(again, released):
+    (released / "PRIVATE.md").mkdir()
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        again()
+
+
+def test_both_editions_have_one_card_and_one_list_of_sums(released, tmp_path):
+    private = tmp_path / "private"
+    public = _files(released)
+    beside = _files(private).keys() - public.keys()
+    assert {name: (private / name).read_bytes() for name in public} == public
+    assert beside == set(_sums(private / "SHA256SUMS.restricted"))
+    assert "PRIVATE.md" in beside
+    for name, digest in _sums(private / "SHA256SUMS.restricted").items():
+        assert hashlib.sha256((private / name).read_bytes()).hexdigest() == digest
+
+
+def test_several_workers_give_the_same_tree(released, withheld, raw, tmp_path, quiet):
+    reconstruct(released, {"toy": raw}, {"toy": withheld}, LocalEngine(2), quiet)
+    assert _files(released) == _files(tmp_path / "private")
+
+
+@pytest.mark.parametrize("shape", [(9, 7), (9, 7, 3)])
+def test_a_picture_is_known_again_by_its_pixels(tmp_path, shape):
+    pixels = np.random.default_rng(5).integers(0, 256, shape, np.uint8)
+    (tmp_path / "a.png").write_bytes(encode_png(pixels))
+    assert safe_writes.stored_hash(tmp_path / "a.png") == pixel_hash(pixels)
+
+
+def _untouched(path):
+    """What any write changes; reading may change the time of access."""
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+
+
+def _edit(source, *changes):
+    card = source.folder / "card.toml"
+    text = card.read_text()
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        text = text.replace(old, new)
+    card.write_text(text)
+    return load_source(source.folder)
+
+
+def _rewrite(tree, change, *, only=None):
+    recipes = [json.loads(line) for line in (tree / "recipes.jsonl").read_text().splitlines()]
+    for recipe in recipes:
+        if only in (None, recipe["image"]):
+            change(recipe)
+    (tree / "recipes.jsonl").write_text("".join(json.dumps(it) + "\n" for it in recipes))
+
+
+def _sums(path):
+    lines = path.read_text().splitlines()
+    return dict(reversed(line.split("  ", 1)) for line in lines)
+
+
+def _files(tree):
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in tree.rglob("*")
+        if path.is_file()
+    }

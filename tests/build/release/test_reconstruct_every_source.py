@@ -1,0 +1,178 @@
+"""A public release and the raw data give the private release, byte for byte, for every source."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.reconstruction.needed_files import needed
+from medrcube.build.reconstruction.outcomes import Status
+from medrcube.build.reconstruction.reconstruct import reconstruct
+from medrcube.build.reconstruction.safe_writes import stored_hash
+from medrcube.build.release.write import release
+from medrcube.console.progress import Reporter
+from medrcube.facts import Grade, Visible
+from medrcube.files.atomic import sha256_of
+from medrcube.sources._framework.contract import Source, load_source
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import BuildSettings, Workspace
+
+pytestmark = pytest.mark.untraced
+
+
+def _restricted(source):
+    """The source as if its licence did not allow passing pictures on."""
+    access = replace(source.card.access, redistribute=False)
+    return Source(source.folder, replace(source.card, access=access))
+
+
+SOURCES = {name: _restricted(source) for name, source in find_sources().items()}
+OTHER_LAYOUTS = [
+    (name, layout.name) for name, source in SOURCES.items() for layout in source.card.layouts[1:]
+]
+
+
+def _stopped_by_nothing(workspace):
+    """Let a build go out whose only fault is that one source alone has uneven keys.
+
+    Pictures are what is proved here, so every question that gives one is asked; a release for
+    readers may not be made so.
+    """
+    told = json.loads(workspace.audit.read_text())
+    assert [it for it in told["failures"] if not it.startswith("batch rule even-keys:")] == []
+    workspace.audit.write_text(json.dumps({**told, "failures": []}))
+
+
+@pytest.fixture(scope="module")
+def pressed(tmp_path_factory):
+    """Build the fixture of a source once and write both editions: ``(raw, public, private)``."""
+    made = {}
+
+    def press(source):
+        if source.id in made:
+            return made[source.id]
+        root = tmp_path_factory.mktemp(source.id)
+        raw = root / "raw"
+        source.build_fixture(raw, source.card.layouts[0].name)
+        settings = BuildSettings(
+            evidence=Grade.C, items_per_cell=0, least_visible=Visible.NO, even_keys=False
+        )
+        workspace = Workspace(root=root / "w", settings=settings, sources={source.id: raw})
+        build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
+        _stopped_by_nothing(workspace)
+        for edition in ("public", "private"):
+            told = release(
+                workspace, SOURCES, root / edition, name="x", allow_unreviewed=True,
+                private=edition == "private",
+            )  # fmt: skip
+            assert (told.withheld > 0) == (edition == "public")
+        shutil.rmtree(workspace.root)
+        made[source.id] = raw, root / "public", root / "private"
+        return made[source.id]
+
+    return press
+
+
+@pytest.fixture
+def released(pressed, tmp_path):
+    """The same with a public edition that a test may change."""
+
+    def copy(source):
+        raw, public, private = pressed(source)
+        return raw, shutil.copytree(public, tmp_path / "public"), private
+
+    return copy
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+def test_a_public_release_and_the_raw_data_give_the_private_release(source, released, quiet):
+    raw, public, private = released(source)
+    assert files_of(public) != files_of(private)
+    done = reconstruct(public, {source.id: raw}, SOURCES, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(public) == files_of(private)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+def test_a_copy_of_the_files_that_are_needed_gives_the_private_release(
+    source, released, tmp_path, quiet
+):
+    raw, public, private = released(source)
+    copy = _only_needed(raw, public, tmp_path / "copy", quiet)
+    done = reconstruct(public, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(public) == files_of(private)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
+def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_path, quiet):
+    raw, _, private = pressed(source)
+    tree = shutil.copytree(private, tmp_path / "tree")
+    recipes = [json.loads(line) for line in (tree / "recipes.jsonl").read_text().splitlines()]
+    lost = [recipe for recipe in recipes if recipe["case"] == recipes[-1]["case"]]
+    for recipe in lost:
+        (tree / recipe["image"]).unlink(missing_ok=True)
+    copy = _only_needed(raw, tree, tmp_path / "copy", quiet)
+    done = reconstruct(tree, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(tree) == files_of(private)
+
+
+def test_slices_of_an_edition_that_chose_others_come_back(released, tmp_path, quiet):
+    """The release was made at another height of the head than this card states."""
+    raw, public, private = released(SOURCES["ixi"])
+    folder = shutil.copytree(SOURCES["ixi"].folder, tmp_path / "ixi")
+    card = (folder / "card.toml").read_text()
+    assert "mid_brain_percent = 58" in card
+    (folder / "card.toml").write_text(
+        card.replace("mid_brain_percent = 58", "mid_brain_percent = 30")
+    )
+    now = {"ixi": _restricted(load_source(folder))}
+    done = reconstruct(public, {"ixi": raw}, now, LocalEngine(1), quiet)
+    assert done.short == 0, list(done.reasons(3))
+    assert files_of(public) == files_of(private)
+
+
+def _only_needed(raw, tree, copy, quiet):
+    """Copy what the list of needed files names, and hold the list against the files."""
+    (wanted,) = needed(tree, SOURCES, quiet)
+    assert wanted.whole
+    for name, file in zip(wanted.text().splitlines(), wanted.files, strict=True):
+        assert sha256_of(raw / name) == file.sha256
+        assert (raw / name).stat().st_size == file.bytes
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(raw / name, copy / name)
+    return copy
+
+
+@pytest.mark.parametrize(("name", "layout"), OTHER_LAYOUTS)
+def test_another_layout_gives_the_published_pixels_or_says_why_not(
+    name, layout, released, tmp_path, quiet
+):
+    source = SOURCES[name]
+    _, public, private = released(source)
+    other = tmp_path / "other"
+    source.build_fixture(other, layout)
+    (told,) = reconstruct(public, {name: other}, SOURCES, LocalEngine(1), quiet).sources
+    published = files_of(private)
+    assert told.pictures
+    for outcome in told.pictures:
+        if outcome.status in (Status.REBUILT, Status.ALREADY_THERE):
+            assert (public / outcome.image).read_bytes() == published[outcome.image]
+            assert outcome.detail == ""
+        else:
+            assert f"this copy has layout '{layout}'" in outcome.detail
+            assert stored_hash(public / outcome.image) is None
+
+
+def files_of(tree):
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in tree.rglob("*")
+        if path.is_file()
+    }

@@ -1,0 +1,70 @@
+"""Whoever counts the samples of a tree comes to one number: upstream's evaluator, ours, this check.
+
+Upstream's rule, in our own words: every folder below the tree that holds a ``test.json`` counts.
+Of its items those are passed over that lack an id, a question or an answer, that have no field of
+an option, or whose picture is named and not there.
+"""
+
+import json
+
+import pytest
+
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.reconstruction.reconstruct import reconstruct
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.sources._framework.contract import load_source
+
+OPTIONS = ("option_A", "option_B", "option_C", "option_D")
+
+
+def upstream_count(tree):
+    count = 0
+    for table in tree.rglob("test.json"):
+        for item in json.loads(table.read_text(encoding="utf-8")):
+            complete = all(item.get(name) for name in ("id", "question", "gt_answer"))
+            optional = any(name in item for name in OPTIONS)
+            image = item.get("image_path")
+            there = not image or (table.parent / image).exists()
+            count += complete and optional and there
+    return count
+
+
+@pytest.fixture
+def our_count(tmp_path):
+    """Items that a model is asked; those without a picture are not passed over but on record."""
+
+    def run(tree):
+        summary = run_evaluation(
+            load_benchmark(tree), open_model("baseline/first"), tmp_path / f"run-{tree.name}"
+        )
+        return summary.answered, summary.missing
+
+    return run
+
+
+def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
+    released, toy, raw, check, quiet, our_count
+):
+    public, private, remade = released("public"), released("private", private=True), released("r")
+    sources = {"toy": load_source(toy.folder)}
+    assert reconstruct(remade, {"toy": raw}, sources, LocalEngine(1), quiet).short == 0
+    counts = {}
+    for tree in (public, private, remade):
+        found, (asked, missing) = check(tree), our_count(tree)
+        assert not found.findings
+        assert (asked + missing, missing) == (found.items, found.without_picture)
+        assert upstream_count(tree) == asked
+        counts[tree.name] = asked
+    assert counts["public"] < counts["private"] == counts["r"]
+    assert counts["public"] > 0
+
+
+def test_a_picture_that_is_lost_is_passed_over_there_and_on_record_here(released, our_count):
+    tree = released("private", private=True)
+    before = upstream_count(tree)
+    (tree / "TOY/pictures/g_0.png").unlink()
+    asked, missing = our_count(tree)
+    assert upstream_count(tree) == asked < before
+    assert asked + missing == before

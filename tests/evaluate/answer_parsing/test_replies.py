@@ -1,0 +1,90 @@
+"""The corpora of replies: right or silent, never a wrong letter, never an invented one.
+
+``replies.jsonl`` grew with the rules. ``replies_fresh.jsonl`` was written in five parts, each
+measured once before anything was mended for it: 84, 89, 91, 88 and 92 % right.
+``replies_unseen.jsonl`` came later, longer and over two to six options, in four parts measured
+the same way: 90, 84, 90 and 78 % right, with 2, 1, 1 and 2 wrong letters and 4, 6, 4 and 2 that
+were invented. ``replies_blind.jsonl`` came last, measured the same way: a fair set, 98 % right; a
+hard one, 82 %, with 2 wrong letters and 7 that were invented; two that are half fair and half hard,
+91 and 85 %, with 2 and 1 wrong letters, 1 and 3 invented; two fair ones, 92 and 93 %.
+
+A line may bring options of its own; ``null`` is the answer of a reply that gives none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from medrcube.evaluate.answer_parsing import extract
+
+FINDINGS = ["Normal", "Mass", "Edema", "Fracture"]
+FILES = ("replies.jsonl", "replies_fresh.jsonl", "replies_unseen.jsonl", "replies_blind.jsonl")
+ENOUGH = 0.97
+
+
+def read(name):
+    lines = Path(__file__).with_name(name).read_text("utf-8").split("\n")
+    return [json.loads(line) for line in lines if line]
+
+
+def options_of(case):
+    return tuple(zip("ABCDEF", case.get("options", FINDINGS), strict=False))
+
+
+def letter(case):
+    return extract(case["reply"], options_of(case)).letter
+
+
+CASES = {name: read(name) for name in FILES}
+KINDS = [(name, kind) for name in FILES for kind in dict.fromkeys(c["kind"] for c in CASES[name])]
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_a_reply_gives_the_letter_that_it_means_or_none(name, kind):
+    cases = [case for case in CASES[name] if case["kind"] == kind]
+    read_as = {case["reply"]: (letter(case), case["answer"]) for case in cases}
+    assert {r: pair for r, pair in read_as.items() if pair[0] not in {pair[1], None}} == {}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nearly_every_reply_is_read(name):
+    right = sum(letter(case) == case["answer"] for case in CASES[name])
+    assert right / len(CASES[name]) >= ENOUGH
+
+
+def test_the_corpora_are_large_and_repeat_no_reply():
+    every = [case for cases in CASES.values() for case in cases]
+    keys = Counter((case["reply"], str(case.get("options"))) for case in every)
+    assert len(every) > 3000
+    assert max(keys.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("B", "B"),
+        ("(B)", "B"),
+        ("**B. Mass**", "B"),
+        ("The correct answer is **B**.", "B"),
+        ("ANSWER: $B$", "B"),
+        ("\\boxed{B}", "B"),
+        ("Mass", "B"),
+        ("A chest X-ray shows a rounded opacity. The answer is B", "B"),
+        ("I'd say option B is most likely.", "B"),
+        ("Not A; the correct one is C", "C"),
+        ("<think>Maybe A or B. A looks plausible.</think>C", "C"),
+        ("Considering vitamin D deficiency, the answer is A", "A"),
+        ("答案是C", "C"),
+        ("C\n\nThe image shows a diffuse pattern.", "C"),
+        ("Answer: A\nActually, on review, the answer is B", "B"),
+        ('{"answer": "D"}', "D"),
+        ("I'm sorry, I can't assist with that.", None),
+        ("A and B are both possible.", None),
+    ],
+)
+def test_the_examples_that_were_asked_for_are_right(reply, expected):
+    assert extract(reply, tuple(zip("ABCD", FINDINGS, strict=True))).letter == expected

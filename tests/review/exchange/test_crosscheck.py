@@ -1,0 +1,216 @@
+"""The tables must say what the trail says: whatever is changed in them behind its back shows."""
+
+import threading
+
+import pytest
+from django.db import connection, connections
+
+from medrcube.console.progress import Reporter
+from medrcube.review.audit_trail import event_chain, replay
+from medrcube.review.audit_trail.replay import verify
+from medrcube.review.errors import ReviewError
+from medrcube.review.exchange.export_decisions import flow_back
+from medrcube.review.exchange.import_items import import_workspace
+from medrcube.review.models import Claim, Item, ItemVersion, User
+from medrcube.review.quality import gold_items
+from medrcube.review.reviewing import claims, steps, submissions
+from medrcube.review.reviewing.decisions import (
+    Edit,
+    adjudicate,
+    decide_quarantine,
+    edit,
+    freeze,
+    report,
+    withdraw,
+)
+from medrcube.review.reviewing.policy_change import change_policy
+
+WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
+EDIT = Edit(question="Which diagnosis fits this MRI image best?", options=WORDS, key=0, note="n")
+WRONG = Edit(question=EDIT.question, options=WORDS, key=1, note="key moved")
+
+
+@pytest.fixture
+def eventful(bench, any_database):
+    """A queue in which everything that can happen to an item has happened; gives the bench."""
+    for letter in "abcdef":
+        bench.add(f"item-{letter}")
+    import_workspace(bench.write(), Reporter(quiet=True))
+    manager, judge = (_account(role) for role in ("manager", "adjudicator"))
+    change_policy("system", {"gold_rate": 1.0, "gold_window": 1, "gold_pass": 0.8})
+    edit("item-a", 1, manager, EDIT)
+    report("item-f", 1, manager, reason="UNSAFE", note="look")
+    decide_quarantine("item-f", 1, manager, clear=True, note="fine")
+    decisions = {"item-b": "reject", "item-c": "revise", "item-d": "reject"}
+    for reader, said in ((_account(), decisions), (_account(), {**decisions, "item-c": "accept"})):
+        _review_all(reader, said)
+    adjudicate("item-c", 1, judge, outcome="accept", rationale="good enough")
+    gold_items.make_gold("item-e", 1, manager, change=WRONG, defect="KEY_WRONG")
+    bench.add("item-g")
+    import_workspace(bench.write(), Reporter(quiet=True))
+    _review_all(_account(), {})  # misses the defect: what they said is void
+    accepted = ItemVersion.objects.filter(item__state="accepted", item__version=1)
+    freeze("v1", [version.pk for version in accepted], "f" * 64)
+    withdraw(accepted.model.objects.filter(item__state="released").first().item_id, 1, manager, "x")
+    bench.change("item-g", question="Which of these diagnoses applies to this MRI image?")
+    import_workspace(bench.write(), Reporter(quiet=True))
+    claims.claim_next(_account())
+    assert Claim.objects.filter(outcome="voided").exists()
+    return bench
+
+
+def _account(role="reviewer"):
+    number = User.objects.count()
+    return User.objects.create(email=f"p{number}@example.org", role=role)
+
+
+def _review_all(reader, decisions):
+    while (claim := claims.claim_next(reader)) is not None:
+        version = ItemVersion.objects.get(pk=claim.version_id)
+        decision = decisions.get(version.item_id, "accept")
+        reasons = () if decision == "accept" else (("TRIVIAL", None), ("DISTRACTOR_CORRECT", 1))
+        said = submissions.Answer(
+            option=version.key, confidence=3, needs_image="yes", image_adequate=True
+        )
+        steps.answer_blind(claim.token, reader, said)
+        ruling = submissions.Ruling(
+            decision=decision, reasons=reasons, checklist={"harmless": None}
+        )
+        steps.submit(claim.token, reader, ruling)
+
+
+def test_whatever_has_happened_is_told_alike_by_both(eventful):
+    found = verify()
+    assert (found.fault, found.head) == ("", event_chain.head())
+    kinds = set(event_chain.Event.objects.values_list("kind", flat=True))
+    assert {"item.new_version", "gold.made", "review.voided", "item.defect_found"} <= kinds
+
+
+CHANGES = [
+    ("item SET state = 'accepted' WHERE id = 'item-b'", "b: it is accepted, the trail says"),
+    ("item SET version = 1 WHERE id = 'item-a'", "a: its version is 1, the trail says 2"),
+    ("itemversion SET key = 2 WHERE number = 2 AND item_id = 'item-a'", "a: version 2 has another"),
+    ("itemversion SET question = 'x' WHERE item_id = 'item-b'", "b: version 1 has another wording"),
+    ("asset SET sha256 = substr(sha256, 2)", "has another wording than the trail says"),
+    ("review SET decision = 'accept' WHERE decision = 'reject'", "does not know this review"),
+    ("review SET comment = 'x'", "does not know this review"),
+    ("reviewreason SET code = 'OTHER'", "does not know this review"),
+    ("blindanswer SET confidence = 1", "does not know this answer"),
+    ("claim SET blinded = (1 = 0)", "does not know this answer that was not blind"),
+    ("adjudication SET rationale = 'x'", "does not know this adjudication"),
+    ("claim SET released_at = submitted_at WHERE outcome = ''", "does not know this void review"),
+    (
+        "claim SET released_at = NULL, slot = 90 + id WHERE outcome = 'voided'",
+        "the void review of version 1",
+    ),
+    (
+        "user SET pseudonym = 'reader-x' WHERE id = (SELECT min(user_id) FROM review_claim)",
+        "by reader-x",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES)
+def test_what_was_changed_in_a_table_alone_is_named_and_nothing_is_released(
+    eventful, without_triggers, change, words
+):
+    run(f"UPDATE review_{change}")
+    assert event_chain.verify().fault == "", "the chain alone does not show it"
+    assert words in verify().fault
+    with pytest.raises(ReviewError, match="the record is broken"):
+        flow_back(eventful.workspace.root)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("reviewreason", "does not know this review"),
+        ("adjudication", "item-c: the adjudication of version 1 by"),
+    ],
+)
+def test_what_was_deleted_from_a_table_alone_is_named(eventful, without_triggers, table, words):
+    run(f"DELETE FROM review_{table}")  # noqa: S608  (names of our own tables)
+    assert words in verify().fault
+
+
+def run(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        assert cursor.rowcount
+
+
+def test_an_item_that_is_gone_is_missed(three, database):
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA foreign_keys = OFF")
+        cursor.execute("DELETE FROM review_item WHERE id = 'b'")
+    assert verify().fault == "1 items that the trail knows are in the table no more"
+
+
+def test_an_item_that_was_put_in_by_hand_is_named(three):
+    row = Item.objects.get(pk="a")
+    Item.objects.create(
+        **{
+            field.attname: getattr(row, field.attname)
+            for field in Item._meta.fields
+            if field.name != "id"
+        },
+        id="z",
+    )
+    assert verify().fault == "item z: the trail does not know it"
+
+
+def test_an_edit_of_an_earlier_medrcube_did_not_tell_its_wording(three, person):
+    """Its event has no digest: nothing can be compared, so nothing is held against it."""
+    edit("a", 1, person("manager"), EDIT)
+    told = event_chain.Event.objects.get(kind="item.new_version")
+    assert '"content_sha256"' in told.body
+    with connection.cursor() as cursor:
+        _drop_triggers(cursor)
+        for event in event_chain.Event.objects.filter(number__gte=told.number):
+            body = '{"from":"needs_revision","note":"n","to":"queued","version":1}'
+            said = (event.number, event.at, event.actor, event.kind, event.object, body)
+            digest = event_chain.link(*said, event.previous_sha256)
+            cursor.execute(
+                "UPDATE review_event SET body = %s, sha256 = %s WHERE number = %s",
+                [body, digest, event.number],
+            )
+            cursor.execute("UPDATE review_chain SET sha256 = %s", [digest])
+    assert verify().fault == ""
+
+
+def test_who_works_meanwhile_neither_waits_nor_disturbs_the_check(three, readers, monkeypatch):
+    stored = replay._stored
+
+    def interrupted(names):
+        worker = threading.Thread(target=_claims, args=(readers[0].pk,))
+        worker.start()
+        worker.join()
+        return stored(names)
+
+    before = event_chain.head()
+    monkeypatch.setattr(replay, "_stored", interrupted)
+    found = verify()
+    assert (found.fault, found.head) == ("", before)
+    assert event_chain.head().number > before.number
+
+
+def _claims(key):
+    claims.claim_next(User.objects.get(pk=key))
+    connections["default"].close()
+
+
+@pytest.fixture
+def without_triggers(eventful):
+    """What the owner of a database can always do."""
+    with connection.cursor() as cursor:
+        _drop_triggers(cursor)
+
+
+def _drop_triggers(cursor):
+    if connection.vendor == "sqlite":
+        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"DROP TRIGGER {name}")
+        cursor.execute("PRAGMA foreign_keys = OFF")
+    else:
+        cursor.execute("SET session_replication_role = replica")

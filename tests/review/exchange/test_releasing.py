@@ -1,0 +1,372 @@
+"""From the queue's verdicts to a release, and from the release back into the queue's records."""
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from medrcube.build.release.private_edition import RESTRICTED_SUMS, mark_private
+from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.files.atomic import sha256_of
+from medrcube.review.audit_trail.event_chain import head, verify
+from medrcube.review.errors import IllegalStepError, ReviewError
+from medrcube.review.exchange.export_decisions import flow_back
+from medrcube.review.exchange.freeze_release import freeze_release
+from medrcube.review.models import AgreementSnapshot, Event, Item, Release
+from medrcube.review.quality import gold_items
+from medrcube.review.reviewing import claims, steps
+from medrcube.review.reviewing.decisions import Edit, decide_quarantine, edit
+from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.visibility import privacy_incidents
+
+WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
+EDIT = Edit(question="Which diagnosis fits this MRI image best?", options=WORDS, key=0, note="n")
+
+
+def published(made):
+    return {item["id"]: item for item in json.loads((made.out / "TOY" / "test.json").read_text())}
+
+
+def columns(made):
+    frame = pd.read_parquet(made.out / "items.parquet").set_index("id")
+    return frame[["version", "state", "readers"]].to_dict("index")
+
+
+def told(made):
+    return json.loads((made.out / "audit.json").read_text())["review"]
+
+
+@pytest.fixture
+def back(three):
+    return lambda: flow_back(three.workspace.root)
+
+
+def test_only_accepted_items_are_released_in_their_edited_wording(
+    three, review, back, person, write_release
+):
+    edit("a", 1, person("manager"), EDIT)
+    review({"b": "reject", "c": "revise"})
+    back()
+    made = write_release()
+    assert (made.items, made.unreviewed, made.held) == (1, 0, 1)
+    found = published(made)["a"]
+    assert found["question"] == EDIT.question
+    assert [found[f"option_{letter}"] for letter in "ABCD"] == list(WORDS)
+    assert columns(made) == {"a": {"version": 2, "state": "accepted", "readers": 2}}
+
+
+def test_without_a_queue_nothing_is_accepted(three, write_release):
+    with pytest.raises(ReleaseError, match="none of 3 items has been accepted"):
+        write_release()
+
+
+def test_a_state_in_the_table_of_items_is_not_believed(three, write_release):
+    for name in "abc":
+        three.change(name, state="accepted")
+    three.write()
+    with pytest.raises(ReleaseError, match="accepted by clinicians"):
+        write_release()
+    made = write_release(allow_unreviewed=True)
+    assert (made.items, made.unreviewed) == (3, 3)
+
+
+def test_unreviewed_items_are_said_loudly(three, readers, back, write_release):
+    back()
+    made = write_release(allow_unreviewed=True)
+    card = (made.out / "README.md").read_text()
+    title, first = card.split("\n# ", 1)[1].split("\n\n")[:2]
+    assert title.startswith("v1")
+    assert "**Not reviewed: 3 of 3 items" in first
+    assert "3 are not reviewed" in card
+    assert told(made)["unreviewed"] == 3
+    assert set(pd.read_parquet(made.out / "items.parquet")["state"]) == {"queued"}
+
+
+def test_the_release_carries_head_and_coverage(three, review, back, write_release):
+    review()
+    back()
+    made = write_release()
+    found = told(made)
+    assert found["head"] == {"number": head().number, "sha256": head().sha256}
+    assert found["coverage"]["states"] == {"accepted": 3}
+    assert found["agreement"]["all"]["estimates"]["raw"]["value"] == 1.0
+    card = (made.out / "README.md").read_text()
+    assert head().sha256 in card
+    assert "| accepted | 3 |" in card
+    assert "Not reviewed" not in card
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        (True, {"do not agree": False, "too few reviews": False}),
+        (False, {"do not agree": True, "too few reviews": False}),
+        (None, {"do not agree": False, "too few reviews": True}),
+    ],
+)
+def test_the_card_names_where_readers_do_not_agree(
+    three, review, back, write_release, passed, words
+):
+    review()
+    back()
+    summary = three.workspace.root / "review.json"
+    told_by_queue = json.loads(summary.read_text())
+    (part,) = told_by_queue["agreement"]["strata"]
+    part["may_be_released"] = passed
+    summary.write_text(json.dumps(told_by_queue))
+    card = (write_release().out / "README.md").read_text()
+    assert {word: word in card for word in words} == words
+    assert (f"in 1 of\n> 1 strata: {part['stratum']}." in card) is (passed is False)
+
+
+@pytest.mark.parametrize("decision", ["reject", "revise"])
+def test_what_a_clinician_has_spoken_against_is_never_released(
+    three, review, person, back, write_release, decision
+):
+    review({"a": decision})
+    if decision == "revise":
+        from medrcube.review.reviewing.decisions import adjudicate  # noqa: PLC0415
+
+        adjudicate("a", 1, person("adjudicator"), outcome="revise", rationale="no")
+    back()
+    made = write_release(allow_unreviewed=True)
+    assert set(published(made)) == {"b", "c"}
+    assert made.held == 1
+
+
+def test_a_picture_that_may_show_a_name_takes_all_its_items_with_it(
+    three, take_in, review, person, back, write_release
+):
+    three.add("d", case="case-a")
+    take_in()
+    review()
+    privacy_incidents.report("a", person("manager"))
+    back()
+    assert set(published(write_release())) == {"b", "c"}
+    decide_quarantine("a", 1, person("manager"), clear=False, note="it is one")
+    back()
+    assert set(published(write_release("v2", allow_unreviewed=True))) == {"b", "c"}
+
+
+def test_a_name_seen_on_a_gold_item_counts_for_its_original(
+    three, take_in, review, person, back, write_release
+):
+    name = "0123456789abcdef"
+    three.add(name)
+    take_in()
+    change = Edit(question=EDIT.question, options=WORDS, key=2, note="n")
+    copy = gold_items.make_gold(name, 1, person("manager"), defect="KEY_WRONG", change=change)
+    privacy_incidents.report(copy.pk, person("manager"))
+    review()
+    back()
+    assert set(published(write_release())) == {"a", "b", "c"}
+
+
+def test_what_a_manager_has_cleared_is_free_again(three, review, person, back, write_release):
+    privacy_incidents.report("a", person("manager"))
+    decide_quarantine("a", 1, person("manager"), clear=True, note="the scale")
+    review()
+    back()
+    assert set(published(write_release())) == {"a", "b", "c"}
+
+
+def test_a_release_says_which_strata_fail_the_agreement_gate(three, review, back, write_release):
+    review()
+    back()
+    (failing,) = write_release().not_agreed
+    assert failing.items == 3
+    assert "Agreement on rejects: cannot be told" in str(failing)
+
+
+def test_the_agreement_gate_can_be_made_binding(three, review, back, write_release, tmp_path):
+    review()
+    back()
+    with pytest.raises(ReleaseError, match=r"do not agree well enough in 1 strata, .* 3 of 3"):
+        write_release("v2", require_agreement=True)
+    assert not (tmp_path / "release-v2").exists()
+
+
+def test_who_agrees_is_released_where_that_is_required(three, review, back, write_release):
+    review()
+    back()
+    path = three.workspace.root / "review.json"
+    told = json.loads(path.read_text())
+    for stratum in told["agreement"]["strata"]:
+        stratum["may_be_released"] = True
+    path.write_text(json.dumps(told))
+    assert write_release(require_agreement=True).not_agreed == ()
+
+
+def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(
+    three, review, back, write_release
+):
+    review()
+    back()
+    three.change("a", question="Which diagnosis fits this MRI image best?")
+    three.write()
+    made = write_release()
+    assert (set(published(made)), made.changed) == ({"b", "c"}, 1)
+    with_all = write_release("v2", allow_unreviewed=True)
+    assert (with_all.items, with_all.unreviewed) == (3, 1)
+    assert columns(with_all)["a"] == {"version": 0, "state": "unreviewed", "readers": 0}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda root: (root / "accepted.jsonl").unlink(),
+        lambda root: (root / "review.json").unlink(),
+        lambda root: (root / "review.json").write_text("{}"),
+        lambda root: (root / "review.json").write_text("[]"),
+        lambda root: (root / "accepted.jsonl").write_bytes(b"\xff"),
+        lambda root: _swap(root / "accepted.jsonl", '"rejected"', '"accepted"'),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(three, review, back, write_release, damage):
+    review({"a": "reject"})
+    back()
+    damage(three.workspace.root)
+    with pytest.raises(WorkspaceError, match="medrcube review export"):
+        write_release(allow_unreviewed=True)
+
+
+def _swap(path, old, new):
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_a_release_needs_nothing_of_the_queue():
+    code = (
+        "import sys, medrcube.build.release.write\n"
+        "bad = {n for n in sys.modules if f'{n}.'.startswith(('django.', 'medrcube.review.'))}\n"
+        "sys.exit(str(bad) if bad else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_frozen_release_is_on_record(three, review, back, write_release, states):
+    review({"b": "reject"})
+    back()
+    frozen = freeze_release(write_release().out)
+    assert (frozen.name, frozen.items, frozen.unreviewed, frozen.known) == ("v1", 2, 0, False)
+    assert states() == {"a": "released", "b": "rejected", "c": "released"}
+    stored = Release.objects.get()
+    assert stored.items.count() == 2
+    assert {
+        (row.stratum, row.value)
+        for row in AgreementSnapshot.objects.filter(release=stored, metric="raw")
+    } == {("", 1.0), ("MRI | Disease Diagnosis | predefined", 1.0)}
+    assert Event.objects.filter(kind="release.frozen").count() == 1
+    assert not verify().fault
+
+
+def test_freezing_again_does_nothing(three, review, back, write_release):
+    review()
+    back()
+    made = write_release()
+    freeze_release(made.out)
+    before = head()
+    assert freeze_release(made.out).known
+    assert head() == before
+
+
+def test_the_next_release_holds_what_was_released_before(
+    three, take_in, review, back, write_release, states
+):
+    review()
+    back()
+    freeze_release(write_release().out)
+    three.add("d")
+    take_in()
+    review()
+    back()
+    made = write_release("v2")
+    assert set(published(made)) == set("abcd")
+    assert freeze_release(made.out).items == 4
+    assert set(states().values()) == {"released"}
+    assert Release.objects.get(name="v2").items.count() == 4
+
+
+def test_unreviewed_items_are_not_put_on_record(three, review, back, write_release, take_in):
+    review()
+    three.add("d")
+    take_in()
+    back()
+    frozen = freeze_release(write_release(allow_unreviewed=True).out)
+    assert (frozen.items, frozen.unreviewed) == (3, 1)
+
+
+def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
+    three, review, person, back, write_release
+):
+    review()
+    back()
+    made = write_release()
+    privacy_incidents.report("a", person("manager"))
+    with pytest.raises(IllegalStepError):
+        freeze_release(made.out)
+    assert not Release.objects.exists()
+    assert Item.objects.get(pk="b").state == "accepted"
+
+
+@pytest.mark.parametrize("name", ["items.parquet", "audit.json", "TOY/test.json"])
+def test_a_release_that_was_changed_is_not_recorded(three, review, back, write_release, name):
+    review()
+    back()
+    made = write_release()
+    with (made.out / name).open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(ReleaseError, match="was changed"):
+        freeze_release(made.out)
+
+
+def test_a_private_release_whose_restricted_picture_was_changed_is_not_recorded(
+    three, review, back, write_release
+):
+    review()
+    back()
+    made = write_release()
+    picture = made.out / "TOY/pictures/secret.png"
+    picture.write_bytes(b"rendered")
+    mark_private(made.out)
+    sums = f"{sha256_of(picture)}  TOY/pictures/secret.png\n"
+    (made.out / RESTRICTED_SUMS).write_text(sums)
+    picture.write_bytes(b"something else")
+    with pytest.raises(ReleaseError, match=r"secret\.png: was changed"):
+        freeze_release(made.out)
+
+
+def test_a_release_of_another_queue_is_not_recorded(three, review, back, write_release):
+    review()
+    back()
+    summary = three.workspace.root / "review.json"
+    _swap(summary, head().sha256, "0" * 64)
+    made = write_release()
+    with pytest.raises(ReviewError, match="not made from this queue"):
+        freeze_release(made.out)
+
+
+def test_a_release_without_reviews_is_not_recorded(three, write_release):
+    made = write_release(allow_unreviewed=True)
+    with pytest.raises(ReviewError, match="nothing to record"):
+        freeze_release(made.out)
+
+
+def test_a_folder_that_is_no_release_is_named(tmp_path, database):
+    with pytest.raises(ReleaseError, match="SHA256SUMS"):
+        freeze_release(tmp_path)
+
+
+def test_an_item_that_waits_for_its_second_reader_is_not_accepted(
+    three, readers, back, write_release
+):
+    claim = claims.claim_next(readers[0])
+    answer = Answer(option=claim.version.key, confidence=3, needs_image="yes", image_adequate=True)
+    steps.answer_blind(claim.token, readers[0], answer)
+    steps.submit(claim.token, readers[0], Ruling(decision="accept"))
+    back()
+    with pytest.raises(ReleaseError, match="none of 3"):
+        write_release()

@@ -1,0 +1,255 @@
+"""What people decide after the reviews; on both databases."""
+
+import pytest
+
+from medrcube.review.audit_trail.event_chain import head, verify
+from medrcube.review.errors import (
+    ConflictError,
+    IllegalStepError,
+    InvalidAnswerError,
+    StaleClaimError,
+)
+from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Release, Review
+from medrcube.review.reviewing.claims import claim_next, held
+from medrcube.review.reviewing.decisions import (
+    Edit,
+    adjudicate,
+    decide_quarantine,
+    edit,
+    freeze,
+    report,
+    withdraw,
+)
+from medrcube.review.reviewing.steps import answer_blind, submit
+from medrcube.review.reviewing.submissions import Ruling
+
+pytestmark = pytest.mark.usefixtures("any_database")
+OPTIONS = ("Cyst", "Stone", "Polyp", "Tumour")
+
+
+def change(**fields):
+    values = {"question": "Which finding is shown in this CT image?", "options": OPTIONS, "key": 1}
+    return Edit(**{**values, "note": "clearer", **fields})
+
+
+@pytest.fixture
+def disputed(person, add_items, review):
+    """An item on which two readers differ."""
+    (item,) = add_items(1)
+    review(person(), "accept")
+    review(person(), "reject")
+    return item
+
+
+@pytest.mark.parametrize(
+    ("outcome", "wanted"),
+    [("accept", "accepted"), ("reject", "rejected"), ("revise", "needs_revision")],
+)
+def test_an_adjudicator_ends_a_dispute(person, disputed, state, outcome, wanted):
+    judge = person("adjudicator")
+    adjudicate(disputed.pk, 1, judge, outcome=outcome, rationale="It is clear.")
+    assert state(disputed) == wanted
+    event = Event.objects.order_by("number").last()
+    assert (event.actor, "It is clear." in event.body) == (judge.pseudonym, True)
+
+
+def test_who_reviewed_or_wrote_a_version_does_not_adjudicate_it(person, disputed):
+    reviewer = Claim.objects.first().user
+    with pytest.raises(InvalidAnswerError, match="you reviewed"):
+        adjudicate(disputed.pk, 1, reviewer, outcome="accept", rationale="mine")
+    author = person("adjudicator")
+    edit(disputed.pk, 1, author, change())
+    Item.objects.update(state="adjudication")
+    with pytest.raises(InvalidAnswerError, match="you wrote"):
+        adjudicate(disputed.pk, 2, author, outcome="accept", rationale="mine")
+
+
+def test_a_dispute_is_ended_once_and_with_a_reason(person, disputed):
+    judge = person("adjudicator")
+    with pytest.raises(InvalidAnswerError, match="say why"):
+        adjudicate(disputed.pk, 1, judge, outcome="accept", rationale=" ")
+    with pytest.raises(InvalidAnswerError, match="decide"):
+        adjudicate(disputed.pk, 1, judge, outcome="perhaps", rationale="x")
+    adjudicate(disputed.pk, 1, judge, outcome="accept", rationale="x")
+    with pytest.raises(IllegalStepError):
+        adjudicate(disputed.pk, 1, judge, outcome="reject", rationale="x")
+    assert Item.objects.get().state == "accepted"
+
+
+def test_an_edit_makes_a_version_that_is_reviewed_anew(person, disputed, review, state):
+    author = person("manager")
+    new = edit(disputed.pk, 1, author, change())
+    assert (new.number, new.author, new.parent.number) == (2, author, 1)
+    assert [option["text"] for option in new.options] == list(OPTIONS)
+    assert [option["concept"] for option in new.options] == ["cA", "cB", "cC", "cD"]
+    item = Item.objects.get()
+    assert (item.state, item.version, item.reviews) == ("queued", 2, 0)
+    old = ItemVersion.objects.get(number=1)
+    assert old.question != new.question
+    assert Review.objects.filter(claim__version=old, claim__released_at=None).count() == 2, (
+        "earlier reviews stay on record"
+    )
+    for claim in list(Claim.objects.filter(version=old)):
+        assert review(claim.user) is None, "who has seen the old key is not asked again"
+        assert review(person(), option=1).version == new
+    assert state(disputed) == "accepted"
+
+
+def test_who_edits_does_not_review_the_version(person, disputed):
+    author = person()
+    edit(disputed.pk, 1, author, change())
+    assert claim_next(author) is None
+    other = person()
+    edit(disputed.pk, 2, other, change(question="Which finding does this CT image show?"))
+    assert claim_next(author) is not None, "version 3 was written by somebody else"
+
+
+def test_who_holds_the_old_version_loses_it_and_keeps_the_text(person, add_items, answer):
+    add_items(1)
+    reader = person()
+    claim = claim_next(reader)
+    answer_blind(claim.token, reader, answer())
+    edit(claim.version.item_id, 1, person("manager"), change())
+    assert held(reader) is None
+    with pytest.raises(StaleClaimError):
+        submit(claim.token, reader, Ruling(decision="accept"), typed={"comment": "mine"})
+    assert Draft.objects.get().body == {"comment": "mine"}
+    assert claim_next(reader) is None, "they have seen the key of the old version"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"options": OPTIONS[:3]}, "3 options, expected 4"),
+        ({"key": 4}, "none of the options"),
+        ({"options": ("Cyst", "Cyst", "Polyp", "Tumour")}, "Cyst"),
+    ],
+)
+def test_an_edit_that_breaks_the_rules_of_items_is_refused(person, disputed, fields, words):
+    with pytest.raises(InvalidAnswerError, match=words):
+        edit(disputed.pk, 1, person("manager"), change(**fields))
+    assert ItemVersion.objects.count() == 1
+
+
+def test_an_edit_changes_something_and_starts_from_the_current_version(person, disputed):
+    manager = person("manager")
+    edit(disputed.pk, 1, manager, change())
+    with pytest.raises(InvalidAnswerError, match="nothing was changed"):
+        edit(disputed.pk, 2, manager, change())
+    with pytest.raises(ConflictError, match="newer version 2"):
+        edit(disputed.pk, 1, manager, change(key=2))
+    with pytest.raises(ConflictError, match="no version 7"):
+        edit(disputed.pk, 7, manager, change())
+
+
+def test_a_released_item_is_never_edited(person, add_items):
+    (item,) = add_items(1, state="released")
+    with pytest.raises(IllegalStepError):
+        edit(item.pk, 1, person("manager"), change())
+
+
+@pytest.fixture
+def quarantined(person, add_items, review):
+    """An item that one of its two readers has called unsafe."""
+    (item,) = add_items(1)
+    review(person(), "reject", reasons=[("UNSAFE", None)])
+    return item
+
+
+def test_a_manager_puts_an_item_back_and_the_old_vote_does_not_take_it_out_again(
+    person, quarantined, review, state
+):
+    decide_quarantine(quarantined.pk, 1, person("manager"), clear=True, note="looked at it")
+    assert state(quarantined) == "queued"
+    review(person(), "accept")
+    assert state(quarantined) == "adjudication"
+
+
+def test_a_second_vote_takes_it_out_again(person, quarantined, review, state):
+    decide_quarantine(quarantined.pk, 1, person("manager"), clear=True, note="looked at it")
+    review(person(), "reject", reasons=[("PHI", None)])
+    assert state(quarantined) == "quarantined"
+
+
+def test_a_cleared_item_that_has_all_reviews_is_settled_at_once(person, add_items, review, state):
+    (item,) = add_items(1)
+    review(person(), "accept")
+    review(person(), "accept")
+    report(item.pk, 1, person("adjudicator"), reason="UNSAFE", note="a wrong dose")
+    assert state(item) == "quarantined"
+    decide_quarantine(item.pk, 1, person("manager"), clear=True, note="it is the vendor's")
+    assert state(item) == "accepted"
+
+
+def test_a_manager_ends_an_item_in_quarantine(person, quarantined, state):
+    manager = person("manager")
+    with pytest.raises(InvalidAnswerError, match="say what"):
+        decide_quarantine(quarantined.pk, 1, manager, clear=False, note="")
+    decide_quarantine(quarantined.pk, 1, manager, clear=False, note="a name")
+    assert state(quarantined) == "rejected"
+    with pytest.raises(IllegalStepError):
+        decide_quarantine(quarantined.pk, 1, manager, clear=True, note="or not")
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "note"),
+    [
+        ("queued", "TRIVIAL", "x"),
+        ("queued", "UNSAFE", " "),
+        ("rejected", "UNSAFE", "x"),
+        ("queued", "PHI", "x"),
+        ("withdrawn", "UNSAFE", "x"),
+        ("draft", "UNSAFE", "x"),
+    ],
+)
+def test_only_dangers_in_items_that_are_shown_are_reported(person, add_items, state, reason, note):
+    (item,) = add_items(1, state=state)
+    with pytest.raises(InvalidAnswerError):
+        report(item.pk, 1, person("manager"), reason=reason, note=note)
+    assert Item.objects.get().state == state
+
+
+def test_a_release_freezes_accepted_versions_and_the_head_before_it(person, add_items, review):
+    add_items(3)
+    for reader in (person(), person()):
+        while review(reader):
+            pass
+    before = head()
+    wanted = list(ItemVersion.objects.values_list("pk", flat=True))
+    release = freeze("2026.1", wanted, "f" * 64)
+    assert (release.head_number, release.head_sha256) == (before.number, before.sha256)
+    assert {row.version_id for row in release.items.all()} == set(wanted)
+    assert set(Item.objects.values_list("state", flat=True)) == {"released"}
+    assert not verify(before).fault
+
+
+@pytest.mark.parametrize("what", ["not accepted", "old", "unknown", "name taken"])
+def test_a_release_is_whole_or_none(person, add_items, what):
+    good, other = add_items(2, state="accepted")
+    wanted = [version.pk for version in ItemVersion.objects.all()]
+    if what == "not accepted":
+        Item.objects.filter(pk=other.pk).update(state="queued")
+    if what == "old":
+        edit(other.pk, 1, person("manager"), change())
+        Item.objects.filter(pk=other.pk).update(state="accepted")
+    if what == "unknown":
+        wanted.append(10**6)
+    if what == "name taken":
+        freeze("2026.1", [], "e" * 64)
+    events = head().number
+    wrong = IllegalStepError if what == "not accepted" else ConflictError
+    with pytest.raises(wrong):
+        freeze("2026.1", wanted, "f" * 64)
+    assert Item.objects.get(pk=good.pk).state == "accepted"
+    assert not Release.objects.filter(manifest_sha256="f" * 64).exists()
+    assert head().number == events
+
+
+def test_a_released_item_is_withdrawn_with_a_reason(person, add_items, state):
+    (item,) = add_items(1, state="released")
+    manager = person("manager")
+    with pytest.raises(InvalidAnswerError):
+        withdraw(item.pk, 1, manager, " ")
+    withdraw(item.pk, 1, manager, "the wrong side")
+    assert state(item) == "withdrawn"
+    assert Review.objects.count() == 0

@@ -1,0 +1,86 @@
+"""Personal data on a picture: everything that may show it is out at once, and comes back as one."""
+
+import pytest
+
+from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import Event, Incident, Item, ItemVersion, RawFile
+from medrcube.review.reviewing.claims import claim_next, held
+from medrcube.review.visibility import privacy_incidents
+
+
+@pytest.fixture
+def family(any_database, add_items):
+    """Items by what they share with the first; and one that shares nothing."""
+    one, picture, overlay, file, case, alone = add_items(6)
+    shared = ItemVersion.objects.get(item=one).picture
+    for item, column in ((picture, "picture"), (overlay, "overlay")):
+        old = ItemVersion.objects.get(item=item)
+        fields = {"picture": old.picture, column: shared}
+        ItemVersion.objects.create(
+            item=item,
+            number=2,
+            question="x",
+            options=old.options,
+            key=0,
+            content_sha256="0" * 64,
+            created_at=old.created_at,
+            **fields,
+        )
+        Item.objects.filter(pk=item.pk).update(version=2)
+    for item in (one, file):
+        RawFile.objects.create(item=item, sha256="f" * 64)
+    RawFile.objects.create(item=alone, sha256="e" * 64)
+    Item.objects.filter(pk__in=[one.pk, case.pk]).update(case_key="c")
+    return one, [one, picture, overlay, file, case], alone
+
+
+def test_all_that_may_show_the_patient_goes_at_once(family, person):
+    one, related, alone = family
+    reader = person()
+    claim = claim_next(reader)
+    found = privacy_incidents.report(one.pk, reader)
+    assert set(found.items.values_list("pk", flat=True)) == {item.pk for item in related}
+    assert set(Item.objects.filter(state="queued").values_list("pk", flat=True)) == {alone.pk}
+    if claim.version.item_id != alone.pk:
+        assert held(reader) is None
+    assert Event.objects.filter(kind="item.danger_seen").count() == len(related)
+    assert verify().fault == ""
+
+
+def test_who_sees_a_name_in_step_two_takes_all_out(family, person, review):
+    one, related, _ = family
+    Item.objects.exclude(pk=one.pk).update(lot=10**6, priority=-1)
+    review(person(), "reject", reasons=[("PHI", None)])
+    assert Item.objects.filter(state="quarantined").count() == len(related)
+    assert Item.objects.get(pk=one.pk).reviews == 1
+
+
+def test_what_nobody_is_shown_stays_as_it_is(family, person):
+    one, related, _ = family
+    Item.objects.filter(pk=related[1].pk).update(state="rejected")
+    privacy_incidents.report(one.pk, person())
+    assert Item.objects.get(pk=related[1].pk).state == "rejected"
+    with pytest.raises(ConflictError, match="out of the queue already"):
+        privacy_incidents.report(related[1].pk, person())
+
+
+def test_a_manager_puts_them_back_as_one_with_a_reason(family, person):
+    one, related, _ = family
+    manager = person("manager")
+    found = privacy_incidents.report(one.pk, person())
+    with pytest.raises(InvalidAnswerError, match="say what you found"):
+        privacy_incidents.decide(found.pk, manager, clear=True, note=" ")
+    assert privacy_incidents.decide(found.pk, manager, clear=True, note="a ruler") == len(related)
+    assert not Item.objects.filter(state="quarantined").exists()
+    assert not privacy_incidents.open_incidents().exists()
+    with pytest.raises(ConflictError, match="already"):
+        privacy_incidents.decide(found.pk, manager, clear=False, note="x")
+    assert Incident.objects.get().closed_at
+
+
+def test_or_ends_them(family, person):
+    one, related, _ = family
+    found = privacy_incidents.report(one.pk, person())
+    privacy_incidents.decide(found.pk, person("manager"), clear=False, note="a name")
+    assert Item.objects.filter(state="rejected").count() == len(related)

@@ -1,0 +1,80 @@
+"""The rules of a project as they are stored."""
+
+import pytest
+
+from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.errors import ReviewError
+from medrcube.review.models import Event
+from medrcube.review.reviewing.policy import Policy, current_policy, lot
+from medrcube.review.reviewing.policy_change import change_policy, parse_changes
+
+
+def test_a_policy_survives_being_stored():
+    policy = Policy(reviews=3, gold_rate=0, seed=7)
+    assert Policy.from_json(policy.to_json()) == policy
+    assert Policy.from_json({}) == Policy()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"reviews": 0},
+        {"reviews": 10},
+        {"reviews": 2.0},
+        {"reviews": True},
+        {"reviews": "2"},
+        {"lease_minutes": 0},
+        {"gold_window": 0},
+        {"gold_rate": 1.1},
+        {"gold_pass": -0.1},
+        {"ac1_lower": None},
+        {"blind": True},
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_refused_by_name(data):
+    with pytest.raises(ReviewError, match=f"policy: .*{next(iter(data))}"):
+        Policy.from_json(data)
+
+
+def test_the_lot_depends_on_the_seed_and_fits_the_column():
+    drawn = [lot(seed, item) for seed in (0, 1) for item in "abc"]
+    assert len(set(drawn)) == 6
+    assert all(0 <= number < 2**63 for number in drawn)
+    assert lot(0, "a") == drawn[0]
+
+
+def test_a_changed_rule_holds_at_once_and_stands_in_the_trail(project):
+    project()
+    change_policy("console", {"gold_rate": 0.1})
+    assert current_policy().gold_rate == 0.1
+    last = Event.objects.order_by("-number")[0]
+    assert (last.kind, last.actor) == ("policy.changed", "console")
+    assert '"gold_rate":0.1' in last.body
+    assert not verify().fault
+
+
+def test_a_change_to_the_same_rules_leaves_no_trace(project):
+    project()
+    before = Event.objects.count()
+    change_policy("console", {"reviews": current_policy().reviews})
+    assert Event.objects.count() == before
+
+
+@pytest.mark.parametrize("change", [{"reviews": 3}, {"seed": 9}])
+def test_what_a_finished_item_depends_on_is_fixed_once_items_are_handed_out(taken, change):
+    taken()
+    before = current_policy()
+    with pytest.raises(ReviewError, match="handed out"):
+        change_policy("console", change)
+    assert current_policy() == before
+
+
+def test_other_rules_may_change_while_people_read(taken):
+    taken()
+    assert change_policy("console", {"lease_minutes": 5}).lease_minutes == 5
+
+
+@pytest.mark.parametrize("word", ["reviews", "reviews=", "reviews=three", "=3x"])
+def test_a_change_that_is_no_number_is_refused_with_an_example(word):
+    with pytest.raises(ReviewError, match="reviews=3"):
+        parse_changes([word])

@@ -1,0 +1,54 @@
+"""Every pair of a state and a step."""
+
+import pytest
+
+from medrcube.review.errors import IllegalStepError
+from medrcube.review.reviewing.state_machine import TABLE, State, Step, after
+
+LEGAL = {
+    "draft": "checks_passed>queued danger_seen>quarantined",
+    "queued": (
+        "reviewers_accept>accepted reviewers_reject>rejected reviewers_disagree>adjudication "
+        "edit_wanted>needs_revision danger_seen>quarantined"
+    ),
+    "adjudication": (
+        "adjudicator_accepts>accepted adjudicator_rejects>rejected "
+        "adjudicator_sends_back>needs_revision edit_wanted>needs_revision review_voided>queued "
+        "reopened>queued specialist_wanted>queued danger_seen>quarantined"
+    ),
+    "accepted": (
+        "edit_wanted>needs_revision review_voided>queued reopened>queued release>released "
+        "specialist_wanted>queued danger_seen>quarantined"
+    ),
+    "rejected": "review_voided>queued reopened>queued danger_seen>quarantined",
+    "needs_revision": "new_version>queued reopened>queued danger_seen>quarantined",
+    "quarantined": "manager_clears>queued manager_rejects>rejected",
+    "released": "defect_found>withdrawn danger_seen>quarantined",
+    "withdrawn": "danger_seen>quarantined",
+}
+"""Written out a second time, so that a slip in the table shows."""
+WANTED = {
+    (origin, step): target
+    for origin, steps in LEGAL.items()
+    for step, target in (pair.split(">") for pair in steps.split())
+}
+
+
+@pytest.mark.parametrize("step", Step)
+@pytest.mark.parametrize("state", State)
+def test_every_pair_leads_where_the_specification_says_or_is_refused(state, step):
+    wanted = WANTED.get((state.value, step.value))
+    if wanted is None:
+        with pytest.raises(IllegalStepError, match=f"{state.value} cannot take the step"):
+            after(state, step)
+    else:
+        assert after(state, step) == wanted
+
+
+def test_a_refused_step_says_what_is_possible():
+    with pytest.raises(IllegalStepError, match=r"possible: .*release.*defect_found|defect_found"):
+        after(State.RELEASED, Step.NEW_VERSION)
+
+
+def test_every_step_is_used():
+    assert {step for _, step in TABLE} == set(Step)
