@@ -1,0 +1,114 @@
+"""docs/reference/file-formats.md against the files of a build, a release and its runs."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from medrcube.console.progress import Reporter
+from medrcube.demo import run_demo
+
+PAGE = Path(__file__).parents[2] / "docs/reference/file-formats.md"
+TYPES = {
+    "text": {"string", "large_string"},
+    "list of text": {"list<element: string>"},
+    "int64": {"int64"},
+    "float64": {"double"},
+    "bool": {"bool"},
+    "struct of bytes and path": {"struct<bytes: binary, path: string>"},
+}
+SECTION = re.compile(r"^### ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+SECTIONS = dict(SECTION.findall(PAGE.read_text("utf-8")))
+
+
+def rows(section):
+    """Cells of the first table of a section, without its head."""
+    lines = [line for line in SECTIONS[section].splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def names(section):
+    """Names in code: of the first column of a table, or of the text where there is no table."""
+    table = rows(section)
+    text = " ".join(row[0] for row in table) if table else SECTIONS[section]
+    return set(re.findall(r"`([^`]+)`", re.sub(r"\([^)]*\)", "", text)))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    root = tmp_path_factory.mktemp("formats") / "demo"
+    run_demo(root, Reporter(quiet=True), only=["lidc-idri"], workers=1)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("section", "path", "more"),
+    [
+        ("`samples.parquet`", "samples.parquet", []),
+        ("`items.parquet`", "items.parquet", []),
+        ("`items.parquet`", "release/items.parquet", [("version", "int64"), ("readers", "int64")]),
+        ("`quarantine.parquet`", "quarantine.parquet", []),
+        ("`data/SOURCE/test-NNNNN.parquet`", "release/data/lidc-idri/test-00000.parquet", []),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "/" in value else "",
+)
+def test_columns_of_a_parquet_table_are_those_on_the_page(demo, section, path, more):
+    written = [(column.name, str(column.type)) for column in pq.read_schema(demo / path)]
+    stated = [(name.strip("`"), kind) for name, kind, _ in rows(section)]
+    assert [name for name, _ in written] == [name for name, _ in [*stated, *more]]
+    for (name, kind), (_, page) in zip(written, [*stated, *more], strict=True):
+        assert kind in TYPES[page], name
+
+
+@pytest.mark.parametrize(
+    ("section", "path"),
+    [
+        ("`absent.csv`", "absent.csv"),
+        ("`items.csv`", "release/items.csv"),
+        ("`licences.csv`", "release/licences.csv"),
+    ],
+)
+def test_columns_of_a_csv_table_are_those_on_the_page(demo, section, path):
+    with (demo / path).open(encoding="utf-8", newline="") as file:
+        assert next(csv.reader(file)) == [row[0].strip("`") for row in rows(section)]
+
+
+@pytest.mark.parametrize(
+    ("section", "path", "absent"),
+    [
+        ("`recipes.jsonl`", "recipes.jsonl", set()),
+        ("`recipes.jsonl`", "release/recipes.jsonl", set()),
+        ("`raw_files.jsonl`", "raw_files.jsonl", set()),
+        ("`viewer/copies.jsonl`", "viewer/copies.jsonl", set()),
+        ("`test.json`", "release/LIDC-IDRI/test.json", {"option_C", "option_D"}),
+        ("`contracts.json`", "release/contracts.json", set()),
+        ("`manifest.json`", "runs/random/manifest.json", set()),
+        ("`items.jsonl` of a run", "runs/random/items.jsonl", set()),
+        ("`asked.jsonl`", "runs/random/asked.jsonl", set()),
+        ("`attempts.jsonl`", "runs/random/attempts.jsonl", set()),
+        ("`outcomes.jsonl`", "runs/random/outcomes.jsonl", set()),
+        ("`results.jsonl`", "runs/random/results.jsonl", set()),
+        ("`dataset-lock.jsonl`", "runs/random/dataset-lock.jsonl", set()),
+    ],
+)
+def test_keys_of_a_json_file_are_those_on_the_page(demo, section, path, absent):
+    text = (demo / path).read_text("utf-8")
+    if path.endswith(".jsonl"):
+        records = [json.loads(line) for line in text.splitlines()]
+    else:
+        records = json.loads(text)
+        records = records if isinstance(records, list) else [records]
+    written = {key for record in records for key in record}
+    written -= {"restricted"} if section == "`recipes.jsonl`" else set()
+    assert written <= names(section)
+    assert names(section) - written <= absent
+
+
+@pytest.mark.parametrize("path", ["release", "runs/random"])
+def test_every_file_that_is_written_is_on_the_page(demo, path):
+    known = PAGE.read_text("utf-8")
+    files = [file.name for file in (demo / path).iterdir() if file.is_file()]
+    assert [name for name in files if f"`{name}`" not in known] == []
