@@ -1,6 +1,6 @@
 """``card.toml``: every fact about a source, parsed and checked.
 
-The schema is the dataclasses below; `docs/architecture.md` shows a commented card. A key that
+The schema is the dataclasses below; `docs/reference/card.md` lists every table and key. A key that
 is unknown, missing or of the wrong type is an error that names the file, the key and what was
 expected there.
 """
