@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo test test-all lint format typecheck wheel-check pins reference check-terms bench local-families clean
+.PHONY: help setup demo test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench local-families clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
@@ -52,9 +52,11 @@ test-all: $(VENV)/.dev
 	$(BIN)/python -m coverage report --fail-under 95 \
 		--include 'medrcube/*,sources/_framework/contract.py,build/*' --format total
 
-lint: $(VENV)/.dev .dev/medrcube
+lint: $(VENV)/.dev lint-imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint-imports: $(VENV)/.dev .dev/medrcube
 	cd .dev && ../$(BIN)/lint-imports --config ../pyproject.toml --no-cache
 
 format: $(VENV)/.dev
@@ -92,7 +94,7 @@ local-families: $(VENV)/.run
 # The package as a stranger installs it, away from the checkout.
 wheel-check: $(VENV)/.dev
 	rm -rf dist .wheel && mkdir .wheel
-	$(PIP) wheel --no-deps --wheel-dir dist .
+	$(MAKE) --no-print-directory wheel
 	$(PYTHON) -m venv .wheel/venv
 	.wheel/venv/bin/python -m pip --disable-pip-version-check -qq install \
 		--constraint constraints.txt "$$(ls dist/*.whl)[build,evaluate,ontologies,review,postgresql,validate]" \
@@ -101,6 +103,17 @@ wheel-check: $(VENV)/.dev
 	cd .wheel && venv/bin/medrcube demo demo --only busi --only vindr-cxr --workers 1
 	cd .wheel && ../$(BIN)/mypy --python-executable venv/bin/python -p medrcube
 	rm -rf .wheel
+
+# Wheel and source distribution with absolute links:  make dist REPOSITORY=https://HOST/OWNER/medrcube
+dist: $(VENV)/.dev
+	rm -rf dist .wheel
+	$(BIN)/python .ci/dist.py $(REPOSITORY)
+	$(PYTHON) -m venv .wheel && .wheel/bin/python -m pip --disable-pip-version-check -qq install twine
+	.wheel/bin/twine check --strict dist/*
+	rm -rf .wheel
+
+wheel: $(VENV)/.dev
+	$(PIP) wheel --no-deps --wheel-dir dist .
 
 # The suite with the lowest and with the newest versions that pyproject.toml allows, each in an
 # environment of its own; without torch, of which builds differ. PINTESTS names fewer tests.
