@@ -17,10 +17,10 @@ from pathlib import Path
 from timing import peak_memory
 
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.models.protocol import Model, Reply, Request
+from medrcube.evaluate.models.protocol import Model, ModelRequest, Reply
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.runner.run_state import Progress
+from medrcube.evaluate.runner.run_state import RunProgress
 
 _TICK = 0.005
 
@@ -41,7 +41,7 @@ class Watched:
     def identity(self) -> object:
         return self.model.identity
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         if self.ticker is None:
             self.ticker = asyncio.create_task(self._tick())
         return await self.model.answer(request)
@@ -65,7 +65,7 @@ class Asking:
     began: tuple[float, float] | None = None
     ended: tuple[float, float] = (0.0, 0.0)
 
-    def __call__(self, _progress: Progress) -> None:
+    def __call__(self, _progress: RunProgress) -> None:
         self.ended = (time.perf_counter(), time.process_time())
         self.began = self.began or self.ended
 

@@ -26,10 +26,10 @@ import transformers
 from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.model import HFModel, open_hf
 from medrcube.evaluate.models.hf.settings import LocalSettings
-from medrcube.evaluate.models.protocol import Reply, Request
+from medrcube.evaluate.models.protocol import ModelRequest, Reply
 from medrcube.evaluate.models.registry import ModelSettings
 
 BATCH, QUESTIONS, TOKENS = 8, 16, 12
@@ -464,10 +464,10 @@ ALWAYS_SHOWN = ("paligemma2",)
 """Families whose processor takes no question without a picture."""
 
 
-def questions(*, blind: bool) -> list[Request]:
+def questions(*, blind: bool) -> list[ModelRequest]:
     """Prompts of unlike length on pictures of unlike size; every fifth is blind, where it may."""
     return [
-        Request(
+        ModelRequest(
             item=f"family/{n}",
             prompt=f"Question: {'what ' * (n % 7)}does picture {n} show?\nOptions:\nA. Normal\n"
             "B. Mass\nAnswer with the letter.",
@@ -480,15 +480,15 @@ def questions(*, blind: bool) -> list[Request]:
     ]
 
 
-def picture(width: int, height: int, seed: int) -> Picture:
+def picture(width: int, height: int, seed: int) -> ImageFile:
     image = Image.radial_gradient("L").resize((width, height)).rotate(seed * 40)
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "PNG")
     data = buffer.getvalue()
-    return Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    return ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
 
 
-def ask(model: HFModel, requests: Sequence[Request], *, together: bool) -> list[Reply]:
+def ask(model: HFModel, requests: Sequence[ModelRequest], *, together: bool) -> list[Reply]:
     async def session() -> list[Reply]:
         try:
             if together:

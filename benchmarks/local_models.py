@@ -34,12 +34,12 @@ from transformers import (
 )
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.engine import TransformersEngine
 from medrcube.evaluate.models.hf.loading import Opened, open_files
 from medrcube.evaluate.models.hf.model import HFModel
 from medrcube.evaluate.models.hf.settings import LocalSettings
-from medrcube.evaluate.models.protocol import Request
+from medrcube.evaluate.models.protocol import ModelRequest
 from medrcube.evaluate.models.registry import ModelSettings
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
@@ -105,7 +105,7 @@ def compare(
     opened: Opened,
     model: Any,
     settings: ModelSettings,
-    requests: Sequence[Request],
+    requests: Sequence[ModelRequest],
     given: argparse.Namespace,
 ) -> dict[str, Any]:
     tokens = settings.max_tokens or 1
@@ -136,7 +136,7 @@ def compare(
     }
 
 
-def single(opened: Opened, model: Any, requests: Sequence[Request], tokens: int) -> list[str]:
+def single(opened: Opened, model: Any, requests: Sequence[ModelRequest], tokens: int) -> list[str]:
     """What upstream's adapter does: decode, process, generate, decode; then the next."""
     processor, texts = opened.processor, []
     for request in requests:
@@ -155,11 +155,11 @@ def single(opened: Opened, model: Any, requests: Sequence[Request], tokens: int)
     return texts
 
 
-async def batched(adapter: HFModel, requests: Sequence[Request]) -> list[str]:
+async def batched(adapter: HFModel, requests: Sequence[ModelRequest]) -> list[str]:
     """All questions by the adapter, with as many under way as it suggests."""
     slots = asyncio.Semaphore(adapter.suggested_connections)
 
-    async def one(request: Request) -> str:
+    async def one(request: ModelRequest) -> str:
         async with slots:
             return (await adapter.answer(request)).text
 
@@ -209,11 +209,11 @@ def device_name(opened: Opened) -> str:
     return f"{opened.device.type}, {torch.get_num_threads()} threads"
 
 
-def questions(count: int) -> list[Request]:
+def questions(count: int) -> list[ModelRequest]:
     """Questions on noise, in an order that mixes the shapes."""
     names = ("Pleural effusion", "Pneumothorax", "Consolidation of the lower lobe", "No finding")
     return [
-        Request(
+        ModelRequest(
             item=f"bench/{number}",
             prompt=QUESTION,
             options=tuple(zip("ABCD", names, strict=True)),
@@ -223,11 +223,11 @@ def questions(count: int) -> list[Request]:
     ]
 
 
-def noise(width: int, height: int) -> Picture:
+def noise(width: int, height: int) -> ImageFile:
     buffer = io.BytesIO()
     Image.effect_noise((width, height), 60).save(buffer, "PNG")
     data = buffer.getvalue()
-    return Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    return ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
 
 
 def write_files(folder: Path, size: str) -> None:

@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.evaluate.dataset import Item, load_benchmark
+from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
 from medrcube.evaluate.statistics.clustered_inference import (
     FEWEST_UNITS,
-    Tally,
+    UnitTally,
     difference_interval,
     share_interval,
     sign_test,
 )
 from medrcube.evaluate.statistics.intervals import wilson
-from medrcube.evaluate.statistics.paired_tests import Pair, paired_metrics
+from medrcube.evaluate.statistics.paired_tests import AnswerPair, paired_metrics
 
 _HERE = Path(__file__).resolve().parent
 RESULT = _HERE / "statistics_cover.json"
@@ -65,7 +65,7 @@ class Shape:
     middles: np.ndarray
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[str, Item]], rng: np.random.Generator) -> Shape:
+    def of(cls, rows: Sequence[tuple[str, BenchmarkItem]], rng: np.random.Generator) -> Shape:
         places: dict[str, int] = {}
         units = np.array([places.setdefault(unit, len(places)) for unit, _ in rows])
         groups: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -85,17 +85,19 @@ class Shape:
         return cls(units, kept, np.array(middles))
 
 
-def demo_rows(release: Path) -> list[tuple[str, Item]]:
+def demo_rows(release: Path) -> list[tuple[str, BenchmarkItem]]:
     return [(item.unit, item) for item in load_benchmark(release).items]
 
 
-def full_rows(rows: Sequence[tuple[str, Item]], rng: np.random.Generator) -> list[tuple[str, Item]]:
+def full_rows(
+    rows: Sequence[tuple[str, BenchmarkItem]], rng: np.random.Generator
+) -> list[tuple[str, BenchmarkItem]]:
     """Units of the demo drawn anew, source by source, in unequal shares, to the published size."""
-    by_source: dict[str, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
+    by_source: dict[str, dict[str, list[BenchmarkItem]]] = defaultdict(lambda: defaultdict(list))
     for unit, item in rows:
         by_source[item.dataset][unit].append(item)
     shares = rng.dirichlet(np.full(len(by_source), 1.5))
-    found: list[tuple[str, Item]] = []
+    found: list[tuple[str, BenchmarkItem]] = []
     for share, units in zip(shares, by_source.values(), strict=True):
         least, names = max(10, round(FULL * share)), list(units)
         begun = len(found)
@@ -135,12 +137,12 @@ def _drawn(shape: Shape, rng: np.random.Generator, effects: np.ndarray, shift: f
     return rng.random(len(chances)) < chances
 
 
-def units_of(shape: Shape, members: np.ndarray, values: np.ndarray) -> list[Tally]:
+def units_of(shape: Shape, members: np.ndarray, values: np.ndarray) -> list[UnitTally]:
     sizes = np.bincount(shape.units[members])
     totals = np.bincount(shape.units[members], weights=values[members])
     there = sizes > 0
     return [
-        Tally(int(total), size)
+        UnitTally(int(total), size)
         for total, size in zip(totals[there].tolist(), sizes[there].tolist(), strict=True)
     ]
 
@@ -217,7 +219,7 @@ def _row(shape: Shape, shift: float, rng: np.random.Generator) -> dict[str, Any]
     one, other = two_models(shape, rng, shift)
     named = (str(unit) for unit in shape.units)
     return paired_metrics(
-        [Pair(u, bool(a), bool(b)) for u, a, b in zip(named, one, other, strict=True)]
+        [AnswerPair(u, bool(a), bool(b)) for u, a, b in zip(named, one, other, strict=True)]
     )
 
 

@@ -14,15 +14,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.dataset import Benchmark, Item
-from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import (
     AnswerError,
     Json,
     Model,
+    ModelRequest,
     RejectedError,
     Reply,
-    Request,
 )
 from medrcube.evaluate.questions.question_setup import Asking
 
@@ -137,7 +137,7 @@ def selfcheck(
     return found
 
 
-def draw(benchmark: Benchmark, count: int, asking: Asking | None = None) -> list[Request]:
+def draw(benchmark: Benchmark, count: int, asking: Asking | None = None) -> list[ModelRequest]:
     """Questions of unlike length on pictures of unlike size: a fixed draw, then spread evenly.
 
     Half of them are spread over the lengths of the prompts, half over the sizes of the files.
@@ -155,11 +155,11 @@ def draw(benchmark: Benchmark, count: int, asking: Asking | None = None) -> list
 
 
 async def _ask_twice(
-    model: Model, requests: Sequence[Request], together: int
+    model: Model, requests: Sequence[ModelRequest], together: int
 ) -> tuple[list[Reply | RejectedError], list[Reply | RejectedError]]:
     slots = asyncio.Semaphore(together)
 
-    async def one_of_many(request: Request) -> Reply | RejectedError:
+    async def one_of_many(request: ModelRequest) -> Reply | RejectedError:
         async with slots:
             return await _ask(model, request)
 
@@ -171,7 +171,7 @@ async def _ask_twice(
     return alone, list(mixed)
 
 
-async def _ask(model: Model, request: Request) -> Reply | RejectedError:
+async def _ask(model: Model, request: ModelRequest) -> Reply | RejectedError:
     try:
         return await model.answer(request)
     except RejectedError as error:
@@ -232,15 +232,15 @@ def _lines(one: Disagreement) -> list[str]:
     ]
 
 
-def _name(request: Request) -> str:
+def _name(request: ModelRequest) -> str:
     return request.item if request.picture is not None else f"{request.item} (blind)"
 
 
-def _request(benchmark: Benchmark, item: Item, asking: Asking) -> Request | None:
+def _request(benchmark: Benchmark, item: BenchmarkItem, asking: Asking) -> ModelRequest | None:
     picture = _picture(benchmark, item)
     if picture is None:
         return None
-    return Request(
+    return ModelRequest(
         item=item.name,
         prompt=asking.prompt.render(item),
         options=item.options,
@@ -248,7 +248,7 @@ def _request(benchmark: Benchmark, item: Item, asking: Asking) -> Request | None
     )
 
 
-def _picture(benchmark: Benchmark, item: Item) -> Picture | None:
+def _picture(benchmark: Benchmark, item: BenchmarkItem) -> ImageFile | None:
     path = benchmark.path(item)
     try:
         return None if path is None else read_picture(path, root=benchmark.root)
@@ -256,7 +256,7 @@ def _picture(benchmark: Benchmark, item: Item) -> Picture | None:
         return None
 
 
-def _spread(requests: Sequence[Request], count: int) -> list[Request]:
+def _spread(requests: Sequence[ModelRequest], count: int) -> list[ModelRequest]:
     """``count`` of a sorted list: the first, the last, and evenly between them."""
     if count >= len(requests):
         return list(requests)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.runner.image_digests import Seen, is_unchanged, look
+from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
@@ -28,7 +28,14 @@ from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import LARGEST_PICTURE, opened, state_of, tables_of
 from medrcube.taxonomy import Anatomy, Modality, Task
 
-__all__ = ["LETTERS", "Benchmark", "Item", "item_from_json", "item_to_json", "load_benchmark"]
+__all__ = [
+    "LETTERS",
+    "Benchmark",
+    "BenchmarkItem",
+    "item_from_json",
+    "item_to_json",
+    "load_benchmark",
+]
 
 _TOLD = ("visible", "block", "unit", "fact")
 _NOT_ASKED = ("unit", "fact")
@@ -41,7 +48,7 @@ MOST_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item(Row):
+class BenchmarkItem(Row):
     """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``.
 
     Attributes:
@@ -80,39 +87,41 @@ class Benchmark:
     """
 
     root: Path
-    items: tuple[Item, ...]
+    items: tuple[BenchmarkItem, ...]
     pixels: Mapping[str, str] = field(default_factory=dict)
     errata: Mapping[str, Erratum] = field(default_factory=dict)
-    known: Mapping[str, Seen] = field(default_factory=dict)
+    known: Mapping[str, ImageDigest] = field(default_factory=dict)
 
     @property
-    def standing(self) -> tuple[Item, ...]:
+    def standing(self) -> tuple[BenchmarkItem, ...]:
         """The items that were not withdrawn."""
         return tuple(item for item in self.items if item.name not in self.errata)
 
-    def path(self, item: Item) -> Path | None:
+    def path(self, item: BenchmarkItem) -> Path | None:
         """File of the item's picture, whether it exists or not."""
         return None if item.image is None else self.root / item.image
 
-    def knowing(self, seen: Mapping[str, Seen]) -> Benchmark:
+    def knowing(self, seen: Mapping[str, ImageDigest]) -> Benchmark:
         """The same release, of which some pictures need not be read; itself once it has been."""
         return self if "pictures" in self.__dict__ else replace(self, known=seen)
 
     @cached_property
-    def pictures(self) -> Mapping[str, Seen | None]:
+    def pictures(self) -> Mapping[str, ImageDigest | None]:
         """Every picture by its path in the release; ``None`` where no file is.
 
         Reads every picture that is not known once, on first use.
         """
         images = sorted({item.image for item in self.items if item.image is not None})
-        found: dict[str, Seen | None] = {
+        found: dict[str, ImageDigest | None] = {
             image: known
             for image in images
             if (known := self.known.get(image)) and is_unchanged(self.root / image, known)
         }
         rest = [image for image in images if image not in found]
         with ThreadPoolExecutor() as pool:
-            found.update(zip(rest, pool.map(look, [self.root] * len(rest), rest), strict=True))
+            found.update(
+                zip(rest, pool.map(digest_image, [self.root] * len(rest), rest), strict=True)
+            )
         return found
 
     @cached_property
@@ -136,7 +145,7 @@ class Benchmark:
             total.update(json.dumps({**asked, **self._picture(item)}, sort_keys=True).encode())
         return total.hexdigest()
 
-    def _picture(self, item: Item) -> dict[str, str | None]:
+    def _picture(self, item: BenchmarkItem) -> dict[str, str | None]:
         if item.image is None:
             return {"image_sha256": None}
         if item.restricted:
@@ -178,7 +187,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     )
 
 
-def _restricted_together(items: Sequence[Item]) -> tuple[Item, ...]:
+def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem, ...]:
     """The items, where one mark restricts a picture for all of them that show it."""
     closed = {item.image for item in items if item.restricted} - {None}
     return tuple(
@@ -187,7 +196,7 @@ def _restricted_together(items: Sequence[Item]) -> tuple[Item, ...]:
     )
 
 
-def item_to_json(item: Item) -> dict[str, Any]:
+def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
     """The item as a JSON object that ``item_from_json`` reads back."""
     told = {name: getattr(item, name) for name in _TOLD}
     return {
@@ -207,9 +216,9 @@ def item_to_json(item: Item) -> dict[str, Any]:
     }
 
 
-def item_from_json(row: Mapping[str, Any]) -> Item:
+def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
     """The item that ``item_to_json`` wrote."""
-    return Item(
+    return BenchmarkItem(
         id=row["id"],
         dataset=row["dataset"],
         question=row["question"],
@@ -229,7 +238,7 @@ class _Loader:
     """Reads tables, and collects their items and what is wrong with them."""
 
     def __init__(self, root: Path, *, pictures: bool) -> None:
-        self.items: list[Item] = []
+        self.items: list[BenchmarkItem] = []
         self.problems: list[str] = []
         self._root = root
         self._checks_pictures = pictures
@@ -283,7 +292,7 @@ class _Loader:
         facts = self._told.get((found.dataset, found.id))
         beside = {} if facts is None else {name: getattr(facts, name) for name in _TOLD}
         unit = beside.get("unit") or self._cases.get(image or "", "")
-        self.items.append(Item(**{**told, **beside, "unit": unit, "image": image}))
+        self.items.append(BenchmarkItem(**{**told, **beside, "unit": unit, "image": image}))
 
     def _problem_of(self, image: str) -> str | None:
         """Why a picture must not be opened; one that is absent is no problem here."""

@@ -20,7 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import medrcube
 from medrcube.console.counts import counted
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.outcomes import Outcome, lost
+from medrcube.evaluate.outcomes import AnswerOutcome, lost
 from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
 from medrcube.evaluate.reporting.correlation import STEPS, correlation
 from medrcube.evaluate.reporting.credibility import credibility
@@ -96,7 +96,7 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         "one_dataset": len({run.benchmark for run in runs}) == 1,
         "samples": _samples(runs),
         "withdrawn": withdrawn_told(runs),
-        "outcomes": list(Outcome),
+        "outcomes": list(AnswerOutcome),
         "anatomies": list(Anatomy),
         "leaderboard": leaderboard(runs),
         "board_edges": {1, 9, 13},

@@ -15,7 +15,7 @@ from medrcube.release_format.tree import LARGEST_PICTURE, opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class ImageFile:
     """Bytes of a picture file with their identity.
 
     Attributes:
@@ -33,7 +33,7 @@ class UnusablePictureError(Exception):
     """A picture is absent, unreadable or of no known format; the message says which."""
 
 
-def read_picture(path: Path, *, root: Path | None = None) -> Picture:
+def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
     """Read one picture file.
 
     Args:
@@ -58,7 +58,7 @@ def read_picture(path: Path, *, root: Path | None = None) -> Picture:
     kind = media_type(data)
     if kind is None:
         raise UnusablePictureError("not a PNG, JPEG, GIF, WebP, BMP or TIFF file")
-    return Picture(data=data, media_type=kind, sha256=hashlib.sha256(data).hexdigest())
+    return ImageFile(data=data, media_type=kind, sha256=hashlib.sha256(data).hexdigest())
 
 
 def media_type(data: bytes) -> str | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from medrcube.evaluate.dataset import Item
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 
 
-class Outcome(StrEnum):
+class AnswerOutcome(StrEnum):
     """How an item ended."""
 
     CORRECT = "correct"
@@ -30,11 +30,11 @@ class Outcome(StrEnum):
         return self.value.replace("-", " ")
 
 
-LOST = frozenset({Outcome.FAILED, Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
+LOST = frozenset({AnswerOutcome.FAILED, AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
 """How a question ends to which there is no reply."""
 
 
-NOT_SHOWN = frozenset({Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
+NOT_SHOWN = frozenset({AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
 """Of these, how a question ends of which the published evaluator's files know nothing.
 
 Its loader drops an item whose picture is absent.
@@ -64,15 +64,15 @@ class Result:
         cut: whether the limit of tokens cut the reply; it may have answered before.
     """
 
-    asked: Asked
-    outcome: Outcome
+    asked: AskedQuestion
+    outcome: AnswerOutcome
     answer: str | None
     rule: str
     reply: str | None
     cut: bool = False
 
     @property
-    def item(self) -> Item:
+    def item(self) -> BenchmarkItem:
         """The item, its options and key in the order that was shown."""
         return self.asked.item
 

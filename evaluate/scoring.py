@@ -23,7 +23,7 @@ from medrcube.evaluate.answer_parsing.truncated_replies import extract_cut
 from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.judge.prompt import Judge, read_judgements
-from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, Outcome, Result
+from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.run_folder import (
@@ -31,7 +31,7 @@ from medrcube.evaluate.runner.run_folder import (
     METRICS,
     OUTCOMES,
     RESULTS,
-    Asked,
+    AskedQuestion,
     attempts_path,
     read_asked,
     read_lines,
@@ -140,7 +140,7 @@ def read_results(run: Path) -> list[Result]:
         return [
             Result(
                 asked=asked,
-                outcome=Outcome(row["outcome"]),
+                outcome=AnswerOutcome(row["outcome"]),
                 answer=row["answer"],
                 rule=row["rule"],
                 reply=row["reply"],
@@ -201,7 +201,9 @@ def main_results(results: Sequence[Result]) -> list[Result]:
     ]
 
 
-def judge_run(asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]) -> list[Result]:
+def judge_run(
+    asked: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
+) -> list[Result]:
     """The outcome of every item; the last reply to its question counts."""
     asked = list(asked)
     return _judge_all(asked, *_replies(asked, attempts))
@@ -212,29 +214,31 @@ def asked_elsewhere(manifest: Mapping[str, Any]) -> bool:
     return str(manifest["model"].get("adapter", "")).startswith("import/")
 
 
-def judge(asked: Asked, reply: Mapping[str, Any] | None, *, tried: bool = True) -> Result:
+def judge(asked: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True) -> Result:
     """The outcome of one presentation; ``tried`` tells whether it was sent at all."""
     if asked.key is None:
-        return _none(asked, Outcome.MISSING_IMAGE, "no-picture", None)
+        return _none(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
         if tried:
-            return _none(asked, Outcome.FAILED, NO_REPLY, None)
-        return _none(asked, Outcome.NOT_ASKED, NOT_TRIED, None)
+            return _none(asked, AnswerOutcome.FAILED, NO_REPLY, None)
+        return _none(asked, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
         letter, rule = extract_cut(text, asked.item.options)
-        return replace(_read(asked, letter, rule, text, Outcome.CUT), cut=True)
+        return replace(_read(asked, letter, rule, text, AnswerOutcome.CUT), cut=True)
     if reason in {"content_filter", "refusal"}:
-        return _none(asked, Outcome.REFUSED, "finish-reason", text)
+        return _none(asked, AnswerOutcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
-        return replace(_none(asked, Outcome.CUT, "unclosed-reasoning", text), cut=True)
+        return replace(_none(asked, AnswerOutcome.CUT, "unclosed-reasoning", text), cut=True)
     letter, rule = extract(text, asked.item.options)
     refused = letter is None and is_refusal(strip_reasoning(text).text)
-    return _read(asked, letter, rule, text, Outcome.REFUSED if refused else Outcome.UNPARSED)
+    return _read(
+        asked, letter, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
+    )
 
 
 def _replies(
-    asked: Iterable[Asked], attempts: Iterable[Mapping[str, Any]]
+    asked: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> tuple[dict[str, Mapping[str, Any]], set[str]]:
     """The reply that counts to each question, by its key; and the keys that were tried."""
     wanted = {one.key for one in asked}
@@ -248,7 +252,7 @@ def _replies(
 
 
 def _judge_all(
-    asked: Iterable[Asked],
+    asked: Iterable[AskedQuestion],
     replies: Mapping[str, Mapping[str, Any]],
     tried: Collection[str] | None,
 ) -> list[Result]:
@@ -262,11 +266,13 @@ def _judge_all(
     ]
 
 
-def _read(asked: Asked, letter: str | None, rule: str, reply: str, otherwise: Outcome) -> Result:
+def _read(
+    asked: AskedQuestion, letter: str | None, rule: str, reply: str, otherwise: AnswerOutcome
+) -> Result:
     """The outcome of a reply that gives a letter, or else of one that gives none."""
     if letter is None:
         return _none(asked, otherwise, rule, reply)
-    outcome = Outcome.CORRECT if letter == asked.item.key else Outcome.WRONG
+    outcome = AnswerOutcome.CORRECT if letter == asked.item.key else AnswerOutcome.WRONG
     return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=reply)
 
 
@@ -317,7 +323,7 @@ def _judge_unused(run: Path) -> dict[str, Any]:
     return {"used": False, "kept": sum(1 for _ in read_judgements(run))}
 
 
-def _none(asked: Asked, outcome: Outcome, rule: str, reply: str | None) -> Result:
+def _none(asked: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None) -> Result:
     return Result(asked=asked, outcome=outcome, answer=None, rule=rule, reply=reply)
 
 
@@ -375,7 +381,7 @@ def _upstream_row(result: Result) -> dict[str, Any]:
         "original_task": item.original_task,
         "restricted": item.restricted,
         "model_response": result.reply or "",
-        "correct": None if result.outcome in LOST else result.outcome is Outcome.CORRECT,
+        "correct": None if result.outcome in LOST else result.outcome is AnswerOutcome.CORRECT,
     }
 
 
@@ -384,7 +390,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _same_name(asked: Asked, row: Mapping[str, Any]) -> bool:
+def _same_name(asked: AskedQuestion, row: Mapping[str, Any]) -> bool:
     if asked.item.name != row["item"]:
         raise ValueError(f"outcome of {row['item']} where {asked.item.name} was asked")
     return True

@@ -22,7 +22,7 @@ from medrcube.build.stages.plan import Artefact, Job, plan
 from medrcube.build.stages.render import Rendered
 from medrcube.build.stages.scan import Scan, scan, visit_all
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Item, load_benchmark
+from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
 from medrcube.files.outside_tables import vocabulary_of
 from medrcube.release_format.tree import state_of
 from medrcube.sources._framework.contract import Source
@@ -102,12 +102,12 @@ class _Match:
     found: Scan | None
 
     def by_name(
-        self, items: Mapping[str, Item]
-    ) -> tuple[dict[str, Outcome], Mapping[str, Sequence[Item]]]:
+        self, items: Mapping[str, BenchmarkItem]
+    ) -> tuple[dict[str, Outcome], Mapping[str, Sequence[BenchmarkItem]]]:
         """What the names say; and the items of each case whose picture could be placed."""
         cases = {case.key for case in self.found.cases} if self.found else set()
         outcomes: dict[str, Outcome] = {}
-        lacking: dict[str, list[Item]] = {}
+        lacking: dict[str, list[BenchmarkItem]] = {}
         for name, item in items.items():
             outcomes[name] = self._look(name, item, cases)
             if outcomes[name].status is Status.MATCHED_BY_NAME:
@@ -115,7 +115,7 @@ class _Match:
         return outcomes, lacking
 
     def place(
-        self, lacking: Mapping[str, Sequence[Item]], engine: Engine, stages: Stages
+        self, lacking: Mapping[str, Sequence[BenchmarkItem]], engine: Engine, stages: Stages
     ) -> dict[str, Outcome]:
         """Render the clean picture of each case and put it where its items expect it."""
         if self.found is None:
@@ -136,7 +136,7 @@ class _Match:
                 advance()
         return outcomes
 
-    def _look(self, name: str, item: Item, cases: set[str]) -> Outcome:
+    def _look(self, name: str, item: BenchmarkItem, cases: set[str]) -> Outcome:
         if item.image is None:
             return _unnamed(name)
         target = check_place(self.tree, item.image)
@@ -156,7 +156,7 @@ class _Match:
         told = f"by name, unproved, and not placed: {self.rule.unproved}; --by-name places it"
         return Outcome(image=name, status=Status.MATCHED_BY_NAME, case=case, detail=told)
 
-    def _put(self, item: Item, job: Job, rendered: Rendered, folder: Path) -> Outcome:
+    def _put(self, item: BenchmarkItem, job: Job, rendered: Rendered, folder: Path) -> Outcome:
         image, case = str(item.image), job.case.key
         if len(rendered.pictures) != 1:
             told = "; ".join(it.message for it in rendered.problems) or (
@@ -170,9 +170,9 @@ class _Match:
         return Outcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=told)
 
 
-def _folders(items: Sequence[Item]) -> Mapping[str, Mapping[str, Item]]:
+def _folders(items: Sequence[BenchmarkItem]) -> Mapping[str, Mapping[str, BenchmarkItem]]:
     """Items by folder of the release and picture; one that names no picture, by its own name."""
-    folders: dict[str, dict[str, Item]] = {}
+    folders: dict[str, dict[str, BenchmarkItem]] = {}
     for item in items:
         folder = item.image.partition("/")[0] if item.image else item.dataset
         folders.setdefault(folder, {}).setdefault(item.image or item.name, item)
@@ -180,7 +180,7 @@ def _folders(items: Sequence[Item]) -> Mapping[str, Mapping[str, Item]]:
 
 
 def _no_rule(
-    tree: Path, folder: str, items: Mapping[str, Item], known: Sequence[str]
+    tree: Path, folder: str, items: Mapping[str, BenchmarkItem], known: Sequence[str]
 ) -> SourceOutcome:
     told = (
         f"no rule is known that leads from a picture of {folder} to a raw file "

@@ -16,7 +16,7 @@ from typing import Any
 from medrcube.build.validation.consistency import AUDIT
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Benchmark, Item, load_benchmark
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
 from medrcube.release_format.tree import opened, state_of
 
 __all__ = ["DATA", "KINDS", "PAGE", "Changes", "find_changes", "write_changes"]
@@ -164,13 +164,15 @@ def _sorted(before: Benchmark, after: Benchmark) -> tuple[list[Change], int]:
     return changes, same
 
 
-def _change(item: Item, kinds: tuple[str, ...], before: str = "") -> Change:
+def _change(item: BenchmarkItem, kinds: tuple[str, ...], before: str = "") -> Change:
     return Change(
         item=item.name, kinds=kinds, source=item.dataset, task=item.task.value, before=before
     )
 
 
-def _kinds(old: Item, new: Item, before: Benchmark, after: Benchmark) -> Iterator[str]:
+def _kinds(
+    old: BenchmarkItem, new: BenchmarkItem, before: Benchmark, after: Benchmark
+) -> Iterator[str]:
     words = [[text for _, text in item.options] for item in (old, new)]
     if dict(old.options)[old.key] != dict(new.options)[new.key]:
         yield "re-keyed"
@@ -191,11 +193,11 @@ def _kinds(old: Item, new: Item, before: Benchmark, after: Benchmark) -> Iterato
         yield "picture-changed"
 
 
-def _pixels(benchmark: Benchmark, item: Item) -> str | None:
+def _pixels(benchmark: Benchmark, item: BenchmarkItem) -> str | None:
     return None if item.image is None else benchmark.pixels.get(item.image)
 
 
-def _file(benchmark: Benchmark, item: Item) -> str | None:
+def _file(benchmark: Benchmark, item: BenchmarkItem) -> str | None:
     return None if item.image is None else benchmark.image_digests[item.image]
 
 

@@ -1,18 +1,17 @@
-"""Find the letter that a reply gives, or abstain: nothing is ever guessed.
+"""Parse the option letter out of a free-text reply, or abstain; nothing is guessed.
 
-Thinking is cut off, and what stands under "why the other options are wrong" is not read. Then:
+Thinking is removed, and so is whatever follows "why the other options are wrong". Then:
 
-1. Signs that speak of the answer outright (``answer_markers``): a structured field, an
-announcement ("the
-   answer is B"), a box, a verdict, a list with verdicts. The last one counts.
-2. Where there is none, layers that each read the whole reply: a bare letter; a hint; a letter
-   beside its own text; the text of one option; a letter that stands where an answer stands. The
-   first that finds a letter gives it, if no other finds another.
+1. Explicit markers (``answer_markers``): a structured field, an announcement ("the answer is B"), a
+   box, a verdict, a list with verdicts. The last one counts.
+2. Without any, layers that each read the whole reply: a bare letter; a hint; a letter beside its
+   own text; the text of one option; a letter in the place of an answer. The first layer that finds
+   a letter decides, unless another layer finds a different one.
 
-What is said of a named option in its clause (``stance``) and whether a sentence speaks of this
-case, now and in the speaker's name (``hedging.meant``, ``sentence_spans.supposed``) is asked in
-one place for all of them. Whatever is contradictory, denied, supposed or left open gives no
-letter.
+The layers share two checks: what the clause says of a named option (``stance``), and whether the
+sentence is about this case, now and in the speaker's name (``hedging.is_asserted``,
+``sentence_spans.is_hypothetical``). Contradictory, denied, hypothetical and undecided replies give
+no letter.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import hedging, letter_context
-from medrcube.evaluate.answer_parsing.answer_markers import Sign, declared, hints, judged
-from medrcube.evaluate.answer_parsing.choice_reader import Reader, Verdict
-from medrcube.evaluate.answer_parsing.markup_removal import Fields, lift_fields, plain
+from medrcube.evaluate.answer_parsing.answer_markers import AnswerMarker, declared, hints, judged
+from medrcube.evaluate.answer_parsing.choice_reader import ChoiceKind, ChoiceReader
+from medrcube.evaluate.answer_parsing.markup_removal import AnswerFields, lift_fields, plain
 from medrcube.evaluate.answer_parsing.option_lists import (
     begins_with_list,
     judged_list,
@@ -57,7 +56,7 @@ _CLOSES = frozenset({"hint", "own-line", "last-sentence"})
 _OR = re.compile(r"[\s$,/]*(?:or|and|或|和|,|/)[\s$]*(?:possibly|maybe|perhaps|also)?[\s$]*")
 
 
-class Answer(NamedTuple):
+class ParsedAnswer(NamedTuple):
     """What a reply answers.
 
     Attributes:
@@ -69,7 +68,7 @@ class Answer(NamedTuple):
     rule: str
 
 
-def extract(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
+def extract(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
     """Read the answer out of a reply.
 
     Args:
@@ -81,24 +80,26 @@ def extract(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
     """
     visible = strip_reasoning(reply)
     if not visible.closed:
-        return Answer(None, "unclosed-reasoning")
+        return ParsedAnswer(None, "unclosed-reasoning")
     text = visible.text
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 4]}\n{text[-_LONGEST:]}"
-    return _read(text, Reader([(letter, plain(text)) for letter, text in options]), 0)
+    return _read(text, ChoiceReader([(letter, plain(text)) for letter, text in options]), 0)
 
 
-def _read(text: str, reader: Reader, depth: int) -> Answer:
+def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
     text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     fields = lift_fields(text)
     body = hedging.without_idioms(
         letter_context.with_named_places(plain(fields.rest), reader.letters)
     )
     if not body.strip() and not fields.found:
-        return Answer(None, "empty")
+        return ParsedAnswer(None, "empty")
     whole = reader.whole(body)
     if whole is not None:
-        return Answer(whole, "bare-letter" if len(body.strip(" .()[]\"'")) == 1 else "whole-text")
+        return ParsedAnswer(
+            whole, "bare-letter" if len(body.strip(" .()[]\"'")) == 1 else "whole-text"
+        )
     body = without_rejected(body)
     discussed = judged_list(body, reader)
     called_right = judged(body, reader, discussed)
@@ -114,10 +115,10 @@ def _read(text: str, reader: Reader, depth: int) -> Answer:
         return answer
     layers = (_closing if listed else _bare, _hinted, _paired, _mentioned, _standing)
     found = [answer for layer in layers if (answer := layer(body, reader)) is not None]
-    return _agreeing(found, body, reader) if found else Answer(None, "no-answer-found")
+    return _agreeing(found, body, reader) if found else ParsedAnswer(None, "no-answer-found")
 
 
-def _agreeing(found: Sequence[Answer], body: str, reader: Reader) -> Answer:
+def _agreeing(found: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) -> ParsedAnswer:
     """What the first layer found, unless another speaks for another letter.
 
     An option that is merely named somewhere does not gainsay a letter that closes the reply; and
@@ -132,66 +133,74 @@ def _agreeing(found: Sequence[Answer], body: str, reader: Reader) -> Answer:
     elif first.rule not in _CLOSES:
         pointed = concluded(asserted_texts(body, reader))
         others |= set() if first.letter in pointed else pointed
-    return Answer(None, "contradiction") if others - {first.letter} else first
+    return ParsedAnswer(None, "contradiction") if others - {first.letter} else first
 
 
-def _fields(fields: Fields, reader: Reader, depth: int) -> list[Sign]:
+def _fields(fields: AnswerFields, reader: ChoiceReader, depth: int) -> list[AnswerMarker]:
     """Values of structured fields and boxes, read like small replies of their own."""
-    signs: list[Sign] = []
+    signs: list[AnswerMarker] = []
     for position, rule, value in fields.found:
-        answer = _read(value, reader, depth + 1) if depth < _DEPTH else Answer(None, "nested")
+        answer = _read(value, reader, depth + 1) if depth < _DEPTH else ParsedAnswer(None, "nested")
         letter = answer.letter
         if signs and signs[-1].letter != letter:
             between = fields.rest[signs[-1].start : position]
             letter = None if _OR.fullmatch(between) else letter
-        verdict = Verdict.OPEN if letter is None else Verdict.LETTER
-        signs.append(Sign(position, position, verdict, letter, rule))
+        verdict = ChoiceKind.UNDECIDED if letter is None else ChoiceKind.LETTER
+        signs.append(AnswerMarker(position, position, verdict, letter, rule))
     return signs
 
 
-def _last(signs: list[Sign], body: str, reader: Reader) -> Answer | None:
+def _last(signs: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """The last sign that says something, unless what follows takes it back."""
     if not signs:
         return None
     last = max(signs, key=lambda sign: (sign.start, sign.end))
-    if last.unreal and {s.letter for s in signs if not s.unreal} - {None, last.letter}:
-        return Answer(None, "contradiction")
-    if last.verdict is Verdict.OPEN:
+    if last.conditional and {s.letter for s in signs if not s.conditional} - {None, last.letter}:
+        return ParsedAnswer(None, "contradiction")
+    if last.kind is ChoiceKind.UNDECIDED:
         later = _agreed(hints(body, reader, last.end))
-        return later or Answer(None, "left-open")
-    answer = _unless_revised(Answer(last.letter, last.rule), last.end, body, reader)
+        return later or ParsedAnswer(None, "left-open")
+    answer = _unless_revised(ParsedAnswer(last.letter, last.rule), last.end, body, reader)
     later = None if last.rule in _OUTSIDE else _agreed(hints(body, reader, last.end))
     gainsaid = later is not None and later.letter not in {None, answer.letter}
-    return Answer(None, "contradiction") if gainsaid else answer
+    return ParsedAnswer(None, "contradiction") if gainsaid else answer
 
 
-def _bare(body: str, reader: Reader) -> Answer | None:
+def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """A letter that stands alone: at the start, before its explanation, or at the end."""
     opening = reader.opening(body)
     closing = _closing(body, reader)
-    if opening.verdict is Verdict.OPEN:
-        return closing or _agreed(hints(body, reader, opening.end)) or Answer(None, "left-open")
-    if opening.verdict is Verdict.LETTER:
+    if opening.kind is ChoiceKind.UNDECIDED:
+        return (
+            closing or _agreed(hints(body, reader, opening.end)) or ParsedAnswer(None, "left-open")
+        )
+    if opening.kind is ChoiceKind.LETTER:
         if closing is not None and closing.letter != opening.letter:
-            return Answer(None, "contradiction")
-        return _unless_revised(Answer(opening.letter, "leading-letter"), opening.end, body, reader)
+            return ParsedAnswer(None, "contradiction")
+        return _unless_revised(
+            ParsedAnswer(opening.letter, "leading-letter"), opening.end, body, reader
+        )
     return closing
 
 
-def _closing(body: str, reader: Reader) -> Answer | None:
+def _closing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """A letter alone on a line, or alone in the last sentence after others were denied."""
     lines = body.strip().split("\n")
     alone = {reader.whole_letter(line) for line in lines} - {None}
     if alone:
-        return Answer(None, "contradiction") if len(alone) > 1 else Answer(alone.pop(), "own-line")
+        return (
+            ParsedAnswer(None, "contradiction")
+            if len(alone) > 1
+            else ParsedAnswer(alone.pop(), "own-line")
+        )
     labelled = {reader.labelled_line(line) for line in lines} - {None}
     if len(labelled) == 1:
-        return Answer(labelled.pop(), "own-line")
+        return ParsedAnswer(labelled.pop(), "own-line")
     ending = {_ending(line, reader) for line in lines} - {None}
-    return Answer(ending.pop(), "last-sentence") if len(ending) == 1 else None
+    return ParsedAnswer(ending.pop(), "last-sentence") if len(ending) == 1 else None
 
 
-def _ending(line: str, reader: Reader) -> str | None:
+def _ending(line: str, reader: ChoiceReader) -> str | None:
     """The letter that is the last sentence of a line, if no other stands undenied before it."""
     line = line.rstrip()
     stop = max(line.rfind(mark, 0, len(line) - 1) for mark in (". ", "; ", "! "))
@@ -205,35 +214,35 @@ def _ending(line: str, reader: Reader) -> str | None:
     )
 
 
-def _paired(body: str, reader: Reader) -> Answer | None:
+def _paired(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """One letter beside its own text, or named as an option, and no other."""
     letter, why = weighed(named_options(body, reader))
     if letter is None:
-        return Answer(None, why) if why else None
-    return _unless_revised(Answer(letter, "letter-and-text"), 0, body, reader, soft=True)
+        return ParsedAnswer(None, why) if why else None
+    return _unless_revised(ParsedAnswer(letter, "letter-and-text"), 0, body, reader, soft=True)
 
 
-def _hinted(body: str, reader: Reader) -> Answer | None:
+def _hinted(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     return _agreed(hints(body, reader, 0))
 
 
-def _mentioned(body: str, reader: Reader) -> Answer | None:
+def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """Exactly one option's text, asserted in plain words."""
     letter, why = weighed(asserted_texts(body, reader))
     if letter is None:
-        return Answer(None, why) if why else None
-    return Answer(letter, "option-text")
+        return ParsedAnswer(None, why) if why else None
+    return ParsedAnswer(letter, "option-text")
 
 
-def _standing(body: str, reader: Reader) -> Answer | None:
+def _standing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """The one letter that stands where an answer stands."""
     letter, _ = weighed(standing_letters(body, reader))
-    return Answer(letter, "standing-letter") if letter in reader.letters else None
+    return ParsedAnswer(letter, "standing-letter") if letter in reader.letters else None
 
 
-def _agreed(found: Iterable[Sign]) -> Answer | None:
+def _agreed(found: Iterable[AnswerMarker]) -> ParsedAnswer | None:
     signs = list(found)
-    ends = [index for index, sign in enumerate(signs) if sign.verdict is Verdict.OPEN]
+    ends = [index for index, sign in enumerate(signs) if sign.kind is ChoiceKind.UNDECIDED]
     letter_context = (
         {sign.letter for sign in signs[ends[-1] + 1 :] or signs}
         if ends
@@ -243,15 +252,15 @@ def _agreed(found: Iterable[Sign]) -> Answer | None:
         return None
     letter = letter_context.pop()
     return (
-        Answer(None, "contradiction")
+        ParsedAnswer(None, "contradiction")
         if letter_context or letter is None
-        else Answer(letter, "hint")
+        else ParsedAnswer(letter, "hint")
     )
 
 
 def _unless_revised(
-    answer: Answer, end: int, body: str, reader: Reader, *, soft: bool = False
-) -> Answer:
+    answer: ParsedAnswer, end: int, body: str, reader: ChoiceReader, *, soft: bool = False
+) -> ParsedAnswer:
     """The answer, or what a later change of mind makes of it."""
     marker = hedging.REVISION.search(body, end)
     if marker is None or soft:
@@ -260,4 +269,4 @@ def _unless_revised(
     if later is not None and later.letter is not None:
         return later
     others = letter_context.named_after(body, marker.start(), reader.letters) - {answer.letter}
-    return Answer(None, "revised") if others else answer
+    return ParsedAnswer(None, "revised") if others else answer

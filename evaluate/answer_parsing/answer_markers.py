@@ -7,43 +7,43 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import answer_phrases, hedging, letter_context, sentence_spans
-from medrcube.evaluate.answer_parsing.choice_reader import Choice, Reader, Verdict
-from medrcube.evaluate.answer_parsing.option_lists import Judged
+from medrcube.evaluate.answer_parsing.choice_reader import ChoiceKind, ChoiceMatch, ChoiceReader
+from medrcube.evaluate.answer_parsing.option_lists import JudgedList
 
 
-class Sign(NamedTuple):
+class AnswerMarker(NamedTuple):
     """A place in the text that says something about the answer.
 
     Attributes:
         start: where it begins.
         end: where what it says ends.
-        verdict: what it says.
-        letter: the letter, for ``Verdict.LETTER``.
+        kind: what it says.
+        letter: the letter, for ``ChoiceKind.LETTER``.
         rule: name of the rule that found it.
-        unreal: whether it is said in the conditional mood.
+        conditional: whether it is said in the conditional mood.
     """
 
     start: int
     end: int
-    verdict: Verdict
+    kind: ChoiceKind
     letter: str | None
     rule: str
-    unreal: bool = False
+    conditional: bool = False
 
 
-def declared(body: str, reader: Reader) -> Iterator[Sign]:
+def declared(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
     """What an announcement announces, and a letter that a change of mind turns to."""
     for match in answer_phrases.DECLARATION.finditer(body):
         if _meant(body, _begin(match), match):
-            yield from _sign(match, reader.at(body, match.end()), "declared")
+            yield from _marker(match, reader.at(body, match.end()), "declared")
     for match in answer_phrases.TURN.finditer(body):
-        yield from _sign(match, reader.letter_at(body, match.end()), "revised")
+        yield from _marker(match, reader.letter_at(body, match.end()), "revised")
 
 
-def judged(body: str, reader: Reader, discussed: Judged | None) -> list[Sign]:
+def judged(body: str, reader: ChoiceReader, discussed: JudgedList | None) -> list[AnswerMarker]:
     """What is called right; weaker verdicts count where they agree and stand alone."""
-    strong: list[Sign] = []
-    weak: list[Sign] = []
+    strong: list[AnswerMarker] = []
+    weak: list[AnswerMarker] = []
     for sign, loose in _verdicts(body, reader):
         (weak if loose else strong).append(sign)
     for pattern, rule in (
@@ -53,19 +53,21 @@ def judged(body: str, reader: Reader, discussed: Judged | None) -> list[Sign]:
         for match in pattern.finditer(body):
             letter = next(filter(None, match.groups()))
             if letter in reader.letters:
-                strong.append(Sign(match.start(), match.end(), Verdict.LETTER, letter, rule))
+                strong.append(
+                    AnswerMarker(match.start(), match.end(), ChoiceKind.LETTER, letter, rule)
+                )
     if not strong and len({sign.letter for sign in weak}) > 1:
-        strong = [weak[-1]._replace(verdict=Verdict.OPEN, letter=None)]
+        strong = [weak[-1]._replace(kind=ChoiceKind.UNDECIDED, letter=None)]
     found = strong or weak
-    if discussed is not None and discussed.choice.verdict is not Verdict.NOTHING:
+    if discussed is not None and discussed.choice.kind is not ChoiceKind.NOTHING:
         choice = discussed.choice
         found.append(
-            Sign(discussed.start, discussed.end, choice.verdict, choice.letter, "judged-list")
+            AnswerMarker(discussed.start, discussed.end, choice.kind, choice.letter, "judged-list")
         )
     return found
 
 
-def hints(body: str, reader: Reader, start: int = 0) -> Iterator[Sign]:
+def hints(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
     """What merely points to an answer."""
     for match in answer_phrases.HINT.finditer(body, start):
         if not _meant(body, _begin(match), match):
@@ -74,10 +76,10 @@ def hints(body: str, reader: Reader, start: int = 0) -> Iterator[Sign]:
             match[0], 0, reader.letters
         ):
             continue
-        yield from _sign(match, reader.at(body, match.end(), strict=True), "hint")
+        yield from _marker(match, reader.at(body, match.end(), strict=True), "hint")
 
 
-def _verdicts(body: str, reader: Reader) -> Iterator[tuple[Sign, bool]]:
+def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, bool]]:
     """Sentences that call a letter right, and whether several letters could be called so."""
     start = 0
     while match := answer_phrases.VERDICT.search(body, start):
@@ -85,10 +87,10 @@ def _verdicts(body: str, reader: Reader) -> Iterator[tuple[Sign, bool]]:
         if not _meant(body, match.start("letter"), match):
             continue
         choice = reader.subject(body, match)
-        if choice.verdict is not Verdict.NOTHING:
+        if choice.kind is not ChoiceKind.NOTHING:
             unreal = hedging.WOULD_BE.search(match[0]) is not None
-            sign = Sign(
-                match.start(), match.end(), choice.verdict, choice.letter, "verdict", unreal
+            sign = AnswerMarker(
+                match.start(), match.end(), choice.kind, choice.letter, "verdict", unreal
             )
             yield sign, answer_phrases.WEAK.match(match[0]) is not None
 
@@ -96,11 +98,11 @@ def _verdicts(body: str, reader: Reader) -> Iterator[tuple[Sign, bool]]:
 def _meant(body: str, start: int, announcement: re.Match[str]) -> bool:
     """Whether an announcement speaks of this answer: of this case, and in the speaker's name."""
     clause = hedging.clause_before(body, start)
-    if not hedging.meant(clause) or hedging.AT_FIRST.search(clause + announcement[0]):
+    if not hedging.is_asserted(clause) or hedging.AT_FIRST.search(clause + announcement[0]):
         return False
     unreal = hedging.UNREAL.search(announcement[0]) is not None
     behind = unreal and hedging.HYPOTHETICAL.match(body, announcement.end()) is not None
-    return not (behind or sentence_spans.supposed(body, announcement.end()))
+    return not (behind or sentence_spans.is_hypothetical(body, announcement.end()))
 
 
 def _begin(match: re.Match[str]) -> int:
@@ -108,12 +110,12 @@ def _begin(match: re.Match[str]) -> int:
     return match.end() - len(match[0].lstrip(" \n\t.,;:!?"))
 
 
-def _sign(match: re.Match[str], choice: Choice, rule: str) -> Iterator[Sign]:
+def _marker(match: re.Match[str], choice: ChoiceMatch, rule: str) -> Iterator[AnswerMarker]:
     """A sign where something is said; open, where a second answer is put beside the first."""
-    if choice.verdict is Verdict.NOTHING:
+    if choice.kind is ChoiceKind.NOTHING:
         return
     beside = hedging.ALSO.search(match[0]) or hedging.TOO.match(match.string, choice.end)
     if rule != "revised" and beside:
-        choice = choice._replace(verdict=Verdict.OPEN, letter=None)
+        choice = choice._replace(kind=ChoiceKind.UNDECIDED, letter=None)
     unreal = hedging.WOULD_BE.search(match[0]) is not None
-    yield Sign(match.start(), choice.end, choice.verdict, choice.letter, rule, unreal)
+    yield AnswerMarker(match.start(), choice.end, choice.kind, choice.letter, rule, unreal)

@@ -10,32 +10,32 @@ from typing import NamedTuple
 from medrcube.evaluate.answer_parsing import answer_phrases, hedging, letter_context, sentence_spans
 from medrcube.evaluate.answer_parsing.answer_phrases import CASED
 from medrcube.evaluate.answer_parsing.option_text import EDGES, OptionTexts
-from medrcube.evaluate.answer_parsing.stance import Stance, stance
+from medrcube.evaluate.answer_parsing.stance import OptionStance, stance
 
 
-class Verdict(Enum):
+class ChoiceKind(Enum):
     """What a place says."""
 
     NOTHING = auto()
     LETTER = auto()
-    OPEN = auto()
+    UNDECIDED = auto()
 
 
-class Choice(NamedTuple):
+class ChoiceMatch(NamedTuple):
     """What stands at a place.
 
     Attributes:
-        verdict: a letter, nothing, or an answer that is left open or contradicts itself.
-        letter: the letter, for ``Verdict.LETTER``.
+        kind: a letter, nothing, or an answer that is left open or contradicts itself.
+        letter: the letter, for ``ChoiceKind.LETTER``.
         end: where it ends.
     """
 
-    verdict: Verdict
+    kind: ChoiceKind
     letter: str | None
     end: int
 
 
-class Reader:
+class ChoiceReader:
     """Reads the letters and texts of one item's options in plain text.
 
     Attributes:
@@ -70,7 +70,7 @@ class Reader:
             return None
         return bare[0] if self.texts.beside(bare, 1, bare[0]) == len(bare) else None
 
-    def at(self, body: str, start: int, *, strict: bool = False) -> Choice:
+    def at(self, body: str, start: int, *, strict: bool = False) -> ChoiceMatch:
         """What an announcement that ends at ``start`` announces.
 
         With ``strict`` a letter must end a phrase, and a text must not be in doubt.
@@ -79,7 +79,7 @@ class Reader:
         if hedging.DENIED_TARGET.match(body, start):
             # "No", "None of the above" and "No mass" may be options.
             text = self._text(body, start, strict=strict)
-            if text.verdict is Verdict.LETTER and _OPENING_END.match(body, text.end):
+            if text.kind is ChoiceKind.LETTER and _OPENING_END.match(body, text.end):
                 return text
         while denied := hedging.DENIED_TARGET.match(body, start):
             instead = _INSTEAD.match(body, denied.end())
@@ -90,47 +90,47 @@ class Reader:
         if letter is not None:
             return letter
         text = self._text(body, start, strict=strict)
-        if text.verdict is not Verdict.NOTHING:
+        if text.kind is not ChoiceKind.NOTHING:
             return text
         opened = hedging.OPEN_ANSWER.match(body, start)
-        return Choice(Verdict.OPEN, None, opened.end()) if opened else text
+        return ChoiceMatch(ChoiceKind.UNDECIDED, None, opened.end()) if opened else text
 
-    def letter_at(self, body: str, start: int) -> Choice:
+    def letter_at(self, body: str, start: int) -> ChoiceMatch:
         """A letter that ends a phrase, as after "actually,"."""
         start = _skip(body, start)
         return self._letter(body, start, strict=True) or _nothing(start)
 
-    def opening(self, body: str) -> Choice:
+    def opening(self, body: str) -> ChoiceMatch:
         """A reply that begins with its answer."""
         if len({m["letter"] for m in _SCORED.finditer(body)} & self.letters) > 1:
             return _nothing(0)
         if row := _LETTERS_ONLY.match(body):
-            return Choice(Verdict.OPEN, None, row.end())
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, row.end())
         start = _skip(body, 0)
         letter = self._letter(body, start, strict=True, opening=True)
         if letter is not None:
             return letter
         text = self._text(body, start, strict=False)
-        if text.verdict is Verdict.LETTER and not _OPENING_END.match(body, text.end):
+        if text.kind is ChoiceKind.LETTER and not _OPENING_END.match(body, text.end):
             return _nothing(start)
         return text
 
-    def subject(self, body: str, match: re.Match[str]) -> Choice:
+    def subject(self, body: str, match: re.Match[str]) -> ChoiceMatch:
         """What a verdict ("B is correct") is about."""
         letter, between = match["letter"], match["text"].strip(EDGES)
         joined = _JOIN.match(body, match.end("letter"))
         if joined and self._letter(body, _skip(body, joined.end()), strict=False):
-            return Choice(Verdict.OPEN, None, match.end())
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, match.end())
         if between and self.texts.whole(between) != letter.upper():
             return _nothing(match.end())
         if letter.upper() in self.letters:
-            return Choice(Verdict.LETTER, letter.upper(), match.end())
+            return ChoiceMatch(ChoiceKind.LETTER, letter.upper(), match.end())
         stray = letter.isupper() and letter != "I"
-        return Choice(Verdict.OPEN if stray else Verdict.NOTHING, None, match.end())
+        return ChoiceMatch(ChoiceKind.UNDECIDED if stray else ChoiceKind.NOTHING, None, match.end())
 
     def _letter(
         self, body: str, start: int, *, strict: bool, opening: bool = False, alone: bool = False
-    ) -> Choice | None:
+    ) -> ChoiceMatch | None:
         """A letter at a place; ``None`` when what stands there is a word, a term or an article."""
         match = _LETTER.match(body, start)
         if match is None or letter_context.in_term(body, match.end(), self.letters):
@@ -139,35 +139,35 @@ class Reader:
         own = self.texts.beside(body, end, letter)
         bracketed = body[end - 1] in ")]"
         if own is None and bracketed and self.texts.labels_another(body, end, letter):
-            return Choice(Verdict.OPEN, None, end)
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
         article = match["letter"] in {"A", "I", "a"}
         if own is None:
             loose = not (strict or article or letter not in self.letters)
             if not (loose or _ends_phrase(body, match, strict=strict, opening=opening)):
                 return None
         if letter not in self.letters:
-            return None if letter == "I" else Choice(Verdict.OPEN, None, end)
+            return None if letter == "I" else ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
         if own is not None and self._list_goes_on(body, own):
             return _nothing(own)
         if own is None and self.texts.labels_another(body, end, letter):
-            return Choice(Verdict.OPEN, None, end)
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
         # "A grasper and a hook" is no option A with its text.
         phrase = article and own is not None and body[end].isspace()
         end = end if own is None else own
         if phrase and self._text_joined(body, end):
-            return Choice(Verdict.OPEN, None, end)
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
         if strict and hedging.POSSIBLE_AFTER.match(body, end):
             return _nothing(end)
         return self._judged(body, start, end, letter, alone=alone)
 
-    def _judged(self, body: str, start: int, end: int, letter: str, *, alone: bool) -> Choice:
+    def _judged(self, body: str, start: int, end: int, letter: str, *, alone: bool) -> ChoiceMatch:
         """The letter, unless another joins it or what follows denies it."""
         sure = hedging.LIKELIER.search(body, max(0, start - 20), start) is not None
         if not alone and self._joined(body, end, letter, sure=sure):
-            return Choice(Verdict.OPEN, None, end)
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
         if hedging.denied_behind(body, end):
             return _nothing(end)
-        return Choice(Verdict.LETTER, letter, end)
+        return ChoiceMatch(ChoiceKind.LETTER, letter, end)
 
     def _joined(self, body: str, end: int, letter: str, *, sure: bool) -> bool:
         """Whether another letter is named in the same breath: "A or B"; not "likely A, maybe B"."""
@@ -179,9 +179,9 @@ class Reader:
             return False
         if join[0].rstrip().endswith("(") and body[other.end - 1] != ")":
             return False
-        return other.verdict is not Verdict.NOTHING or _ASKED.match(body, other.end) is not None
+        return other.kind is not ChoiceKind.NOTHING or _ASKED.match(body, other.end) is not None
 
-    def _text(self, body: str, start: int, *, strict: bool) -> Choice:
+    def _text(self, body: str, start: int, *, strict: bool) -> ChoiceMatch:
         article = _ARTICLE.match(body, start)
         start = article.end() if article else start
         found = self.texts.at(body, start)
@@ -195,14 +195,14 @@ class Reader:
             return _nothing(end)
         if strict and hedging.DOUBT.search(body[end : sentence_spans.sentence_end(body, end)]):
             return _nothing(end)
-        if strict and stance(body, start, end) is Stance.AIRED:
+        if strict and stance(body, start, end) is OptionStance.MENTIONED:
             return _nothing(end)
         other = self._text_joined(body, end)
         behind = BEHIND.match(body, end)
         clash = behind and behind["letter"].upper() in self.letters - {letter}
         if other or clash:
-            return Choice(Verdict.OPEN, None, end)
-        return Choice(Verdict.LETTER, letter, end)
+            return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
+        return ChoiceMatch(ChoiceKind.LETTER, letter, end)
 
     def _text_joined(self, body: str, end: int) -> bool:
         """Whether another option's text stands beside one that ends at ``end``."""
@@ -212,7 +212,10 @@ class Reader:
             return False
         if ";" in join[0] and body[other[1] :].strip(EDGES):
             return False
-        return stance(body, join.end(), other[1]) not in {Stance.DENIED, Stance.AIRED}
+        return stance(body, join.end(), other[1]) not in {
+            OptionStance.DENIED,
+            OptionStance.MENTIONED,
+        }
 
     def _list_goes_on(self, body: str, end: int) -> bool:
         head = _NEXT_HEAD.match(body, end)
@@ -222,8 +225,8 @@ class Reader:
         return following is not None and not hedging.DENIED_AFTER.match(body, following)
 
 
-def _nothing(end: int) -> Choice:
-    return Choice(Verdict.NOTHING, None, end)
+def _nothing(end: int) -> ChoiceMatch:
+    return ChoiceMatch(ChoiceKind.NOTHING, None, end)
 
 
 def _ends_phrase(body: str, match: re.Match[str], *, strict: bool, opening: bool) -> bool:

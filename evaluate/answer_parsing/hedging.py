@@ -15,7 +15,7 @@ def clause_before(text: str, end: int) -> str:
     return _CLAUSE_END.split(clause)[-1]
 
 
-def meant(clause: str) -> bool:
+def is_asserted(clause: str) -> bool:
     """Whether what follows the beginning of a clause is meant: now, here and by the speaker."""
     return not any(pattern.search(clause) for pattern in (_NOT_BEFORE, AT_FIRST))
 

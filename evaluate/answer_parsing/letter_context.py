@@ -53,8 +53,8 @@ def not_denied_before(body: str, end: int) -> set[str]:
         match["letter"]
         for match in FREE_LETTER.finditer(body, 0, end)
         if not (match["letter"] == "A" and _ARTICLE_OF.match(body, match.end()))
-        and not sentence_spans.denied(body, match.start(), match.end())
-        and hedging.meant(hedging.clause_before(body, match.start()))
+        and not sentence_spans.is_denied(body, match.start(), match.end())
+        and hedging.is_asserted(hedging.clause_before(body, match.start()))
     } - {"I"}
 
 

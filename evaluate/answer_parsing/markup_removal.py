@@ -9,7 +9,7 @@ import unicodedata
 from typing import Any, NamedTuple
 
 
-class Fields(NamedTuple):
+class AnswerFields(NamedTuple):
     """Answers that stand in fields of their own.
 
     Attributes:
@@ -21,7 +21,7 @@ class Fields(NamedTuple):
     rest: str
 
 
-def lift_fields(text: str) -> Fields:
+def lift_fields(text: str) -> AnswerFields:
     """Take JSON objects with an answer field, ``<answer>`` elements and boxes out of a reply."""
     found: list[tuple[int, str, str]] = []
     rest = text
@@ -39,7 +39,7 @@ def lift_fields(text: str) -> Fields:
     for start, end, value in _boxes(rest):
         found.append((start, "boxed", value))
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    return Fields(sorted(found), rest)
+    return AnswerFields(sorted(found), rest)
 
 
 def plain(text: str) -> str:

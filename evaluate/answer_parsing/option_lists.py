@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import answer_phrases
 from medrcube.evaluate.answer_parsing.answer_phrases import CASED
-from medrcube.evaluate.answer_parsing.choice_reader import Choice, Reader, Verdict
+from medrcube.evaluate.answer_parsing.choice_reader import ChoiceKind, ChoiceMatch, ChoiceReader
 from medrcube.evaluate.answer_parsing.option_text import EDGES
 
 
-class Judged(NamedTuple):
+class JudgedList(NamedTuple):
     """A list with a verdict on its options.
 
     Attributes:
@@ -24,10 +24,10 @@ class Judged(NamedTuple):
 
     start: int
     end: int
-    choice: Choice
+    choice: ChoiceMatch
 
 
-def without_restated(body: str, reader: Reader) -> str:
+def without_restated(body: str, reader: ChoiceReader) -> str:
     """The text with restated options blanked out, every position kept."""
     for run in _runs(body, reader):
         if len(run) < _FEWEST:
@@ -49,7 +49,7 @@ def without_rejected(body: str) -> str:
     return _REJECTED.sub(lambda match: match["kept"] + " " * len(match["list"]), body)
 
 
-def judged_list(body: str, reader: Reader) -> Judged | None:
+def judged_list(body: str, reader: ChoiceReader) -> JudgedList | None:
     """The last list in which at least two options have a verdict of their own."""
     found = None
     for heads in _headed(body, reader):
@@ -61,14 +61,16 @@ def judged_list(body: str, reader: Reader) -> Judged | None:
             continue
         right = [head for head, verdict in zip(heads, verdicts, strict=True) if verdict]
         if len(right) == 1:
-            choice = Choice(Verdict.LETTER, right[0][0], right[0][2])
+            choice = ChoiceMatch(ChoiceKind.LETTER, right[0][0], right[0][2])
         else:
-            choice = Choice(Verdict.OPEN if right else Verdict.NOTHING, None, heads[-1][2])
-        found = Judged(heads[0][1], heads[-1][2], choice)
+            choice = ChoiceMatch(
+                ChoiceKind.UNDECIDED if right else ChoiceKind.NOTHING, None, heads[-1][2]
+            )
+        found = JudgedList(heads[0][1], heads[-1][2], choice)
     return found
 
 
-def begins_with_list(body: str, reader: Reader) -> bool:
+def begins_with_list(body: str, reader: ChoiceReader) -> bool:
     """Whether the text starts by going through the options."""
     heads = next(_headed(body, reader), [])
     if len(heads) < _FEWEST or body[heads[0][1] : heads[1][1]].strip(EDGES).upper() == heads[0][0]:
@@ -76,7 +78,7 @@ def begins_with_list(body: str, reader: Reader) -> bool:
     return not _WORD.search(body[: heads[0][1]])
 
 
-def _runs(body: str, reader: Reader) -> Iterator[list[tuple[str, int, int]]]:
+def _runs(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]]]:
     """(letter, start, end) of options with their texts, in ascending order of the letters."""
     run: list[tuple[str, int, int]] = []
     for match in _LIST_HEAD.finditer(body):
@@ -102,7 +104,7 @@ def _runs(body: str, reader: Reader) -> Iterator[list[tuple[str, int, int]]]:
         yield run
 
 
-def _headed(body: str, reader: Reader) -> Iterator[list[tuple[str, int, int]]]:
+def _headed(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]]]:
     """(letter, start, end of its part) of parts that each begin with the next letter."""
     heads = [m for m in _HEAD.finditer(body) if m["letter"].upper() in reader.letters]
     run: list[re.Match[str]] = []
@@ -124,7 +126,7 @@ def _parts(body: str, run: list[re.Match[str]], end: int) -> list[tuple[str, int
     return parts
 
 
-def _verdict(body: str, letter: str, start: int, end: int, reader: Reader) -> bool | None:
+def _verdict(body: str, letter: str, start: int, end: int, reader: ChoiceReader) -> bool | None:
     """What a part says of its option."""
     part = body[start : min(end, start + _LONGEST_PART)]
     head = _HEAD.match(part)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import answer_phrases, hedging
 from medrcube.evaluate.answer_parsing.answer_phrases import CASED
-from medrcube.evaluate.answer_parsing.choice_reader import BEHIND, Reader
+from medrcube.evaluate.answer_parsing.choice_reader import BEHIND, ChoiceReader
 from medrcube.evaluate.answer_parsing.letter_context import FREE_LETTER, is_word
 from medrcube.evaluate.answer_parsing.option_text import OptionTexts
-from medrcube.evaluate.answer_parsing.stance import Stance, clause, stance
+from medrcube.evaluate.answer_parsing.stance import OptionStance, clause, stance
 
 
-class Mention(NamedTuple):
+class OptionMention(NamedTuple):
     """A place that names an option.
 
     Attributes:
@@ -26,21 +26,21 @@ class Mention(NamedTuple):
 
     start: int
     letter: str
-    stance: Stance
+    stance: OptionStance
 
 
-def weighed(mentions: Sequence[Mention]) -> tuple[str | None, str]:
+def weighed(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
     """The letter that the mentions of options speak for, or why there is none; "" for none at all.
 
     An option that is denied or merely aired is no candidate. Of several candidates the concluded
     one is meant, if no other is named after it.
     """
-    live = [m for m in mentions if m.stance not in {Stance.DENIED, Stance.AIRED}]
+    live = [m for m in mentions if m.stance not in {OptionStance.DENIED, OptionStance.MENTIONED}]
     if not live:
         return None, ""
-    concluded = [mention for mention in live if mention.stance is Stance.CONCLUDED]
+    concluded = [mention for mention in live if mention.stance is OptionStance.CONCLUDED]
     if len({mention.letter for mention in live}) == 1:
-        sure = bool(concluded) or all(m.stance is not Stance.DOUBTED for m in live)
+        sure = bool(concluded) or all(m.stance is not OptionStance.DOUBTED for m in live)
         return (live[0].letter, "asserted") if sure else (None, "doubtful")
     if len({mention.letter for mention in concluded}) == 1:
         last = max(concluded, key=lambda mention: mention.start)
@@ -49,12 +49,12 @@ def weighed(mentions: Sequence[Mention]) -> tuple[str | None, str]:
     return None, "several-options"
 
 
-def concluded(mentions: Sequence[Mention]) -> set[str]:
+def concluded(mentions: Sequence[OptionMention]) -> set[str]:
     """The options that everything is said to point to."""
-    return {mention.letter for mention in mentions if mention.stance is Stance.CONCLUDED}
+    return {mention.letter for mention in mentions if mention.stance is OptionStance.CONCLUDED}
 
 
-def named_options(body: str, reader: Reader) -> list[Mention]:
+def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
     """Letters beside their own text, or called an option.
 
     A name counts where the sentence asserts it or says nothing else.
@@ -71,30 +71,30 @@ def named_options(body: str, reader: Reader) -> list[Mention]:
             or _CHOSEN.search(before)
             or _PRAISED.search(behind)
         )
-        if said not in {Stance.DENIED, Stance.AIRED} and (
+        if said not in {OptionStance.DENIED, OptionStance.MENTIONED} and (
             discussed or not chosen or _in_doubt(before, behind)
         ):
-            said = Stance.DOUBTED
-        elif said is Stance.DOUBTED:
-            said = Stance.ASSERTED
-        found.append(Mention(start, letter, said))
+            said = OptionStance.DOUBTED
+        elif said is OptionStance.DOUBTED:
+            said = OptionStance.ASSERTED
+        found.append(OptionMention(start, letter, said))
     return found
 
 
-def asserted_texts(body: str, reader: Reader) -> list[Mention]:
+def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
     """Options whose text stands somewhere."""
     found = []
     for letter, start, end in islice(reader.texts.everywhere(body), _MOST):
         said = stance(body, start, end)
-        if said in {Stance.ASSERTED, Stance.CONCLUDED} and not _plainly(
+        if said in {OptionStance.ASSERTED, OptionStance.CONCLUDED} and not _plainly(
             body, start, end, reader.texts
         ):
-            said = Stance.DOUBTED
-        found.append(Mention(start, letter, said))
+            said = OptionStance.DOUBTED
+        found.append(OptionMention(start, letter, said))
     return found
 
 
-def standing_letters(body: str, reader: Reader) -> list[Mention]:
+def standing_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
     """Letters that stand alone, where a letter can be an answer.
 
     One held for better than the others is concluded; one that something leads up to is asserted;
@@ -106,33 +106,33 @@ def standing_letters(body: str, reader: Reader) -> list[Mention]:
         if is_word(body, match, reader.letters) or (letter == "I" and letter not in reader.letters):
             continue
         said = stance(body, start, end)
-        if said in {Stance.ASSERTED, Stance.CONCLUDED}:
+        if said in {OptionStance.ASSERTED, OptionStance.CONCLUDED}:
             said = _standing(body, start, end)
-        found.append(Mention(start, letter, said))
+        found.append(OptionMention(start, letter, said))
     return found
 
 
-def live_letters(body: str, reader: Reader) -> set[str]:
+def live_letters(body: str, reader: ChoiceReader) -> set[str]:
     """Letters that stand alone and are neither denied nor merely aired."""
     return {
         mention.letter
         for mention in standing_letters(body, reader)
-        if mention.stance not in {Stance.DENIED, Stance.AIRED}
+        if mention.stance not in {OptionStance.DENIED, OptionStance.MENTIONED}
     } & reader.letters
 
 
-def _standing(body: str, start: int, end: int) -> Stance:
+def _standing(body: str, start: int, end: int) -> OptionStance:
     before, behind, _ = clause(body, start, end)
-    if not hedging.meant(before) or answer_phrases.LABELLING.search(before):
-        return Stance.DOUBTED
+    if not hedging.is_asserted(before) or answer_phrases.LABELLING.search(before):
+        return OptionStance.DOUBTED
     if answer_phrases.PREFERRED.match(body, end):
-        return Stance.CONCLUDED
+        return OptionStance.CONCLUDED
     opens = not _WORD.search(before)
     led = answer_phrases.LEADS_TO_LETTER.search(before) is not None and not _WORD.search(behind)
     return (
-        Stance.ASSERTED
+        OptionStance.ASSERTED
         if led or (opens and answer_phrases.FOLLOWS_LETTER.match(behind))
-        else Stance.DOUBTED
+        else OptionStance.DOUBTED
     )
 
 
@@ -153,7 +153,7 @@ def _plainly(body: str, start: int, end: int, texts: OptionTexts) -> bool:
     )
 
 
-def _places(body: str, reader: Reader) -> list[tuple[int, int, str, bool]]:
+def _places(body: str, reader: ChoiceReader) -> list[tuple[int, int, str, bool]]:
     """(start, end, letter, whether its text stands beside it) of every named option."""
     places: list[tuple[int, int, str, bool]] = []
     for match in islice(FREE_LETTER.finditer(body), _MOST):

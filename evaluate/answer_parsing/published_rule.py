@@ -18,11 +18,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.outcomes import (
     LOST,
     NOT_SHOWN,
-    Outcome,
+    AnswerOutcome,
     Result,
     accuracy_bounds,
     too_many_lost,
@@ -92,7 +92,7 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
             "kinds": {kind: kinds[kind] for kind in KINDS},
             "only_published": sum(p and not o for p, o in zip(published, ours, strict=True)),
             "only_ours": sum(o and not p for p, o in zip(published, ours, strict=True)),
-            "failed_counted_wrong": sum(r.outcome is Outcome.FAILED for r in loaded),
+            "failed_counted_wrong": sum(r.outcome is AnswerOutcome.FAILED for r in loaded),
         },
     }
 
@@ -139,12 +139,12 @@ def _published(result: Result) -> bool:
 
 
 def _ours(result: Result) -> bool:
-    return result.outcome is Outcome.CORRECT
+    return result.outcome is AnswerOutcome.CORRECT
 
 
 def _text(result: Result) -> str:
     return NO_REPLY if result.reply is None else result.reply
 
 
-def _item(result: Result) -> Item:
+def _item(result: Result) -> BenchmarkItem:
     return result.item

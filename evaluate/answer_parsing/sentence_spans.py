@@ -26,13 +26,13 @@ def sentence_end(body: str, end: int) -> int:
     return match.end() if match else furthest
 
 
-def denied(body: str, start: int, end: int) -> bool:
+def is_denied(body: str, start: int, end: int) -> bool:
     """Whether the sentence denies what stands at a place."""
     before = body[sentence_start(body, start) : start]
     return hedging.DENIED_MENTION.search(before) is not None or hedging.denied_behind(body, end)
 
 
-def supposed(body: str, start: int) -> bool:
+def is_hypothetical(body: str, start: int) -> bool:
     """Whether the sentence has put another case or an earlier view before a place, and no "but"."""
     nearest = max(0, start - _LONGEST)
     full = [match.end() for match in _FULL_STOP.finditer(body, nearest, start)]

@@ -12,36 +12,36 @@ from enum import Enum, auto
 from medrcube.evaluate.answer_parsing import hedging, sentence_spans
 
 
-class Stance(Enum):
+class OptionStance(Enum):
     """What is said of an option.
 
     Attributes:
         DENIED: that it is not the answer.
-        AIRED: something about it in general, or by way of comparison or concession.
+        MENTIONED: something about it in general, or by way of comparison or concession.
         DOUBTED: that it may be the answer, or may not.
         ASSERTED: that it is there.
         CONCLUDED: that it is what everything points to.
     """
 
     DENIED = auto()
-    AIRED = auto()
+    MENTIONED = auto()
     DOUBTED = auto()
     ASSERTED = auto()
     CONCLUDED = auto()
 
 
-def stance(body: str, start: int, end: int) -> Stance:
+def stance(body: str, start: int, end: int) -> OptionStance:
     """What the sentence around a name says of it."""
-    if sentence_spans.denied(body, start, end):
-        return Stance.DENIED
+    if sentence_spans.is_denied(body, start, end):
+        return OptionStance.DENIED
     before, behind, contrasted = clause(body, start, end)
-    if _aired(body, start, end, before, behind):
-        return Stance.AIRED
+    if _is_only_mentioned(body, start, end, before, behind):
+        return OptionStance.MENTIONED
     if hedging.DOUBT.search(f"{before} , {behind}"):
-        return Stance.AIRED if contrasted else Stance.DOUBTED
+        return OptionStance.MENTIONED if contrasted else OptionStance.DOUBTED
     if _CONCLUDING.search(before) or _CONCLUDED_BEHIND.match(behind):
-        return Stance.CONCLUDED
-    return Stance.ASSERTED
+        return OptionStance.CONCLUDED
+    return OptionStance.ASSERTED
 
 
 def clause(body: str, start: int, end: int) -> tuple[str, str, bool]:
@@ -62,17 +62,17 @@ def clause(body: str, start: int, end: int) -> tuple[str, str, bool]:
     return before, behind, bool(contrasts) and not conceded
 
 
-def _aired(body: str, start: int, end: int, before: str, behind: str) -> bool:
+def _is_only_mentioned(body: str, start: int, end: int, before: str, behind: str) -> bool:
     joined = hedging.TOGETHER.match(behind)
     if (
         _COMPARED.search(before)
         or _GENERAL.match(behind, joined.end() if joined else 0)
-        or _conceded(body, start)
+        or _is_conceded(body, start)
     ):
         return True
     if hedging.ELSEWHERE.search(before) or hedging.AT_FIRST.search(before):
         return True
-    if sentence_spans.supposed(body, start):
+    if sentence_spans.is_hypothetical(body, start):
         return True
     if (_TOPIC.fullmatch(before) and behind.startswith(",")) or (
         _TYPICAL.fullmatch(before) and _WORD.search(behind)
@@ -85,7 +85,7 @@ def _aired(body: str, start: int, end: int, before: str, behind: str) -> bool:
     )
 
 
-def _conceded(body: str, start: int) -> bool:
+def _is_conceded(body: str, start: int) -> bool:
     """Whether the name stands in a clause that begins with "although"."""
     return _CONCESSION.search(body, sentence_spans.sentence_start(body, start), start) is not None
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 
-class Visible(NamedTuple):
+class VisibleReply(NamedTuple):
     """What is left of a reply.
 
     Attributes:
@@ -18,7 +18,7 @@ class Visible(NamedTuple):
     closed: bool
 
 
-def strip_reasoning(reply: str) -> Visible:
+def strip_reasoning(reply: str) -> VisibleReply:
     """Take the thinking out, in the spellings of the common model families.
 
     Handles ``<think>``, ``<thinking>``, ``<reasoning>`` and their kin, ``[THINK]``, the ``◁think▷``
@@ -30,12 +30,12 @@ def strip_reasoning(reply: str) -> Visible:
     if _CHANNEL.search(text):
         final = list(_FINAL.finditer(text))
         if not final:
-            return Visible("", closed=False)
+            return VisibleReply("", closed=False)
         text = text[final[-1].end() :]
     elif _BARE_CHANNEL.match(text):
         _, marker, text = text.rpartition("assistantfinal")
         if not marker:
-            return Visible("", closed=False)
+            return VisibleReply("", closed=False)
     parts: list[str] = []
     position, thinking = 0, False
     for tag in _TAG.finditer(text):
@@ -49,7 +49,7 @@ def strip_reasoning(reply: str) -> Visible:
             position, thinking = tag.end(), False
     if not thinking:
         parts.append(text[position:])
-    return Visible("\n".join(parts).strip(), closed=not thinking)
+    return VisibleReply("\n".join(parts).strip(), closed=not thinking)
 
 
 def _one_turn(reply: str) -> str:

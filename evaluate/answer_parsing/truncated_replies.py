@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from medrcube.evaluate.answer_parsing import Answer, extract
+from medrcube.evaluate.answer_parsing import ParsedAnswer, extract
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 
 _OUTRIGHT = frozenset({"boxed", "declared", "element", "json", "singled-out", "verdict"})
 _LAST_WORD = re.compile(r"\S+\Z")
 
 
-def extract_cut(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
+def extract_cut(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
     """The letter that a cut reply gave before it ended.
 
     Args:
@@ -27,7 +27,7 @@ def extract_cut(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
     Returns:
         A letter with the rule that found it, or no letter and the rule ``finish-reason``.
     """
-    none = Answer(None, "finish-reason")
+    none = ParsedAnswer(None, "finish-reason")
     visible = strip_reasoning(reply)
     if not visible.closed:
         return none
@@ -39,5 +39,5 @@ def extract_cut(reply: str, options: Sequence[tuple[str, str]]) -> Answer:
     if found.rule in _OUTRIGHT:
         return found
     first, _, _ = visible.text.partition("\n")
-    alone = extract(first, options) == Answer(found.letter, "bare-letter")
+    alone = extract(first, options) == ParsedAnswer(found.letter, "bare-letter")
     return found if alone else none

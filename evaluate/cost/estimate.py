@@ -29,10 +29,10 @@ from medrcube.evaluate.cost.forecast import questions_of, tokens_in
 from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.questions.question_setup import Asking
 from medrcube.evaluate.runner.attempt_log import read_attempts
-from medrcube.evaluate.runner.plan import Plan
+from medrcube.evaluate.runner.plan import RunPlan
 from medrcube.evaluate.runner.run_folder import attempts_path
 
-__all__ = ["ENOUGH", "FIRST", "MOST", "WITHIN", "Estimate", "estimate", "steps"]
+__all__ = ["ENOUGH", "FIRST", "MOST", "WITHIN", "CostEstimate", "estimate", "steps"]
 
 FIRST, MOST, PART = 32, 256, 4
 """Items of the first draw, of the last, and the part of the run that is asked at most: one in."""
@@ -51,7 +51,7 @@ _TOKENS = Prices(tokens_in=1_000_000.0, tokens_out=1_000_000.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class CostEstimate:
     """What a whole run takes, what was asked already too.
 
     Attributes:
@@ -109,14 +109,14 @@ def steps(items: int) -> Iterator[int]:
 
 def estimate(
     out: Path,
-    plan: Plan,
+    plan: RunPlan,
     model: Model,
     asking: Asking,
     *,
     prices: Prices | None,
     ask: Callable[[int], object],
     batches: bool = False,
-) -> Estimate:
+) -> CostEstimate:
     """Ask a part of a run and say what the whole takes.
 
     Args:
@@ -141,14 +141,14 @@ def estimate(
 
 def _measure(
     out: Path,
-    plan: Plan,
+    plan: RunPlan,
     model: Model,
     asking: Asking,
     prices: Prices | None,
     *,
     drawn: int,
     batches: bool,
-) -> Estimate:
+) -> CostEstimate:
     distinct = questions_of(plan.asked)
     charged = prices or _TOKENS
     usage, spent = _usage(out, distinct, charged)
@@ -178,7 +178,7 @@ def _measure(
     rest = [key for key in distinct if key not in usage]
     total = spent + sum(_modelled(price, ratio * foreseen[key], mean) for key in rest)
     half = _half_width(residuals, len(items))
-    return Estimate(
+    return CostEstimate(
         model=model.name,
         items=len(items),
         questions=len(distinct),

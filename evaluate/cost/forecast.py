@@ -18,10 +18,10 @@ from medrcube.evaluate.questions.downscaling import size_of, size_within
 from medrcube.evaluate.questions.question_setup import Asking
 from medrcube.evaluate.questions.selection import WITHDRAWN
 from medrcube.evaluate.runner.attempt_log import read_attempts
-from medrcube.evaluate.runner.plan import Plan
-from medrcube.evaluate.runner.run_folder import Asked, attempts_path
+from medrcube.evaluate.runner.plan import RunPlan
+from medrcube.evaluate.runner.run_folder import AskedQuestion, attempts_path
 
-__all__ = ["CHARACTERS_A_TOKEN", "Forecast", "Sent", "forecast", "questions_of", "tokens_in"]
+__all__ = ["CHARACTERS_A_TOKEN", "CostForecast", "Sent", "forecast", "questions_of", "tokens_in"]
 
 CHARACTERS_A_TOKEN = 4
 """Of English, as OpenAI and Google document it."""
@@ -46,7 +46,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class CostForecast:
     """What a run would do.
 
     Attributes:
@@ -103,8 +103,8 @@ class Forecast:
 
 
 def forecast(
-    out: Path, plan: Plan, model: Model, asking: Asking, prices: Prices | None = None
-) -> Forecast:
+    out: Path, plan: RunPlan, model: Model, asking: Asking, prices: Prices | None = None
+) -> CostForecast:
     """What a run in ``out`` would do; nothing is sent and nothing is written.
 
     Args:
@@ -134,7 +134,7 @@ def forecast(
             return None
         return ((text + seen) * prices.tokens_in + tokens_out * prices.tokens_out) / _MILLION
 
-    return Forecast(
+    return CostForecast(
         model=model.name,
         items=len(plan.items) - withdrawn,
         presentations=len(plan.asked),
@@ -163,12 +163,14 @@ def forecast(
     )
 
 
-def questions_of(asked: Iterable[Asked]) -> dict[str, Asked]:
+def questions_of(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
     """The distinct questions of a run by their key."""
     return {one.key: one for one in asked if one.key is not None}
 
 
-def tokens_in(plan: Plan, asking: Asking, model: Model, asked: Iterable[Asked]) -> dict[str, int]:
+def tokens_in(
+    plan: RunPlan, asking: Asking, model: Model, asked: Iterable[AskedQuestion]
+) -> dict[str, int]:
     """Tokens that are sent with each question, by its key."""
     listed = list(asked)
     images = {str(one.key): _images(one, plan) for one in listed}
@@ -190,7 +192,7 @@ def longest_reply(model: Model) -> int | None:
     return max(found, default=None)
 
 
-def _images(asked: Asked, plan: Plan) -> list[str]:
+def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
     """Pictures of a request, those of its examples first."""
     if asked.presentation.condition is Condition.BLIND:
         return []
@@ -198,7 +200,7 @@ def _images(asked: Asked, plan: Plan) -> list[str]:
     return [image for image in shown if image is not None]
 
 
-def _sizes(plan: Plan, asking: Asking, images: Iterable[str]) -> dict[str, Sent]:
+def _sizes(plan: RunPlan, asking: Asking, images: Iterable[str]) -> dict[str, Sent]:
     """Pictures by path; one whose size cannot be read is left out, and fails when it is asked."""
 
     def look(image: str) -> Sent | None:
@@ -217,7 +219,7 @@ def _sizes(plan: Plan, asking: Asking, images: Iterable[str]) -> dict[str, Sent]
         return {image: one for image, one in found if one is not None}
 
 
-def _text_tokens(asked: Asked, plan: Plan, asking: Asking, model: Model) -> int:
+def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: Asking, model: Model) -> int:
     system = model.identity.get("system")
     texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
     texts += [plan.examples[name].key for name, _ in asked.shots]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.exports.inspect_samples import INSPECT, export_inspect_task
-from medrcube.evaluate.exports.selection import PRIVATE, Selection, mark
+from medrcube.evaluate.exports.selection import PRIVATE, ExportSelection, mark
 from medrcube.evaluate.exports.vlmevalkit import export_vlmevalkit
 
 VLMEVALKIT = "vlmevalkit"
 
 
-def write_export(selection: Selection, out: Path, harness: str) -> Path:
+def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
     """Write a release for ``vlmevalkit``, ``lmms-eval``, ``lm-eval`` or ``inspect``.
 
     Args:

@@ -16,7 +16,7 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.exports.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
-from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.prompts import Prompt, prompt_of
 from medrcube.evaluate.runner.attempt_log import read_attempts
@@ -27,7 +27,7 @@ from medrcube.evaluate.statistics.metrics import run_metrics
 SCORER = "medrcube"
 SUFFIXES = (JSON, ARCHIVE)
 
-_VALUES = {Outcome.CORRECT: "C", Outcome.WRONG: "I"}
+_VALUES = {AnswerOutcome.CORRECT: "C", AnswerOutcome.WRONG: "I"}
 _NO_ANSWER = "N"
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
 
@@ -209,7 +209,7 @@ class _Exporter:
 
 def _totals(results: Sequence[Result]) -> Json:
     scored = [result for result in results if result.outcome not in LOST]
-    right = sum(result.outcome is Outcome.CORRECT for result in scored)
+    right = sum(result.outcome is AnswerOutcome.CORRECT for result in scored)
     metrics = {"accuracy": right / len(scored)} if scored else {}
     total = run_metrics(results)
     if total["accuracy"] is not None:

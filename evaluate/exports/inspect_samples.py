@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.exports.embedded_code import write_code
 from medrcube.evaluate.exports.inspect_log import sample_id
-from medrcube.evaluate.exports.selection import Selection
+from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.files.atomic import write_bytes, write_text
 
@@ -18,7 +18,7 @@ INSPECT = "inspect"
 PICTURES = "pictures"
 
 
-def export_inspect_task(selection: Selection, out: Path) -> Path:
+def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
     """Write ``medrcube_task.py``, ``items.jsonl`` and every picture once, named by its digest.
 
     Args:
@@ -41,7 +41,7 @@ def export_inspect_task(selection: Selection, out: Path) -> Path:
     return path
 
 
-def sample(item: Item, image: str) -> dict[str, Any]:
+def sample(item: BenchmarkItem, image: str) -> dict[str, Any]:
     """An item as a record of a sample.
 
     ``unit`` in its metadata is the patient, case or picture by which standard errors are
@@ -69,7 +69,7 @@ def sample(item: Item, image: str) -> dict[str, Any]:
     }
 
 
-def _samples(selection: Selection, out: Path) -> Iterator[dict[str, Any]]:
+def _samples(selection: ExportSelection, out: Path) -> Iterator[dict[str, Any]]:
     for item, picture in selection.with_pictures():
         kind = picture.media_type.removeprefix("image/")
         name = f"{PICTURES}/{picture.sha256}.{kind}"

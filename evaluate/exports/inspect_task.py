@@ -29,7 +29,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState, generate
 
 from medrcube.evaluate.answer_parsing import extract
-from medrcube.evaluate.dataset import Benchmark, Item, load_benchmark
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
 from medrcube.evaluate.exports.inspect_samples import sample
 from medrcube.evaluate.exports.selection import items_of, select
 from medrcube.evaluate.questions.data_agreements import allowed, cards, stays_here, under_contract
@@ -98,7 +98,7 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
     return replace(loaded, items=kept)
 
 
-def _sample(loaded: Benchmark, item: Item) -> Sample:
+def _sample(loaded: Benchmark, item: BenchmarkItem) -> Sample:
     return Sample(**sample(item, str(loaded.path(item))))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Benchmark, Item
-from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 
 PRIVATE = "PRIVATE.md"
 """The mark of a folder that holds restricted pictures."""
@@ -22,7 +22,7 @@ This folder holds pictures whose licences do not allow passing them on.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ExportSelection:
     """Items to export, and what was left out.
 
     Attributes:
@@ -35,13 +35,13 @@ class Selection:
     """
 
     benchmark: Benchmark
-    items: tuple[Item, ...]
+    items: tuple[BenchmarkItem, ...]
     withheld: Mapping[str, int]
     absent: Mapping[str, int]
     withdrawn: Mapping[str, int]
     private: bool
 
-    def with_pictures(self) -> Iterator[tuple[Item, Picture]]:
+    def with_pictures(self) -> Iterator[tuple[BenchmarkItem, ImageFile]]:
         """Each item and the bytes of its picture.
 
         Raises:
@@ -75,7 +75,7 @@ class Selection:
         return tuple(told)
 
 
-def select(benchmark: Benchmark, *, private: bool) -> Selection:
+def select(benchmark: Benchmark, *, private: bool) -> ExportSelection:
     """Choose the items that have a picture; restricted ones only where ``private``.
 
     A picture with the bytes of a restricted one is as restricted as that.
@@ -83,7 +83,7 @@ def select(benchmark: Benchmark, *, private: bool) -> Selection:
     Raises:
         ReleaseError: none is left.
     """
-    kept: list[Item] = []
+    kept: list[BenchmarkItem] = []
     digests = benchmark.image_digests
     closed = {digests[item.image] for item in benchmark.items if item.restricted and item.image}
     withheld, absent, withdrawn = Counter[str](), Counter[str](), Counter[str]()
@@ -96,7 +96,7 @@ def select(benchmark: Benchmark, *, private: bool) -> Selection:
             withheld[item.dataset] += 1
         else:
             kept.append(item)
-    chosen = Selection(
+    chosen = ExportSelection(
         benchmark=benchmark,
         items=tuple(kept),
         withheld=withheld,
@@ -109,7 +109,7 @@ def select(benchmark: Benchmark, *, private: bool) -> Selection:
     return chosen
 
 
-def mark(out: Path, selection: Selection) -> None:
+def mark(out: Path, selection: ExportSelection) -> None:
     """Mark a folder that holds restricted pictures as private."""
     if selection.private:
         (out / PRIVATE).write_text(_MARK, encoding="utf-8")

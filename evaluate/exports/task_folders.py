@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.exports.embedded_code import write_code
-from medrcube.evaluate.exports.selection import Selection
+from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.files.atomic import replacing
 
@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
 _ROWS = 100
 
 
-def export_tasks(selection: Selection, out: Path, harness: str) -> Path:
+def export_tasks(selection: ExportSelection, out: Path, harness: str) -> Path:
     """Write a task folder; ``--include_path`` takes it.
 
     Args:
@@ -66,7 +66,7 @@ def export_tasks(selection: Selection, out: Path, harness: str) -> Path:
     return path
 
 
-def _rows(selection: Selection) -> Iterator[Mapping[str, Any]]:
+def _rows(selection: ExportSelection) -> Iterator[Mapping[str, Any]]:
     for item, picture in selection.with_pictures():
         yield {
             "image": {"bytes": picture.data, "path": Path(str(item.image)).name},

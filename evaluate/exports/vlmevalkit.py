@@ -11,7 +11,7 @@ from pathlib import Path
 
 from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.exports.embedded_code import write_code
-from medrcube.evaluate.exports.selection import Selection
+from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.files.atomic import replacing
 
 COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
@@ -30,7 +30,7 @@ _NO_VALUES = frozenset(
 """Texts that ``pandas.read_csv`` takes for no value (pandas 2.3, ``na_values``)."""
 
 
-def export_vlmevalkit(selection: Selection, out: Path) -> Path:
+def export_vlmevalkit(selection: ExportSelection, out: Path) -> Path:
     """Write ``NAME.tsv`` and ``run_vlmevalkit.py``.
 
     A picture that several items share stands in the first row only; the others name its index,
@@ -62,7 +62,7 @@ def export_vlmevalkit(selection: Selection, out: Path) -> Path:
     return path
 
 
-def _rows(selection: Selection) -> Iterator[list[str]]:
+def _rows(selection: ExportSelection) -> Iterator[list[str]]:
     first: dict[str, int] = {}
     for index, (item, picture) in enumerate(selection.with_pictures()):
         known = first.setdefault(picture.sha256, index)

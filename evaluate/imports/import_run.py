@@ -15,15 +15,15 @@ from medrcube.evaluate.imports.detect_format import read_foreign, read_replies
 from medrcube.evaluate.imports.item_matching import Matched, Question, match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.imports.shown_options import SHOWN, difference, without_differing
-from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.questions.selection import Choice
+from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner.begin_run import write_plan
 from medrcube.evaluate.runner.plan import plan_run
-from medrcube.evaluate.runner.question_states import Standing, standing_of
+from medrcube.evaluate.runner.question_states import QuestionStates, states_of
 from medrcube.evaluate.runner.run_folder import (
     MANIFEST,
-    Asked,
+    AskedQuestion,
     attempts_path,
     now,
     read_manifest,
@@ -53,7 +53,7 @@ class Imported:
     replies: int
     matched: Matched
     metrics: Mapping[str, Any]
-    standing: Standing
+    standing: QuestionStates
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def write_run(
     *,
     digest: str,
     model: str | None = None,
-    choice: Choice | None = None,
+    choice: ItemFilter | None = None,
     about: Mapping[str, Any] | None = None,
     edition: Benchmark | None = None,
 ) -> Imported:
@@ -185,12 +185,12 @@ def write_run(
         replies=len(matched.replies),
         matched=replace(matched, missing=tuple(n for n in matched.missing if n in forms)),
         metrics=metrics,
-        standing=standing_of(read_results(out)),
+        standing=states_of(read_results(out)),
     )
 
 
 def _same_options(
-    asked: Iterable[Asked], replies: Mapping[Question, ForeignReply], found: ForeignRun
+    asked: Iterable[AskedQuestion], replies: Mapping[Question, ForeignReply], found: ForeignRun
 ) -> None:
     """Make sure that the forms of an item that the release alone does not tell are those asked."""
     if found.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
@@ -215,13 +215,13 @@ def _same_options(
         )
 
 
-def _question(asked: Asked) -> Question:
+def _question(asked: AskedQuestion) -> Question:
     shown = asked.presentation
     return asked.item.name, shown.epoch, shown.turn
 
 
 def _attempts(
-    asked: tuple[Asked, ...], replies: Mapping[Question, ForeignReply], found: ForeignRun
+    asked: tuple[AskedQuestion, ...], replies: Mapping[Question, ForeignReply], found: ForeignRun
 ) -> Iterator[dict[str, Any]]:
     at = now()
     for one in asked:
@@ -257,7 +257,7 @@ class _Elsewhere:
     def identity(self) -> Mapping[str, Json]:
         return {"adapter": f"import/{self.tool}", "name": self.name, "file_sha256": self.digest}
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         raise ModelError(f"{self.name} was asked elsewhere; {request.item} cannot be asked again")
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 
 __all__ = ["Matched", "Question", "match_replies"]
@@ -48,7 +48,7 @@ class Matched:
 
 
 def match_replies(
-    found: ForeignRun, items: Sequence[Item], withdrawn: Collection[str] = ()
+    found: ForeignRun, items: Sequence[BenchmarkItem], withdrawn: Collection[str] = ()
 ) -> Matched:
     """Sort the replies of a file by the items of a release.
 

@@ -31,7 +31,7 @@ _REASONS = {
 }
 
 
-class _BadRowError(ValueError):
+class _BadReplyRowError(ValueError):
     """A row cannot be used; says why."""
 
 
@@ -49,7 +49,7 @@ def read_plain(path: Path) -> ForeignRun:
             continue
         try:
             replies.append(_reply(row))
-        except _BadRowError as error:
+        except _BadReplyRowError as error:
             bad.append(f"{where}: {error}")
     return ForeignRun(
         tool=TOOL, model=path.stem, replies=tuple(replies), bad=tuple(bad), prompt="not told"
@@ -70,10 +70,10 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
     texts = [name for name in TEXTS if name in row]
     if len(texts) != 1:
         told = " and ".join(texts) or "none of them"
-        raise _BadRowError(f"has {told}; expected one of the columns {', '.join(TEXTS)}")
+        raise _BadReplyRowError(f"has {told}; expected one of the columns {', '.join(TEXTS)}")
     text = row[texts[0]]
     if not isinstance(text, str | int | float | None):
-        raise _BadRowError(f"{texts[0]} is no text")
+        raise _BadReplyRowError(f"{texts[0]} is no text")
     question, options = question_and_options(row)
     reason = str(row.get("finish_reason") or "stop").casefold()
     return ForeignReply(
@@ -90,7 +90,7 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
 def _item(row: Mapping[str, Any]) -> str:
     value = next((row[name] for name in IDS if row.get(name) not in (None, "")), None)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _BadRowError(f"names no item; expected one of the columns {', '.join(IDS)}")
+        raise _BadReplyRowError(f"names no item; expected one of the columns {', '.join(IDS)}")
     name, dataset = str(value).strip(), row.get("dataset")
     if "/" in name or not (isinstance(dataset, str) and dataset):
         return name
@@ -103,7 +103,7 @@ def _epoch(value: Any) -> int:
     except (TypeError, ValueError):
         number = -1
     if not 0 <= number < 1000:
-        raise _BadRowError(f"epoch is {value!r:.40}; expected a number from 0")
+        raise _BadReplyRowError(f"epoch is {value!r:.40}; expected a number from 0")
     return number
 
 

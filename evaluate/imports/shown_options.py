@@ -14,7 +14,7 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import LETTERS, Item
+from medrcube.evaluate.dataset import LETTERS, BenchmarkItem
 from medrcube.evaluate.imports.item_matching import Matched
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.questions.conditions import Condition
@@ -48,7 +48,7 @@ def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return question if isinstance(question, str) else "", tuple(map(str, texts))
 
 
-def difference(reply: ForeignReply, item: Item) -> str | None:
+def difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
     """``question`` or ``options`` where the reply was given to others than the item's."""
     told = [_plain(text) for text in reply.options]
     own = [_plain(text) for _, text in item.options]
@@ -63,7 +63,7 @@ def difference(reply: ForeignReply, item: Item) -> str | None:
 
 
 def without_differing(
-    matched: Matched, found: ForeignRun, items: Sequence[Item], path: Path
+    matched: Matched, found: ForeignRun, items: Sequence[BenchmarkItem], path: Path
 ) -> Matched:
     """Leave out the replies to other questions or options than those of the release.
 

@@ -18,7 +18,7 @@ from typing import Any
 from medrcube.evaluate.answer_parsing.markup_removal import plain
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 from medrcube.evaluate.models.protocol import Json, Model
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.prompts import prompt_version, render_data
 from medrcube.evaluate.runner.attempt_log import read_attempts
 
@@ -35,7 +35,7 @@ LONGEST = 8000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class JudgeQuestion:
     """What a judge is asked about one reply.
 
     Attributes:
@@ -61,7 +61,7 @@ class Judge:
     identity: Mapping[str, Any]
     said: Mapping[str, str] = field(default_factory=dict)
 
-    def question(self, result: Result) -> Question:
+    def question(self, result: Result) -> JudgeQuestion:
         """What to ask about a result that has a reply."""
         options = result.item.options
         shown: dict[str, Json] = dict(options)
@@ -72,7 +72,7 @@ class Judge:
         prompt = render_data(PROMPT, data)
         request = {"judge": dict(self.identity), "prompt": prompt}
         key = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-        return Question(key=key, prompt=prompt, options=options)
+        return JudgeQuestion(key=key, prompt=prompt, options=options)
 
     def rescored(self, results: Iterable[Result]) -> list[Result]:
         """The results, with the judge's letter where the rules found none."""
@@ -109,7 +109,7 @@ class Judge:
         letter = read_verdict(text, result.item.options)
         if letter is None:
             return replace(result, rule=NONE_RULE)
-        outcome = Outcome.CORRECT if letter == result.item.key else Outcome.WRONG
+        outcome = AnswerOutcome.CORRECT if letter == result.item.key else AnswerOutcome.WRONG
         return replace(result, outcome=outcome, answer=letter, rule=RULE)
 
 
@@ -118,7 +118,7 @@ def is_unread(result: Result) -> bool:
 
     A refusal, a reply that was cut off and a question without a reply are not for a judge.
     """
-    return result.outcome is Outcome.UNPARSED and bool((result.reply or "").strip())
+    return result.outcome is AnswerOutcome.UNPARSED and bool((result.reply or "").strip())
 
 
 def read_judge(run: Path, model: Model) -> Judge:

@@ -8,8 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.judge.prompt import FILE, PROMPT, Judge, Question, is_unread, read_judge
-from medrcube.evaluate.models.protocol import Model, RejectedError, Reply, Request, TransientError
+from medrcube.evaluate.judge.prompt import FILE, PROMPT, Judge, JudgeQuestion, is_unread, read_judge
+from medrcube.evaluate.models.protocol import (
+    Model,
+    ModelRequest,
+    RejectedError,
+    Reply,
+    TransientError,
+)
 from medrcube.evaluate.outcomes import Result
 from medrcube.evaluate.questions.prompts import prompt_version
 from medrcube.evaluate.runner.attempt_log import AttemptLog, open_log
@@ -54,7 +60,7 @@ def ask_judge(
 
 
 async def _ask_all(
-    model: Model, todo: Sequence[Question], log: AttemptLog, workers: int, retry: RetryPolicy
+    model: Model, todo: Sequence[JudgeQuestion], log: AttemptLog, workers: int, retry: RetryPolicy
 ) -> dict[str, str]:
     said: dict[str, str] = {}
     rest = iter(todo)
@@ -73,7 +79,7 @@ async def _ask_all(
 
 async def _work(
     model: Model,
-    rest: Iterator[Question],
+    rest: Iterator[JudgeQuestion],
     log: AttemptLog,
     said: dict[str, str],
     retry: RetryPolicy,
@@ -98,13 +104,13 @@ async def _work(
         said[question.key] = reply.text
 
 
-async def _ask(model: Model, question: Question, retry: RetryPolicy) -> Reply | None:
+async def _ask(model: Model, question: JudgeQuestion, retry: RetryPolicy) -> Reply | None:
     """The judge's reply, or ``None`` when this question is refused.
 
     Raises:
         ModelError: the judge does not answer.
     """
-    request = Request(
+    request = ModelRequest(
         item=question.key, prompt=question.prompt, options=question.options, picture=None
     )
     refusals = errors = 0

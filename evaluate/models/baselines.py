@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Baseline:
         seed: dict[str, Json] = {"seed": self.seed} if self.rule == "random" else {}
         return {"adapter": "baseline/1", "name": self.name, **seed}
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         """Reply with a letter."""
         letter = _RULES[self.rule](request, self.seed)
         return Reply(text=letter, finish_reason="stop", usage={}, model=self.name, latency=0.0)
@@ -53,22 +53,22 @@ def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
     return Baseline(rule=rule, seed=seed)
 
 
-def _random(request: Request, seed: int) -> str:
+def _random(request: ModelRequest, seed: int) -> str:
     # A hash of the question, not a stream: the answer does not depend on the order of asking.
     picture = request.picture.sha256 if request.picture else ""
     digest = hashlib.sha256(f"{seed}:{picture}:{request.prompt}".encode()).digest()
     return request.options[int.from_bytes(digest[:8]) % len(request.options)][0]
 
 
-def _first(request: Request, _seed: int) -> str:
+def _first(request: ModelRequest, _seed: int) -> str:
     return request.options[0][0]
 
 
-def _longest(request: Request, _seed: int) -> str:
+def _longest(request: ModelRequest, _seed: int) -> str:
     return max(request.options, key=lambda option: len(option[1]))[0]
 
 
-_RULES: dict[str, Callable[[Request, int], str]] = {
+_RULES: dict[str, Callable[[ModelRequest, int], str]] = {
     "random": _random,
     "first": _first,
     "longest": _longest,

@@ -20,8 +20,8 @@ import zlib
 from collections.abc import Awaitable, Iterator, Mapping
 
 from medrcube.errors import MedrcubeError
-from medrcube.evaluate.image_files import Picture
-from medrcube.evaluate.models.protocol import AnswerError, Model, Reply, Request
+from medrcube.evaluate.image_files import ImageFile
+from medrcube.evaluate.models.protocol import AnswerError, Model, ModelRequest, Reply
 
 REASONS = {"stop", "length", "content_filter", "refusal"}
 """How a reply may end; see ``Reply``."""
@@ -58,11 +58,11 @@ def check_model(model: Model, *, repeats: bool = True) -> list[str]:
     return findings
 
 
-def sample_requests() -> list[Request]:
+def sample_requests() -> list[ModelRequest]:
     """Questions of several lengths on pictures of several sizes, with two to four options."""
     texts = ("Normal", "Mass", "Edema of both lungs", "Fracture")
     return [
-        Request(
+        ModelRequest(
             item=f"check/{number}",
             prompt=f"Question: {'please ' * (3 * number)}what does the picture show?\nOptions:\n"
             + "\n".join(f"{letter}. {text}" for letter, text in options)
@@ -176,8 +176,10 @@ async def _lateness() -> float:
 async def _odd_picture(model: Model) -> list[str]:
     request = sample_requests()[0]
     data = b"\x89PNG\r\n\x1a\n" + b"this is no picture"
-    broken = Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
-    odd = Request(item=request.item, prompt=request.prompt, options=request.options, picture=broken)
+    broken = ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    odd = ModelRequest(
+        item=request.item, prompt=request.prompt, options=request.options, picture=broken
+    )
     try:
         return _reply(odd, await model.answer(odd))
     except (AnswerError, MedrcubeError):
@@ -187,7 +189,7 @@ async def _odd_picture(model: Model) -> list[str]:
         return [f"a broken picture raised {kind}: {error}; expected a subclass of AnswerError"]
 
 
-def _reply(request: Request, reply: Reply) -> list[str]:
+def _reply(request: ModelRequest, reply: Reply) -> list[str]:
     findings = []
     if not isinstance(reply.text, str):
         findings.append(f"text is {type(reply.text).__name__}; expected str")
@@ -217,7 +219,7 @@ async def _limited(check: Awaitable[list[str]]) -> list[str]:
         return await check
 
 
-def _picture(width: int, height: int) -> Picture:
+def _picture(width: int, height: int) -> ImageFile:
     """A grey PNG with a slope, so that no two pictures are alike."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
@@ -231,4 +233,4 @@ def _picture(width: int, height: int) -> Picture:
         + chunk(b"IDAT", zlib.compress((b"\0" + row) * height))
         + chunk(b"IEND", b"")
     )
-    return Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    return ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())

@@ -15,7 +15,7 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.models.protocol import AnswerError, RejectedError, TransientError
 from medrcube.model_endpoint import one_line, scrub
 
-__all__ = ["Problem", "Sender", "read_problem"]
+__all__ = ["EndpointProblem", "Sender", "read_problem"]
 
 _LONGEST = 500
 _TRANSIENT_STATUS = {408, 409, 425, 429}
@@ -50,7 +50,7 @@ _UNWANTED = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class EndpointProblem:
     """What a server refused.
 
     Attributes:
@@ -75,12 +75,12 @@ class Problem:
         return bool(_FILTERED & set(self.codes)) or bool(_BLOCKED.search(self.message))
 
 
-def read_problem(status: int, body: object) -> Problem:
+def read_problem(status: int, body: object) -> EndpointProblem:
     """The problem in the body of a response, whatever its form."""
     outer = body[0] if isinstance(body, list) and body else body
     error = outer.get("error", outer) if isinstance(outer, Mapping) else outer
     if not isinstance(error, Mapping):
-        return Problem(status=status, message=one_line(str(error or ""), _LONGEST))
+        return EndpointProblem(status=status, message=one_line(str(error or ""), _LONGEST))
     within = error.get("innererror")
     names = (
         within.get("code") if isinstance(within, Mapping) else None,
@@ -89,7 +89,7 @@ def read_problem(status: int, body: object) -> Problem:
     message = one_line(str(error.get("message") or error.get("detail") or error), _LONGEST)
     param = error.get("param")
     field = _FIELD.search(f" {message}") if _UNWANTED.search(message) else None
-    return Problem(
+    return EndpointProblem(
         status=status,
         message=message,
         codes=tuple(name for name in names if isinstance(name, str) and name),
@@ -119,7 +119,9 @@ class Sender:
         """The text without the key."""
         return scrub(text, self.key)
 
-    def error(self, problem: Problem, retry_after: float | None = None) -> AnswerError | ModelError:
+    def error(
+        self, problem: EndpointProblem, retry_after: float | None = None
+    ) -> AnswerError | ModelError:
         """The error to raise.
 
         Args:

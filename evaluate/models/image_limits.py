@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.questions.conditions import Condition
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.runner.plan import Plan
+    from medrcube.evaluate.runner.plan import RunPlan
 
 __all__ = [
     "HeavyRequests",
@@ -115,7 +115,9 @@ def limits_of(model: Model) -> PictureLimits | None:
     return next((limits for end, limits in _HOSTS.items() if host.endswith(end)), None)
 
 
-def too_large(benchmark: Benchmark, items: Iterable[Item], model: Model) -> TooLarge | None:
+def too_large(
+    benchmark: Benchmark, items: Iterable[BenchmarkItem], model: Model
+) -> TooLarge | None:
     """Pictures that would be refused as they lie; nothing is read but the sizes of files.
 
     Args:
@@ -149,7 +151,7 @@ def may_be_heavy(benchmark: Benchmark, model: Model, examples: int) -> bool:
     return sum(sizes[: examples + 1]) > limits.request
 
 
-def heavy_requests(plan: Plan, model: Model) -> HeavyRequests | None:
+def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
     """Questions whose pictures, those of their examples too, are more than a request may hold.
 
     A picture that is too large by itself is told by ``too_large``.

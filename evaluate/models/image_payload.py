@@ -16,7 +16,7 @@ import io
 from typing import TYPE_CHECKING
 
 from medrcube.errors import MissingExtraError
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import RejectedError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _DEPTH_AT = 24
 """Byte of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
 
 
-def presentable(picture: Picture) -> tuple[str, bytes]:
+def presentable(picture: ImageFile) -> tuple[str, bytes]:
     """Media type and bytes to send. Decodes where it must, so call it in a thread.
 
     Raises:
@@ -42,7 +42,7 @@ def presentable(picture: Picture) -> tuple[str, bytes]:
     return "image/png", _png8(picture.data)
 
 
-def _is_deep(picture: Picture) -> bool:
+def _is_deep(picture: ImageFile) -> bool:
     return picture.media_type == "image/png" and picture.data[_DEPTH_AT : _DEPTH_AT + 1] == b"\x10"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -27,11 +27,11 @@ class Shot:
 
     prompt: str
     reply: str
-    picture: Picture | None
+    picture: ImageFile | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ModelRequest:
     """One question to a model.
 
     Attributes:
@@ -46,7 +46,7 @@ class Request:
     item: str
     prompt: str
     options: tuple[tuple[str, str], ...]
-    picture: Picture | None
+    picture: ImageFile | None
     shots: tuple[Shot, ...] = ()
 
 
@@ -87,7 +87,7 @@ class Model(Protocol):
         """
         ...
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         """Ask once.
 
         Raises:

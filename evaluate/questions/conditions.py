@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 
 
 class Condition(StrEnum):
@@ -44,7 +44,7 @@ class Presentation:
             and for an item whose picture the release does not name.
     """
 
-    item: Item
+    item: BenchmarkItem
     condition: Condition
     turn: int = 0
     epoch: int = 0
@@ -57,11 +57,11 @@ class Presentation:
 
 
 def presentations(
-    items: Sequence[Item],
+    items: Sequence[BenchmarkItem],
     conditions: Iterable[Condition],
     *,
     epochs: int = 1,
-    reworded: Mapping[str, Item] = MappingProxyType({}),
+    reworded: Mapping[str, BenchmarkItem] = MappingProxyType({}),
 ) -> list[Presentation]:
     """Every way to put every item, those of one picture back to back within a condition.
 
@@ -86,7 +86,7 @@ def presentations(
     return [replace(one, epoch=epoch) for epoch in range(epochs) for one in shown]
 
 
-def rotate(item: Item, turn: int) -> Item:
+def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:
     """The item with its option texts moved on by ``turn`` letters, and its key with them."""
     letters = [letter for letter, _ in item.options]
     count = len(letters)
@@ -99,7 +99,7 @@ def rotate(item: Item, turn: int) -> Item:
 
 
 def _ways(
-    item: Item, condition: Condition, donor: str | None, second: Item | None
+    item: BenchmarkItem, condition: Condition, donor: str | None, second: BenchmarkItem | None
 ) -> Iterator[Presentation]:
     if condition is Condition.CIRCULAR:
         for turn in range(len(item.options)):
@@ -116,13 +116,13 @@ def _ways(
         yield Presentation(item=item, condition=condition, image=image)
 
 
-def _donors(items: Sequence[Item]) -> dict[str, str]:
+def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
     """For each item the picture of another item of its voxel, drawn by a hash of its name.
 
     Pictures of which nothing with the same right answer is asked come first: a reply that is
     still right there did not need the picture.
     """
-    voxels: dict[tuple[str, str, str], list[Item]] = {}
+    voxels: dict[tuple[str, str, str], list[BenchmarkItem]] = {}
     for item in items:
         if item.image is not None:
             voxels.setdefault((item.task, item.modality, item.parts), []).append(item)
@@ -143,5 +143,5 @@ def _donors(items: Sequence[Item]) -> dict[str, str]:
     return chosen
 
 
-def _right(item: Item) -> str:
+def _right(item: BenchmarkItem) -> str:
     return dict(item.options)[item.key]

@@ -12,9 +12,9 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.models.protocol import Model
-from medrcube.evaluate.questions.selection import Choice
+from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.sources._framework.card import Card
 from medrcube.sources.registry import find_sources
 
@@ -53,8 +53,8 @@ def cards() -> Mapping[str, Card]:
 
 
 def without_contracts(
-    choice: Choice, items: Iterable[Item], model: Model, may_send: Iterable[str]
-) -> Choice:
+    choice: ItemFilter, items: Iterable[BenchmarkItem], model: Model, may_send: Iterable[str]
+) -> ItemFilter:
     """The choice without the sources whose pictures must not leave this machine.
 
     Args:
@@ -68,7 +68,7 @@ def without_contracts(
     return replace(choice, withheld=under_contract(items, cards()) - frozenset(may_send))
 
 
-def under_contract(items: Iterable[Item], known: Mapping[str, Card]) -> frozenset[str]:
+def under_contract(items: Iterable[BenchmarkItem], known: Mapping[str, Card]) -> frozenset[str]:
     """Folders of sources with pictures that only their user may have, as they stand in a release.
 
     Args:

@@ -11,7 +11,7 @@ import hashlib
 import io
 
 from medrcube.errors import MissingExtraError
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.image_payload import presentable
 from medrcube.evaluate.models.protocol import RejectedError
 
@@ -35,7 +35,7 @@ def size_within(size: tuple[int, int], longest: int | None) -> tuple[int, int]:
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
-def size_of(picture: Picture) -> tuple[int, int]:
+def size_of(picture: ImageFile) -> tuple[int, int]:
     """Width and height as they lie in the file, from its header alone.
 
     Raises:
@@ -49,7 +49,7 @@ def size_of(picture: Picture) -> tuple[int, int]:
         raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
 
 
-def shrink(picture: Picture, longest: int) -> Picture:
+def shrink(picture: ImageFile, longest: int) -> ImageFile:
     """The picture with a longer side of at most ``longest`` pixels; call it in a thread.
 
     Deep grey is first brought to 8 bits as it would be for sending (``models.image_payload``), and
@@ -75,4 +75,4 @@ def shrink(picture: Picture, longest: int) -> Picture:
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
     made = out.getvalue()
-    return Picture(data=made, media_type="image/png", sha256=hashlib.sha256(made).hexdigest())
+    return ImageFile(data=made, media_type="image/png", sha256=hashlib.sha256(made).hexdigest())

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 
-COLUMNS: Mapping[str, Callable[[Item], Any]] = {
+COLUMNS: Mapping[str, Callable[[BenchmarkItem], Any]] = {
     "id": lambda item: item.id,
     "source": lambda item: item.dataset,
     "task": lambda item: item.task.value,
@@ -49,10 +49,10 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.NotIn: lambda left, right: left not in right,
 }
 
-Value = Callable[[Item], Any]
+Value = Callable[[BenchmarkItem], Any]
 
 
-def parse(text: str) -> Callable[[Item], bool]:
+def parse(text: str) -> Callable[[BenchmarkItem], bool]:
     """The test that an expression describes.
 
     Raises:
@@ -72,7 +72,7 @@ def parse(text: str) -> Callable[[Item], bool]:
             f"a column without quotes, one of {', '.join(sorted(COLUMNS))}"
         )
 
-    def test(item: Item) -> bool:
+    def test(item: BenchmarkItem) -> bool:
         try:
             return bool(value(item))
         except (TypeError, RecursionError) as error:
@@ -117,7 +117,7 @@ def _comparison(node: ast.Compare) -> Value:
     if not all(kinds):
         raise WorkspaceError(f"--where: {ast.unparse(node)!r}: use ==, !=, <, <=, >, >= or in")
 
-    def test(item: Item) -> bool:
+    def test(item: BenchmarkItem) -> bool:
         values = [side(item) for side in sides]
         pairs = itertools.pairwise(values)
         return all(
@@ -149,7 +149,7 @@ def _is_text(node: ast.expr) -> bool | None:
     return None
 
 
-def require_known(text: str, items: Sequence[Item]) -> None:
+def require_known(text: str, items: Sequence[BenchmarkItem]) -> None:
     """Refuse a value of a column with few values that no item has.
 
     Raises:

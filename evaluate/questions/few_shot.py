@@ -23,7 +23,7 @@ from itertools import islice
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Presentation
 from medrcube.evaluate.questions.perceptual_hashes import looks_of
@@ -38,7 +38,7 @@ MOST = 16
 RULE = "shots/1"
 """Changes whenever the same release and seed would give other examples."""
 
-_TIERS: Mapping[str, Callable[[Item], tuple[str, ...]]] = {
+_TIERS: Mapping[str, Callable[[BenchmarkItem], tuple[str, ...]]] = {
     "cell": lambda item: (item.task, item.modality, item.parts),
     "task and modality": lambda item: (item.task, item.modality),
     "task": lambda item: (item.task,),
@@ -78,15 +78,17 @@ class Examples:
     """
 
     shots: Shots
-    pool: tuple[Item, ...]
+    pool: tuple[BenchmarkItem, ...]
     units: Mapping[str, frozenset[str]]
     looks: Mapping[str, int]
     units_known: bool
     withdrawn: Collection[str] = frozenset()
     chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
-    _tiers: dict[tuple[str, ...], list[Item]] = field(default_factory=dict)
-    _by_name: dict[str, Item] = field(default_factory=dict)
-    _made: dict[tuple[str, str | None], list[tuple[str, Item]]] = field(default_factory=dict)
+    _tiers: dict[tuple[str, ...], list[BenchmarkItem]] = field(default_factory=dict)
+    _by_name: dict[str, BenchmarkItem] = field(default_factory=dict)
+    _made: dict[tuple[str, str | None], list[tuple[str, BenchmarkItem]]] = field(
+        default_factory=dict
+    )
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -101,7 +103,7 @@ class Examples:
             "apart_by": "unit and look" if self.units_known else "look alone",
         }
 
-    def of(self, shown: Presentation) -> tuple[Item, ...]:
+    def of(self, shown: Presentation) -> tuple[BenchmarkItem, ...]:
         """The examples of a question.
 
         Raises:
@@ -118,15 +120,15 @@ class Examples:
         """Hash of each picture by the SHA-256 of its file, as a run keeps it."""
         return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
 
-    def _chosen(self, shown: Presentation) -> list[tuple[str, Item]]:
+    def _chosen(self, shown: Presentation) -> list[tuple[str, BenchmarkItem]]:
         # Turned options, another wording and a repetition change nothing of it.
         key = (shown.item.name, shown.image)
         if key not in self._made:
             self._made[key] = self._choose(shown)
         return self._made[key]
 
-    def _choose(self, shown: Presentation) -> list[tuple[str, Item]]:
-        chosen: list[tuple[str, Item]] = []
+    def _choose(self, shown: Presentation) -> list[tuple[str, BenchmarkItem]]:
+        chosen: list[tuple[str, BenchmarkItem]] = []
         for candidates in (self._kept(shown), self._near(shown.item)):
             apart = self._apart(shown)
             fitting = (one for one in candidates if apart.takes(one[1]))
@@ -152,7 +154,7 @@ class Examples:
             looks=[self.looks[image] for image in images if image in self.looks],
         )
 
-    def _kept(self, shown: Presentation) -> Iterator[tuple[str, Item]]:
+    def _kept(self, shown: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
         """Examples that the question had in an earlier session."""
         names = self.chosen.get((shown.item.name, shown.image), ())
         if not names:
@@ -163,7 +165,7 @@ class Examples:
         for item in (by_name[name] for name in names if name in by_name):
             yield next(t for t, of in _TIERS.items() if of(item) == of(shown.item)), item
 
-    def _near(self, item: Item) -> Iterator[tuple[str, Item]]:
+    def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
         """The nearest first; within a tier those whose letter was not the key yet."""
         passed: set[str] = set()
         for tier, place in _TIERS.items():
@@ -181,7 +183,7 @@ class Examples:
                     yield tier, one
             yield from ((tier, one) for one in later)
 
-    def _of_tier(self, tier: str, place: tuple[str, ...]) -> list[Item]:
+    def _of_tier(self, tier: str, place: tuple[str, ...]) -> list[BenchmarkItem]:
         if not self._tiers:
             for name, key in _TIERS.items():
                 for item in self.pool:
@@ -199,7 +201,7 @@ class _Apart:
     units: set[str]
     looks: list[int]
 
-    def takes(self, item: Item) -> bool:
+    def takes(self, item: BenchmarkItem) -> bool:
         """Whether an item may be an example; if so, the next one must differ from it too."""
         image = str(item.image)
         units, look = self.examples.units.get(image, frozenset()), self.examples.looks[image]
@@ -216,7 +218,7 @@ class _Apart:
 def examples(
     benchmark: Benchmark,
     shots: Shots,
-    asked: Iterable[Item],
+    asked: Iterable[BenchmarkItem],
     withheld: Iterable[str] = (),
     kept: KeptExamples | None = None,
 ) -> Examples:

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, Templa
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.option_letters import fold, misplaced_option
 
@@ -64,7 +64,7 @@ class Prompt:
         named: dict[str, Json] = {"name": self.name, "version": self.version}
         return {**named, "text": self.text} if self.own else named
 
-    def render(self, item: Item) -> str:
+    def render(self, item: BenchmarkItem) -> str:
         """The whole text of a question; ends without a newline.
 
         Raises:
@@ -124,7 +124,7 @@ def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
     return default if identity.get("version") == default.version else None
 
 
-def render_prompt(item: Item, name: str = DEFAULT_PROMPT) -> str:
+def render_prompt(item: BenchmarkItem, name: str = DEFAULT_PROMPT) -> str:
     """The question, its options by letter, and what to reply; ends without a newline."""
     template = _environment().get_template(f"{name}.j2")
     return template.render(question=item.question, options=item.options).strip()
@@ -141,7 +141,7 @@ def prompt_version(name: str = DEFAULT_PROMPT) -> str:
     return _version(_source(name))
 
 
-def _fields(item: Item) -> dict[str, object]:
+def _fields(item: BenchmarkItem) -> dict[str, object]:
     return {
         "question": item.question,
         "options": item.options,
@@ -152,7 +152,7 @@ def _fields(item: Item) -> dict[str, object]:
     }
 
 
-def _check_whole(name: str, text: str, item: Item) -> None:
+def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
     """A prompt without an option or its letter asks something else, which no score would show."""
     if len(text) > _LONGEST_PROMPT:
         raise WorkspaceError(f"--prompt {name}: {item.name} becomes {len(text):,} characters")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, Item
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.prompts import Prompt, default_prompt
 from medrcube.evaluate.runner.example_store import read_kept_examples
@@ -45,7 +45,11 @@ class Asking:
             )
 
     def examples(
-        self, benchmark: Benchmark, asked: Iterable[Item], withheld: Iterable[str], run: Path
+        self,
+        benchmark: Benchmark,
+        asked: Iterable[BenchmarkItem],
+        withheld: Iterable[str],
+        run: Path,
     ) -> Examples | None:
         """The examples of a run in the folder ``run``; see ``shots.examples``."""
         if self.shots is None:
@@ -76,7 +80,7 @@ class Asking:
 
         return {"longest_side": self.image_size, "rule": RULE}
 
-    def shown(self, picture: Picture) -> Picture:
+    def shown(self, picture: ImageFile) -> ImageFile:
         """A picture as it is put to a model; call it in a thread.
 
         Raises:

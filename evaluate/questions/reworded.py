@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, Item, item_from_json, item_to_json
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, item_from_json, item_to_json
 from medrcube.files.atomic import write_text
 
 FILE = "reworded.jsonl"
 
 
-def reworded_items(items: Iterable[Item], edition: Benchmark) -> dict[str, Item]:
+def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[str, BenchmarkItem]:
     """Items of another edition by the name of the item that asks the same fact.
 
     They keep name, picture and unit of the first edition, so that answers to both are a pair.
@@ -57,13 +57,13 @@ def reworded_items(items: Iterable[Item], edition: Benchmark) -> dict[str, Item]
     return found
 
 
-def write_reworded(run: Path, items: Mapping[str, Item]) -> None:
+def write_reworded(run: Path, items: Mapping[str, BenchmarkItem]) -> None:
     """Keep the second forms beside the run."""
     rows = (json.dumps(item_to_json(item), ensure_ascii=False) for item in items.values())
     write_text(run / FILE, "".join(f"{row}\n" for row in rows))
 
 
-def read_reworded(run: Path) -> dict[str, Item]:
+def read_reworded(run: Path) -> dict[str, BenchmarkItem]:
     """What ``write_reworded`` wrote; nothing where there is no such file."""
     path = run / FILE
     if not path.exists():
@@ -73,5 +73,5 @@ def read_reworded(run: Path) -> dict[str, Item]:
     return {item.name: item for item in items}
 
 
-def _same(item: Item, other: Item) -> bool:
+def _same(item: BenchmarkItem, other: BenchmarkItem) -> bool:
     return (item.question, item.options) == (other.question, other.options)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions import expressions
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -20,7 +20,7 @@ WITHHELD, NOT_THERE, WITHDRAWN = "may-not-be-sent", "not-there", "withdrawn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ItemFilter:
     """What was asked for; every part narrows the choice.
 
     Attributes:
@@ -45,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ItemSelection:
     """The items that a choice leaves.
 
     Attributes:
@@ -56,7 +56,7 @@ class Selection:
         whole: whether these are all items of the release.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[BenchmarkItem, ...]
     wanted: int
     left_out: Mapping[str, int]
     by_source: Mapping[str, int]
@@ -77,7 +77,7 @@ class Selection:
         }
 
 
-def choose(benchmark: Benchmark, choice: Choice) -> Selection:
+def choose(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
     """The items that a run asks.
 
     Raises:
@@ -106,7 +106,7 @@ def choose(benchmark: Benchmark, choice: Choice) -> Selection:
             f"nothing is left of {counted(len(wanted), 'item')} ({told}); see --i-may-send for "
             "pictures under an agreement, medrcube reconstruct for pictures that are not there"
         )
-    return Selection(
+    return ItemSelection(
         items=tuple(items),
         wanted=len(wanted),
         left_out=left_out,
@@ -131,8 +131,10 @@ def read_ids(path: Path) -> frozenset[str]:
     return found
 
 
-def _tests(items: Sequence[Item], choice: Choice) -> list[Callable[[Item], bool]]:
-    tests: list[Callable[[Item], bool]] = []
+def _tests(
+    items: Sequence[BenchmarkItem], choice: ItemFilter
+) -> list[Callable[[BenchmarkItem], bool]]:
+    tests: list[Callable[[BenchmarkItem], bool]] = []
     if choice.tasks:
         tests.append(lambda item: item.task in choice.tasks)
     if choice.anatomies:

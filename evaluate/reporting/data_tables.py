@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.evaluate.reporting.comparable_blocks import otherwise, ranked_apart
-from medrcube.evaluate.reporting.leaderboard import Entry, leaderboard
+from medrcube.evaluate.reporting.leaderboard import LeaderboardEntry, leaderboard
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics import published_table
 from medrcube.files.atomic import replacing, write_text
@@ -188,7 +188,7 @@ def _leaderboard_rows(runs: Sequence[Run], stands: Mapping[str, Row]) -> list[Ro
     ]
 
 
-def _leaderboard_cell(column: str, cell: Entry) -> Iterator[tuple[str, float | None]]:
+def _leaderboard_cell(column: str, cell: LeaderboardEntry) -> Iterator[tuple[str, float | None]]:
     low, high = cell.interval or (None, None)
     yield from ((column, cell.value), (f"{column}_low", low), (f"{column}_high", high))
 

@@ -12,16 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from medrcube.evaluate.dataset import Benchmark, Item
-from medrcube.evaluate.outcomes import Outcome, Result
-from medrcube.evaluate.reporting.markup.embedded_images import Gallery
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
+from medrcube.evaluate.reporting.markup.embedded_images import ImageEmbedder
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Task
 
 MOST = 200
 """So many questions are shown."""
 
-SHOWN_OUTCOMES = (Outcome.WRONG, Outcome.UNPARSED, Outcome.REFUSED, Outcome.CUT)
+SHOWN_OUTCOMES = (
+    AnswerOutcome.WRONG,
+    AnswerOutcome.UNPARSED,
+    AnswerOutcome.REFUSED,
+    AnswerOutcome.CUT,
+)
 """What counts as gone wrong here: there is a reply, and it is not the right answer."""
 
 _TEXT = 4800
@@ -30,7 +35,7 @@ _LONGEST = 1600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedItem:
     """One question that at least one run did not answer rightly.
 
     Attributes:
@@ -41,7 +46,7 @@ class Failure:
         marks: style classes by which the filters find the card.
     """
 
-    item: Item
+    item: BenchmarkItem
     replies: Sequence[tuple[int, Result]]
     picture: int | None
     why_no_picture: str
@@ -62,12 +67,12 @@ class Failures:
         longest_reply: so many characters of a reply are shown.
     """
 
-    shown: Sequence[Failure]
+    shown: Sequence[FailedItem]
     total: int
-    counts: Mapping[Outcome, int]
+    counts: Mapping[AnswerOutcome, int]
     tasks: Mapping[Task, int]
     by_run: Sequence[int]
-    pictures: Gallery | None
+    pictures: ImageEmbedder | None
     longest_reply: int
 
 
@@ -83,7 +88,7 @@ def failures(runs: Sequence[Run], release: Benchmark | None) -> Failures:
             answers.setdefault(result.item.name, []).append((number, result))
     failed = [found for found in answers.values() if _worst(found) is not None]
     chosen = sorted(_drawn(failed)[:MOST], key=_place)
-    gallery = Gallery(release=release) if release else None
+    gallery = ImageEmbedder(release=release) if release else None
     shown = [_card(replies, gallery) for replies in chosen]
     return Failures(
         shown=shown,
@@ -124,7 +129,7 @@ def _task_mark(task: Task) -> str:
     return f"t-{task.abbreviation}"
 
 
-def _card(replies: Sequence[tuple[int, Result]], gallery: Gallery | None) -> Failure:
+def _card(replies: Sequence[tuple[int, Result]], gallery: ImageEmbedder | None) -> FailedItem:
     item = replies[0][1].item
     picture, why = None, ""
     if gallery is not None:
@@ -133,7 +138,7 @@ def _card(replies: Sequence[tuple[int, Result]], gallery: Gallery | None) -> Fai
     marks = [_task_mark(item.task)]
     marks += sorted({f"any-{outcome}" for _, outcome in failed})
     marks += [f"run{number}-any run{number}-{outcome}" for number, outcome in failed]
-    return Failure(
+    return FailedItem(
         item=item, replies=replies, picture=picture, why_no_picture=why, marks=" ".join(marks)
     )
 
@@ -142,7 +147,7 @@ def _drawn(
     failed: Iterable[Sequence[tuple[int, Result]]],
 ) -> list[Sequence[tuple[int, Result]]]:
     """In an order whose beginning is a fair choice: outcomes and tasks take turns."""
-    queues: dict[tuple[Outcome | None, Task], list[Sequence[tuple[int, Result]]]] = {}
+    queues: dict[tuple[AnswerOutcome | None, Task], list[Sequence[tuple[int, Result]]]] = {}
     for replies in sorted(failed, key=_lot):
         kind = (_worst(replies), replies[0][1].item.task)
         queues.setdefault(kind, []).append(replies)
@@ -150,7 +155,7 @@ def _drawn(
     return [replies for replies in turns if replies is not None]
 
 
-def _worst(replies: Sequence[tuple[int, Result]]) -> Outcome | None:
+def _worst(replies: Sequence[tuple[int, Result]]) -> AnswerOutcome | None:
     """The rarest kind of failure among the replies."""
     found = {result.outcome for _, result in replies}
     return next((outcome for outcome in reversed(SHOWN_OUTCOMES) if outcome in found), None)

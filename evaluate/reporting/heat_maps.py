@@ -20,7 +20,7 @@ Slices = list[tuple[str, list[tuple[Run, Row | None]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class HeatMapCell:
     """One voxel of a heat map.
 
     Attributes:
@@ -40,7 +40,7 @@ class Cell:
     said: str
 
 
-Map = list[tuple[Modality, list[tuple[Task, list[Cell | None]]]]]
+Map = list[tuple[Modality, list[tuple[Task, list[HeatMapCell | None]]]]]
 """For each modality its rows of tasks, a cell or nothing for each region."""
 
 
@@ -76,7 +76,7 @@ def axes(runs: Sequence[Run]) -> list[tuple[str, str, Slices]]:
     return tables
 
 
-def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], Cell]) -> Map:
+def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], HeatMapCell]) -> Map:
     cells = {(v["modality"], v["task"], v["parts"]): cell(v, _name(v)) for v in voxels}
     return [
         (
@@ -87,24 +87,24 @@ def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], Cell]) -> Map:
     ]
 
 
-def _accuracy(row: Row, name: str) -> Cell:
+def _accuracy(row: Row, name: str) -> HeatMapCell:
     n, gone = row["n"], lost(row)
     if gone == n:
         said = f"{name}: {counted(n, 'question')}, none with a reply"
-        return Cell(text="\u2013", n=n, few=False, shade=None, said=said)
+        return HeatMapCell(text="\u2013", n=n, few=False, shade=None, said=said)
     if row["accuracy"] is None:
         said = (
             f"{name}: {row['correct']:,} of {n:,} correct, {without_reply(row)}: between "
             f"{accuracy_told(row)} %, chance {_percent(row['chance'])} %"
         )
-        return Cell(text=accuracy_told(row, 0), n=n, few=False, shade=None, said=said)
+        return HeatMapCell(text=accuracy_told(row, 0), n=n, few=False, shade=None, said=said)
     said = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
         f"({certainty(row)}), chance {_percent(row['chance'])} %"
         f"{'; few questions' if row['small'] else ''}"
         f"{f'; {gone:,} without reply count as wrong' if gone else ''}"
     )
-    return Cell(
+    return HeatMapCell(
         text=f"{100 * row['accuracy']:.0f}",
         n=n,
         few=row["small"],
@@ -114,10 +114,10 @@ def _accuracy(row: Row, name: str) -> Cell:
     )
 
 
-def _difference(row: Row, name: str, other: str) -> Cell:
+def _difference(row: Row, name: str, other: str) -> HeatMapCell:
     if row["difference"] is None:
         said = f"{name}: no pair with two replies"
-        return Cell(text="\u2013", n=row["n"], few=False, shade=None, said=said)
+        return HeatMapCell(text="\u2013", n=row["n"], few=False, shade=None, said=said)
     interval = row["interval"]
     said = (
         f"{name}: {_percent(row['first'])} % with the picture, {_percent(row['second'])} % "
@@ -125,7 +125,7 @@ def _difference(row: Row, name: str, other: str) -> Cell:
         f"{f' (95 % interval {signed_span(interval)})' if interval else ''}, "
         f"{counted(row['n'], 'question')}{'; few' if row['small'] else ''}"
     )
-    return Cell(
+    return HeatMapCell(
         text=signed(row["difference"], 0),
         n=row["n"],
         few=row["small"],
@@ -134,14 +134,14 @@ def _difference(row: Row, name: str, other: str) -> Cell:
     )
 
 
-def _consistency(row: Row, name: str) -> Cell:
+def _consistency(row: Row, name: str) -> HeatMapCell:
     chance = row["chance_consistency"]
     said = (
         f"{name}: the same text in every order for {_percent(row['consistency'])} % of "
         f"{counted(row['n'], 'question')}; a guesser {_percent(chance)} "
         f"%{'; few' if row['small'] else ''}"
     )
-    return Cell(
+    return HeatMapCell(
         text=f"{100 * row['consistency']:.0f}",
         n=row["n"],
         few=row["small"],

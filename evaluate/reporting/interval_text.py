@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medrcube.evaluate.outcomes import LOST, Outcome
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome
 from medrcube.evaluate.statistics.units import units_told
 
 
@@ -37,7 +37,7 @@ def accuracy_line(row: Mapping[str, Any]) -> str:
 
 def without_reply(group: Mapping[str, Any]) -> str:
     """What of a group has no reply, by outcome: ``3 failed and 400 not asked``."""
-    counts = {outcome: group["outcomes"][outcome] for outcome in Outcome if outcome in LOST}
+    counts = {outcome: group["outcomes"][outcome] for outcome in AnswerOutcome if outcome in LOST}
     told = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]
     return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
 

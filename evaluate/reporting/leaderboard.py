@@ -17,7 +17,7 @@ from medrcube.evaluate.statistics import published_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LeaderboardEntry:
     """One cell.
 
     Attributes:
@@ -54,8 +54,8 @@ class Leaderboard:
     """
 
     columns: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    runs: Sequence[tuple[Run, str, Sequence[Entry]]]
-    models: Sequence[tuple[str, Sequence[Entry]]]
+    runs: Sequence[tuple[Run, str, Sequence[LeaderboardEntry]]]
+    models: Sequence[tuple[str, Sequence[LeaderboardEntry]]]
     shared: str
     same_test: bool
 
@@ -83,14 +83,14 @@ def _asked(run: Run) -> str:
     return f"{counted(run.total['n'], 'question')} of benchmark {run.benchmark[:8]}"
 
 
-def _own_cells(run: Run) -> list[Entry]:
+def _own_cells(run: Run) -> list[LeaderboardEntry]:
     return [_own_cell(group) for group in _groups(run).values()]
 
 
-def _own_cell(group: Mapping[str, Any] | None) -> Entry:
+def _own_cell(group: Mapping[str, Any] | None) -> LeaderboardEntry:
     if not group:
-        return Entry(value=None, n=0)
-    return Entry(
+        return LeaderboardEntry(value=None, n=0)
+    return LeaderboardEntry(
         value=group["accuracy"],
         told=accuracy_told(group),
         n=group["n"],
@@ -100,9 +100,11 @@ def _own_cell(group: Mapping[str, Any] | None) -> Entry:
     )
 
 
-def _printed_cells(row: published_table.PublishedRow, best: Mapping[str, float]) -> list[Entry]:
+def _printed_cells(
+    row: published_table.PublishedRow, best: Mapping[str, float]
+) -> list[LeaderboardEntry]:
     return [
-        Entry(
+        LeaderboardEntry(
             value=row.printed[column] / 100,
             told=f"{row.printed[column]:.1f}",
             best=row.printed[column] == best.get(column),

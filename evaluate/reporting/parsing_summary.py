@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ParsingSummary:
     """What the section shows.
 
     Attributes:
@@ -28,14 +28,14 @@ class Reading:
     judged: Sequence[tuple[Run, Row, Row]]
 
 
-def reading(runs: Sequence[Run]) -> Reading:
+def reading(runs: Sequence[Run]) -> ParsingSummary:
     """How the replies of every run were read."""
     fired = [(run, run.metrics.get("rules", {})) for run in runs]
     names = {name for _, counts in fired for name in counts}
     ranked = sorted(
         names, key=lambda name: (-sum(counts.get(name, 0) for _, counts in fired), name)
     )
-    return Reading(
+    return ParsingSummary(
         published=[
             (run, found)
             for run in runs

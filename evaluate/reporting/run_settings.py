@@ -22,7 +22,7 @@ _AXES: tuple[Axis, ...] = ("task", "voxel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class SettingsTable:
     """Groups of one axis.
 
     Attributes:
@@ -58,7 +58,7 @@ class Alike:
     runs: Sequence[Run]
     letters: Mapping[str, str]
     detectable: str
-    tables: Sequence[Table]
+    tables: Sequence[SettingsTable]
 
 
 def comparison(runs: Sequence[Run]) -> list[Alike]:
@@ -87,7 +87,7 @@ def asked_alike(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
 
 def _alike(runs: Sequence[Run], asked: str) -> Alike:
     told: Mapping[str, Any] | None = None
-    tables: list[Table] = []
+    tables: list[SettingsTable] = []
     if len(runs) > 1:
         answers = answer_table({run.label: run.results for run in runs})
         order = [run.label for run in runs]
@@ -125,13 +125,13 @@ def _asked_of(run: Run) -> str:
     return named if run.selection else f"all {named}"
 
 
-def _table(found: Mapping[str, Any], order: Sequence[str]) -> Table:
+def _table(found: Mapping[str, Any], order: Sequence[str]) -> SettingsTable:
     axis: Axis = found["axis"]
     tested = [group for group in found["groups"] if not group["small"]]
     shown = tested
     if axis == "voxel":
         shown = [group for group in tested if any(pair["apart"] for pair in group["pairs"])]
-    return Table(
+    return SettingsTable(
         title="task" if axis == "task" else "cell",
         tests=found["correction"]["group_tests"],
         rows=[(short_name(axis, group), group["n"], _cells(group, order)) for group in shown],

@@ -13,7 +13,7 @@ from medrcube.console.progress import Advance, ignored
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.errata import require_current
-from medrcube.evaluate.outcomes import Outcome, Result, is_incomplete, lost
+from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, lost
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.settings import asked_how
 from medrcube.evaluate.runner.run_folder import attempts_path, benchmark_of, read_manifest
@@ -71,7 +71,7 @@ class Run:
     @property
     def cut_unanswered(self) -> int:
         """Of these, cut before they gave an answer."""
-        return sum(result.outcome is Outcome.CUT for result in self.everything)
+        return sum(result.outcome is AnswerOutcome.CUT for result in self.everything)
 
     @property
     def selection(self) -> Mapping[str, Any] | None:
@@ -123,7 +123,7 @@ class Run:
     @property
     def not_asked(self) -> int:
         """Questions that the run has not come to."""
-        return sum(result.outcome is Outcome.NOT_ASKED for result in self.everything)
+        return sum(result.outcome is AnswerOutcome.NOT_ASKED for result in self.everything)
 
     @property
     def stopped(self) -> str | None:

@@ -13,11 +13,11 @@ from medrcube.evaluate.questions.reworded import write_reworded
 from medrcube.evaluate.runner.example_store import write_kept_examples
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import write_lock
-from medrcube.evaluate.runner.plan import Plan
+from medrcube.evaluate.runner.plan import RunPlan
 from medrcube.evaluate.runner.run_folder import (
     ASKED,
     ITEMS,
-    Asked,
+    AskedQuestion,
     asked_row,
     versions,
     write_lines,
@@ -27,7 +27,7 @@ from medrcube.evaluate.runner.run_folder import (
 __all__ = ["write_plan"]
 
 
-def write_plan(out: Path, plan: Plan) -> None:
+def write_plan(out: Path, plan: RunPlan) -> None:
     """Write what a run asks into its folder.
 
     Raises:
@@ -62,7 +62,7 @@ def write_plan(out: Path, plan: Plan) -> None:
     withdraw_from_run(out, plan.benchmark)
 
 
-def _pictures_told(asked: Iterable[Asked]) -> str:
+def _pictures_told(asked: Iterable[AskedQuestion]) -> str:
     """Digest of the pictures that a run shows: others lie there once a release is reconstructed."""
     total = hashlib.sha256()
     for one in asked:

@@ -14,7 +14,7 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Item, item_from_json
+from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
 from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.plan import drawn
@@ -40,7 +40,9 @@ def gaps(run: Path) -> list[str]:
         raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
 
 
-def not_drawn(manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[Item]) -> int:
+def not_drawn(
+    manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[BenchmarkItem]
+) -> int:
     """How many items of a run with a limit are not those that the draw gives.
 
     Args:
@@ -54,7 +56,7 @@ def not_drawn(manifest: Mapping[str, Any], asked: Sequence[str], release: Sequen
     return len(set(asked) - {item.name for item in drawn(release)[:limit]})
 
 
-def _items(manifest: Mapping[str, Any], items: Sequence[Item]) -> Iterator[str]:
+def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Iterator[str]:
     chosen, limit = manifest.get("selection"), manifest.get("limit")
     wanted = manifest["dataset"]["items"] if chosen is None else chosen["items"]
     expected = wanted if limit is None else min(limit, wanted)
@@ -76,7 +78,7 @@ def _items(manifest: Mapping[str, Any], items: Sequence[Item]) -> Iterator[str]:
 def _forms(
     run: Path,
     manifest: Mapping[str, Any],
-    items: Sequence[Item],
+    items: Sequence[BenchmarkItem],
     listed: Sequence[tuple[str, str, int, int]],
 ) -> Iterator[str]:
     conditions = [Condition(name) for name in manifest["conditions"]]

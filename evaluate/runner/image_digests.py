@@ -24,7 +24,7 @@ _SETTLED = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ImageDigest:
     """A picture file as it was read.
 
     Attributes:
@@ -41,7 +41,7 @@ class Seen:
     inode: int
 
 
-def is_unchanged(path: Path, known: Seen) -> bool:
+def is_unchanged(path: Path, known: ImageDigest) -> bool:
     """Whether a picture looks as it did when it was read; an unusable one is always read again."""
     try:
         state = path.stat()
@@ -51,7 +51,7 @@ def is_unchanged(path: Path, known: Seen) -> bool:
     return known.sha256 is not None and now == (known.size, known.mtime_ns, known.inode)
 
 
-def look(root: Path, image: str) -> Seen | None:
+def digest_image(root: Path, image: str) -> ImageDigest | None:
     """Read a picture; ``None`` when there is no file."""
     path = root / image
     try:
@@ -63,7 +63,7 @@ def look(root: Path, image: str) -> Seen | None:
     except UnusablePictureError:
         sha256 = None
     settled = state.st_mtime_ns < time.time_ns() - _SETTLED
-    return Seen(
+    return ImageDigest(
         sha256=sha256,
         size=state.st_size,
         mtime_ns=state.st_mtime_ns if settled else None,
@@ -71,16 +71,16 @@ def look(root: Path, image: str) -> Seen | None:
     )
 
 
-def read_lock(path: Path) -> dict[str, Seen]:
+def read_lock(path: Path) -> dict[str, ImageDigest]:
     """What ``write_lock`` wrote; nothing where there is no such file or it was damaged."""
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-        return {row.pop("image"): Seen(**row) for row in rows}
+        return {row.pop("image"): ImageDigest(**row) for row in rows}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def write_lock(path: Path, seen: Mapping[str, Seen]) -> None:
+def write_lock(path: Path, seen: Mapping[str, ImageDigest]) -> None:
     """Keep what was seen, a line for each picture."""
     rows = ({"image": image, **asdict(one)} for image, one in sorted(seen.items()))
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.question_setup import Asking
 from medrcube.evaluate.questions.reworded import read_reworded, reworded_items
-from medrcube.evaluate.questions.selection import Choice, Selection, choose
+from medrcube.evaluate.questions.selection import ItemFilter, ItemSelection, choose
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
-from medrcube.evaluate.runner.image_digests import Seen, read_lock
-from medrcube.evaluate.runner.question_keys import Keys
+from medrcube.evaluate.runner.image_digests import ImageDigest, read_lock
+from medrcube.evaluate.runner.question_keys import QuestionKeys
 from medrcube.evaluate.runner.run_folder import (
     ITEMS,
     MANIFEST,
-    Asked,
+    AskedQuestion,
     now,
     read_lines,
     read_manifest,
@@ -34,11 +34,11 @@ from medrcube.files.atomic import PARTIAL
 if TYPE_CHECKING:
     from medrcube.evaluate.questions.few_shot import Examples
 
-__all__ = ["Plan", "drawn", "plan_run"]
+__all__ = ["RunPlan", "drawn", "plan_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """What a run asks, and what its folder says of it.
 
     Attributes:
@@ -56,17 +56,17 @@ class Plan:
         seen: pictures as the last session saw them.
     """
 
-    asked: tuple[Asked, ...]
-    listed: tuple[Asked, ...]
-    items: Sequence[Item]
-    second: Mapping[str, Item]
-    examples: Mapping[str, Item]
+    asked: tuple[AskedQuestion, ...]
+    listed: tuple[AskedQuestion, ...]
+    items: Sequence[BenchmarkItem]
+    second: Mapping[str, BenchmarkItem]
+    examples: Mapping[str, BenchmarkItem]
     drawn_from: Examples | None
     manifest: Mapping[str, Any]
     changing: Mapping[str, Any]
-    selection: Selection
+    selection: ItemSelection
     benchmark: Benchmark
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, ImageDigest]
 
 
 def plan_run(
@@ -80,11 +80,11 @@ def plan_run(
     recheck: bool = False,
     edition: Benchmark | None = None,
     again: bool = False,
-    choice: Choice | None = None,
+    choice: ItemFilter | None = None,
     may_send: Iterable[str] = (),
     elsewhere: bool = False,
     asking: Asking | None = None,
-) -> Plan:
+) -> RunPlan:
     """What a run in ``out`` asks; of one that is there, what it would go on with.
 
     Conditions and epochs that an earlier session asked stay part of the run.
@@ -118,7 +118,7 @@ def plan_run(
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
-    asking, choice = asking or Asking(), choice or Choice()
+    asking, choice = asking or Asking(), choice or ItemFilter()
     if asking.shots and not getattr(model, "takes_shots", False):
         raise ModelError(f"--shots: {model.name} takes no examples before a question; leave it out")
     known = read_lock(out / LOCK)
@@ -145,7 +145,7 @@ def plan_run(
     items = _select(selection.items, limit)
     if leave := sorted({*manifest.get("may_send", ()), *may_send}):
         manifest["may_send"] = leave
-    keys = Keys.of(benchmark, described, asking, found, elsewhere=elsewhere)
+    keys = QuestionKeys.of(benchmark, described, asking, found, elsewhere=elsewhere)
     second = _second_forms(out, items, wanted, manifest, edition)
     shown = presentations(items, wanted, epochs=epochs, reworded=second)
     listed = tuple(keys.asked(one) for one in shown)
@@ -159,7 +159,7 @@ def plan_run(
         changing["edition"] = edition.digest if edition else manifest["edition"]
     if found is not None:
         changing["examples_from"] = found.tiers(shown)
-    return Plan(
+    return RunPlan(
         asked=tuple(one for one in listed if one.item.name not in benchmark.errata),
         listed=listed,
         items=items,
@@ -174,7 +174,7 @@ def plan_run(
     )
 
 
-def drawn(items: Iterable[Item]) -> list[Item]:
+def drawn(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
     """Items in the order in which a limit takes them: a fair draw, the same at every call."""
     return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
 
@@ -188,7 +188,7 @@ def _described(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
     return first_limit(dict(model.identity), read_manifest(out))
 
 
-def _keeps_pictures(out: Path, asked: Iterable[Asked]) -> None:
+def _keeps_pictures(out: Path, asked: Iterable[AskedQuestion]) -> None:
     """A run may get pictures that it was begun without, and never loses or changes any.
 
     Raises:
@@ -216,11 +216,11 @@ def _keeps_pictures(out: Path, asked: Iterable[Asked]) -> None:
 
 def _second_forms(
     out: Path,
-    items: Iterable[Item],
+    items: Iterable[BenchmarkItem],
     wanted: Iterable[Condition],
     manifest: Mapping[str, Any],
     edition: Benchmark | None,
-) -> dict[str, Item]:
+) -> dict[str, BenchmarkItem]:
     if Condition.REWORDED not in wanted:
         return {}
     known = manifest.get("edition")
@@ -240,7 +240,7 @@ def _second_forms(
     return reworded_items(items, edition)
 
 
-def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:
+def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[BenchmarkItem]:
     """All items, or ``limit`` of them drawn by a hash: a fair sample, and a larger limit keeps it.
 
     Questions on one picture stand together, so that a server can reuse what it made of it.
@@ -250,7 +250,7 @@ def _select(items: tuple[Item, ...], limit: int | None) -> list[Item]:
             raise WorkspaceError(f"limit is {limit}; expected at least 1")
         kept = {item.name for item in drawn(items)[:limit]}
         items = tuple(item for item in items if item.name in kept)
-    pictures: dict[str, list[Item]] = {}
+    pictures: dict[str, list[BenchmarkItem]] = {}
     for item in items:
         pictures.setdefault(item.image or "", []).append(item)
     return [item for group in pictures.values() for item in group]

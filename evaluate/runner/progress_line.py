@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from medrcube.console.progress import Advance, Reporter
-from medrcube.evaluate.runner.run_state import OnProgress, Progress
+from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
 
 
 @contextmanager
@@ -19,9 +19,9 @@ def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
     """
     with ExitStack() as stack:
         advance: Advance | None = None
-        last: Progress | None = None
+        last: RunProgress | None = None
 
-        def show(progress: Progress) -> None:
+        def show(progress: RunProgress) -> None:
             nonlocal advance, last
             known, last = last, progress
             if advance is None or known is None:
@@ -43,7 +43,7 @@ def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
         yield show
 
 
-def describe(progress: Progress) -> str:
+def describe(progress: RunProgress) -> str:
     """Rate, failures, what is under way and what it cost, in a few words."""
     words = [progress.waiting or f"{progress.running} of {progress.limit} under way"]
     if progress.rate is not None and not progress.waiting:

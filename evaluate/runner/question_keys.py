@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.questions.question_setup import Asking
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 
 if TYPE_CHECKING:
     from medrcube.evaluate.questions.few_shot import Examples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class QuestionKeys:
     """Names the questions of a run.
 
     Attributes:
@@ -36,7 +36,7 @@ class Keys:
     asking: Asking
     examples: Examples | None
     elsewhere: bool = False
-    examples_used: dict[str, Item] = field(default_factory=dict)
+    examples_used: dict[str, BenchmarkItem] = field(default_factory=dict)
     _prompts: dict[tuple[str, tuple[tuple[str, str], ...]], str] = field(default_factory=dict)
 
     @classmethod
@@ -48,7 +48,7 @@ class Keys:
         examples: Examples | None,
         *,
         elsewhere: bool,
-    ) -> Keys:
+    ) -> QuestionKeys:
         """Of the questions that a model, under its identity, is asked about a release."""
         identity = json.dumps(model, sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()
@@ -60,7 +60,7 @@ class Keys:
             elsewhere=elsewhere,
         )
 
-    def asked(self, presentation: Presentation) -> Asked:
+    def asked(self, presentation: Presentation) -> AskedQuestion:
         """A presentation with its key.
 
         Raises:
@@ -71,7 +71,7 @@ class Keys:
         usable = digest is not None or self.elsewhere or not presentation.wants_image
         shots = self.examples.of(presentation) if self.examples and usable else ()
         self.examples_used.update({item.name: item for item in shots})
-        return Asked(
+        return AskedQuestion(
             presentation=presentation,
             subject=self._image(presentation.item),
             image_sha256=digest,
@@ -79,11 +79,11 @@ class Keys:
             shots=tuple((item.name, self._image(item) or "") for item in shots),
         )
 
-    def _image(self, item: Item) -> str | None:
+    def _image(self, item: BenchmarkItem) -> str | None:
         return None if item.image is None else self.benchmark.image_digests[item.image]
 
     def _key(
-        self, presentation: Presentation, image_sha256: str | None, shots: tuple[Item, ...]
+        self, presentation: Presentation, image_sha256: str | None, shots: tuple[BenchmarkItem, ...]
     ) -> str:
         # Neither the item nor the condition is in it: one question in two conditions is one.
         blind = presentation.condition is Condition.BLIND
@@ -106,7 +106,7 @@ class Keys:
             request["pixels"] = self.asking.pixels
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
-    def _prompt(self, item: Item) -> str:
+    def _prompt(self, item: BenchmarkItem) -> str:
         text = (item.question, item.options)
         if text not in self._prompts:
             self._prompts[text] = self.asking.prompt.render(item)

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from medrcube.console.counts import counted
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 
-__all__ = ["Standing", "ends_of", "standing_of"]
+__all__ = ["QuestionStates", "count_ends", "states_of"]
 
-_END_OF = {outcome: outcome.value for outcome in Outcome} | dict.fromkeys(
-    (Outcome.CORRECT, Outcome.WRONG), "answered"
+_END_OF = {outcome: outcome.value for outcome in AnswerOutcome} | dict.fromkeys(
+    (AnswerOutcome.CORRECT, AnswerOutcome.WRONG), "answered"
 )
-_WITHOUT_ANSWER = (Outcome.CUT, Outcome.FAILED, Outcome.MISSING_IMAGE)
+_WITHOUT_ANSWER = (AnswerOutcome.CUT, AnswerOutcome.FAILED, AnswerOutcome.MISSING_IMAGE)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QuestionStates:
     """How often each end holds over every presentation of a run.
 
     Attributes:
@@ -31,7 +31,7 @@ class Standing:
     @property
     def incomplete(self) -> str | None:
         """Why the numbers are of a part only; ``None`` where they are not."""
-        if left := self.ends[Outcome.NOT_ASKED]:
+        if left := self.ends[AnswerOutcome.NOT_ASKED]:
             return f"{counted(left, 'question')} not asked yet"
         if sum(self.ends[end] for end in _WITHOUT_ANSWER) > FAILURE_GATE * sum(self.ends.values()):
             return "too many questions have no reply, or one that was cut"
@@ -42,12 +42,12 @@ class Standing:
         return ", ".join(f"{count:,} {end.replace('-', ' ')}" for end, count in self.ends.items())
 
 
-def standing_of(results: Iterable[Result]) -> Standing:
+def states_of(results: Iterable[Result]) -> QuestionStates:
     """How the questions of a run stand."""
-    return Standing(ends_of(results))
+    return QuestionStates(count_ends(results))
 
 
-def ends_of(results: Iterable[Result]) -> Mapping[str, int]:
+def count_ends(results: Iterable[Result]) -> Mapping[str, int]:
     """How often each end holds."""
     found = Counter(_END_OF[result.outcome] for result in results)
     return {end: found[end] for end in dict.fromkeys(_END_OF.values())}

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Item
-from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
-from medrcube.evaluate.models.protocol import Request, Shot
+from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
+from medrcube.evaluate.models.protocol import ModelRequest, Shot
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.question_setup import Asking
-from medrcube.evaluate.runner.run_folder import Asked
-from medrcube.evaluate.runner.scheduling.shared_loads import Recent
+from medrcube.evaluate.runner.run_folder import AskedQuestion
+from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 
 _KEPT = 8 * 2**20
 
@@ -23,16 +23,16 @@ _KEPT = 8 * 2**20
 class _Read:
     """A picture as it is put to the model, and the digest of its file."""
 
-    picture: Picture
+    picture: ImageFile
     sha256: str
 
 
-def _pictures() -> Recent[_Read]:
-    return Recent(most=_KEPT, weigh=lambda one: len(one.picture.data))
+def _pictures() -> SingleFlightCache[_Read]:
+    return SingleFlightCache(most=_KEPT, weigh=lambda one: len(one.picture.data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requests:
+class RequestBuilder:
     """Builds requests; each picture is read and proved once for questions back to back.
 
     Attributes:
@@ -43,10 +43,10 @@ class Requests:
 
     root: Path
     asking: Asking = field(default_factory=Asking)
-    examples: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
-    _recent: Recent[_Read] = field(default_factory=_pictures, init=False)
+    examples: Mapping[str, BenchmarkItem] = field(default_factory=lambda: MappingProxyType({}))
+    _recent: SingleFlightCache[_Read] = field(default_factory=_pictures, init=False)
 
-    async def build(self, asked: Asked) -> Request:
+    async def build(self, asked: AskedQuestion) -> ModelRequest:
         """The request of a question.
 
         Raises:
@@ -61,7 +61,7 @@ class Requests:
             picture = None if blind or item.image is None else await self._shown(item.image, digest)
             prompt = self.asking.prompt.render(item)
             shots.append(Shot(prompt=prompt, reply=item.key, picture=picture))
-        return Request(
+        return ModelRequest(
             item=asked.item.name,
             prompt=self.asking.prompt.render(asked.item),
             options=asked.item.options,
@@ -69,7 +69,7 @@ class Requests:
             shots=tuple(shots),
         )
 
-    async def _shown(self, image: str, expected: str | None) -> Picture:
+    async def _shown(self, image: str, expected: str | None) -> ImageFile:
         found = await self._recent.get(image, lambda: self._read(image))
         if found.sha256 != expected:
             raise ReleaseError(

@@ -15,30 +15,30 @@ from medrcube.evaluate.cost.budget import Budget, Prices
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.batch_api.registry import batches_of
 from medrcube.evaluate.models.protocol import Json, Model
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.data_agreements import without_contracts
 from medrcube.evaluate.questions.question_setup import Asking
-from medrcube.evaluate.questions.selection import WITHDRAWN, Choice
+from medrcube.evaluate.questions.selection import WITHDRAWN, ItemFilter
 from medrcube.evaluate.runner.attempt_log import open_log, read_attempts
 from medrcube.evaluate.runner.batches.ledger import none_under_way
 from medrcube.evaluate.runner.batches.polling import Polling
 from medrcube.evaluate.runner.batches.session import BatchSession, in_batches
 from medrcube.evaluate.runner.begin_run import write_plan
 from medrcube.evaluate.runner.plan import drawn, plan_run
-from medrcube.evaluate.runner.question_states import ends_of
-from medrcube.evaluate.runner.request_builder import Requests
+from medrcube.evaluate.runner.question_states import count_ends
+from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.run_folder import (
     RESULTS,
-    Asked,
+    AskedQuestion,
     attempts_path,
     now,
     read_manifest,
     write_manifest,
 )
-from medrcube.evaluate.runner.run_session import Session
-from medrcube.evaluate.runner.run_state import FAILURE_GATE, OnProgress, Progress, RunSummary
-from medrcube.evaluate.runner.scheduling.adaptive_concurrency import Pace
+from medrcube.evaluate.runner.run_session import RunSession
+from medrcube.evaluate.runner.run_state import FAILURE_GATE, OnProgress, RunProgress, RunSummary
+from medrcube.evaluate.runner.scheduling.adaptive_concurrency import ConcurrencyLimiter
 from medrcube.evaluate.runner.scheduling.retry_policy import RetryPolicy
 from medrcube.evaluate.runner.scheduling.stall_watchdog import STALLED_AFTER, Watchdog
 from medrcube.evaluate.scoring import (
@@ -57,8 +57,8 @@ __all__ = [
     "OnProgress",
     "Polling",
     "Prices",
-    "Progress",
     "RetryPolicy",
+    "RunProgress",
     "RunSummary",
     "run_evaluation",
 ]
@@ -82,9 +82,9 @@ def run_evaluation(
     max_cost: float | None = None,
     recheck: bool = False,
     edition: Benchmark | None = None,
-    again: Iterable[Outcome] = (),
+    again: Iterable[AnswerOutcome] = (),
     first: int | None = None,
-    choice: Choice | None = None,
+    choice: ItemFilter | None = None,
     may_send: Iterable[str] = (),
     asking: Asking | None = None,
     selfcheck: Mapping[str, Json] | None = None,
@@ -146,7 +146,7 @@ def run_evaluation(
         recheck=recheck,
         edition=edition,
         again=bool(wanted),
-        choice=without_contracts(choice or Choice(), benchmark.items, model, leave),
+        choice=without_contracts(choice or ItemFilter(), benchmark.items, model, leave),
         may_send=leave,
         asking=asking,
     )
@@ -154,14 +154,14 @@ def run_evaluation(
     asked = plan.asked
     if selfcheck is not None:
         write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
-    pace = Pace(highest=max_connections, fixed=fixed_connections)
+    pace = ConcurrencyLimiter(highest=max_connections, fixed=fixed_connections)
     with open_log(attempts_path(out)) as log, ExitStack() as stack:
         before = _Before.read(attempts_path(out), budget)
         answerable = [a for a in asked if a.key is not None]
         # Two items, or two conditions, may ask the same of the same picture; it is asked once.
         distinct = {a.key: a for a in answerable}
         chosen = _ended(asked, attempts_path(out), wanted) if wanted else None
-        held: list[Asked] = []
+        held: list[AskedQuestion] = []
         todo = [
             one
             for key, one in distinct.items()
@@ -171,23 +171,23 @@ def run_evaluation(
             names = {item.name for item in drawn(plan.items)[:first]}
             held = [one for one in todo if one.item.name not in names]
             todo = [one for one in todo if one.item.name in names]
-        session = Session(
+        session = RunSession(
             model=model,
-            requests=Requests(
+            requests=RequestBuilder(
                 root=benchmark.root, asking=asking or Asking(), examples=plan.examples
             ),
             log=log,
             retry=retry or RetryPolicy(),
             pace=pace,
             budget=budget,
-            progress=Progress(
+            progress=RunProgress(
                 total=len(distinct) - len(held), reused=len(distinct) - len(held) - len(todo)
             ),
             on_progress=on_progress or _unwatched,
             cut_after=timeout,
             watchdog=Watchdog(patience=stalled_after),
         )
-        way: Session | BatchSession = session
+        way: RunSession | BatchSession = session
         if batches is not None and interface is not None:
             way = stack.enter_context(in_batches(session, interface, out, batches))
         manifest = read_manifest(out)
@@ -224,7 +224,7 @@ def run_evaluation(
         manifest["ended"] = None if left else now()
         manifest["models"] = sorted(before.models | way.models)
     _score(out, manifest)
-    return replace(summary, ends=ends_of(read_results(out)))
+    return replace(summary, ends=count_ends(read_results(out)))
 
 
 def _left_out(out: Path) -> Mapping[str, int]:
@@ -240,7 +240,7 @@ def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str
     return f"only the first {first:,} items of a fair draw were to be asked"
 
 
-def _session_row(started: str, summary: RunSummary, pace: Pace) -> Mapping[str, Any]:
+def _session_row(started: str, summary: RunSummary, pace: ConcurrencyLimiter) -> Mapping[str, Any]:
     names = ("reused", "answered", "failed", "missing", "shared", "left", "cost", "stopped")
     return {
         "started": started,
@@ -268,7 +268,9 @@ class _Before:
         return cls(replied=frozenset(replied), models=frozenset(models))
 
 
-def _ended(asked: Iterable[Asked], attempts: Path, outcomes: Collection[Outcome]) -> set[str]:
+def _ended(
+    asked: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
+) -> set[str]:
     """Keys of the questions that ended in one of some ways."""
     results = judge_run(asked, read_attempts(attempts))
     return {str(result.asked.key) for result in results if result.outcome in outcomes}
@@ -294,5 +296,5 @@ def _has_scores(out: Path) -> bool:
     return all((out / name).exists() for name in (RESULTS, UPSTREAM_RESULTS, UPSTREAM_METRICS))
 
 
-def _unwatched(_progress: Progress) -> None:
+def _unwatched(_progress: RunProgress) -> None:
     """Progress that nobody watches."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import medrcube
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Item, item_from_json
+from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
@@ -28,7 +28,7 @@ OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedQuestion:
     """One presentation of an item as a run asks it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Asked:
     shots: tuple[tuple[str, str], ...] = ()
 
     @property
-    def item(self) -> Item:
+    def item(self) -> BenchmarkItem:
         """The item, its options and key in the order that is shown."""
         return self.presentation.item
 
@@ -84,7 +84,7 @@ def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
     write_text(run / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
-def read_asked(run: Path) -> tuple[Asked, ...]:
+def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
     """What a run asks, as ``plan_run`` planned it; withdrawn items are left out.
 
     Raises:
@@ -98,7 +98,7 @@ def read_asked(run: Path) -> tuple[Asked, ...]:
         second = read_reworded(run)
         withdrawn = withdrawn_of(run)
         return tuple(
-            Asked(
+            AskedQuestion(
                 presentation=Presentation(
                     item=rotate(
                         (second if row["condition"] == Condition.REWORDED else items)[row["item"]],
@@ -142,7 +142,7 @@ def benchmark_of(manifest: Mapping[str, Any]) -> str:
     return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
 
 
-def asked_row(asked: Asked) -> dict[str, Json]:
+def asked_row(asked: AskedQuestion) -> dict[str, Json]:
     """The row of ``asked.jsonl`` that ``read_asked`` reads back."""
     shown = asked.presentation
     return {
@@ -168,7 +168,7 @@ def _lines_of(path: Path) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 15)
-def _item_of_line(line: str) -> tuple[Item, str | None]:
+def _item_of_line(line: str) -> tuple[BenchmarkItem, str | None]:
     """An item and the digest of its picture; runs on one release share their lines."""
     row = json.loads(line)
     return item_from_json(row), row["image_sha256"]

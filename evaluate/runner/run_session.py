@@ -23,11 +23,11 @@ from medrcube.evaluate.models.protocol import (
 )
 from medrcube.evaluate.runner.attempt import error_record, reply_record
 from medrcube.evaluate.runner.attempt_log import AttemptLog
-from medrcube.evaluate.runner.request_builder import Requests
-from medrcube.evaluate.runner.run_folder import Asked, now
-from medrcube.evaluate.runner.run_state import OnProgress, Progress, Rate
-from medrcube.evaluate.runner.scheduling.adaptive_concurrency import Pace
-from medrcube.evaluate.runner.scheduling.question_queue import Agenda, Turn
+from medrcube.evaluate.runner.request_builder import RequestBuilder
+from medrcube.evaluate.runner.run_folder import AskedQuestion, now
+from medrcube.evaluate.runner.run_state import OnProgress, Rate, RunProgress
+from medrcube.evaluate.runner.scheduling.adaptive_concurrency import ConcurrencyLimiter
+from medrcube.evaluate.runner.scheduling.question_queue import QuestionQueue, QueuedQuestion
 from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT, RetryPolicy
 from medrcube.evaluate.runner.scheduling.stall_watchdog import Watchdog
 
@@ -44,7 +44,7 @@ _TICK = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
+class RunSession:
     """Asks questions until all are answered or given up.
 
     Attributes:
@@ -62,12 +62,12 @@ class Session:
     """
 
     model: Model
-    requests: Requests
+    requests: RequestBuilder
     log: AttemptLog
     retry: RetryPolicy
-    pace: Pace
+    pace: ConcurrencyLimiter
     budget: Budget
-    progress: Progress
+    progress: RunProgress
     on_progress: OnProgress
     cut_after: float | None = None
     watchdog: Watchdog = field(default_factory=Watchdog)
@@ -79,7 +79,7 @@ class Session:
     _probing: bool = field(default=False, init=False)
     _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
-    async def ask_all(self, todo: Iterable[Asked]) -> None:
+    async def ask_all(self, todo: Iterable[AskedQuestion]) -> None:
         """Ask every question.
 
         Raises:
@@ -92,7 +92,7 @@ class Session:
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._watch())
                 await self._probe(rest, group)
-                await self._dispatch(Agenda(rest), group)
+                await self._dispatch(QuestionQueue(rest), group)
                 watch.cancel()
         except BaseExceptionGroup as errors:
             known = errors.subgroup(MedrcubeError)
@@ -100,16 +100,16 @@ class Session:
         finally:
             await self.model.close()
 
-    async def _probe(self, rest: Iterator[Asked], group: asyncio.TaskGroup) -> None:
+    async def _probe(self, rest: Iterator[AskedQuestion], group: asyncio.TaskGroup) -> None:
         """Ask the first question alone: whoever mistyped a name learns it at once."""
         self._probing = True
         for _, asked in zip(range(PROBES), rest, strict=False):
-            await self._dispatch(Agenda([asked]), group)
+            await self._dispatch(QuestionQueue([asked]), group)
             if self.progress.done > self.progress.failed:
                 break
         self._probing = False
 
-    async def _dispatch(self, agenda: Agenda, group: asyncio.TaskGroup) -> None:
+    async def _dispatch(self, agenda: QuestionQueue, group: asyncio.TaskGroup) -> None:
         while True:
             clock, spent, empty = self._clock(), False, False
             self._changed.clear()
@@ -130,7 +130,7 @@ class Session:
                 async with asyncio.timeout(min(ends, default=None)):
                     await self._changed.wait()
 
-    async def _try(self, turn: Turn, agenda: Agenda) -> None:
+    async def _try(self, turn: QueuedQuestion, agenda: QuestionQueue) -> None:
         """Send a question once, and again in its own place where the fault was not its number."""
         try:
             while True:
@@ -142,7 +142,7 @@ class Session:
             self._tasks -= 1
             self._changed.set()
 
-    async def _send(self, turn: Turn, agenda: Agenda) -> float | None:
+    async def _send(self, turn: QueuedQuestion, agenda: QuestionQueue) -> float | None:
         """One try, recorded; seconds until the next one in the same place."""
         turn.tries += 1
         key, name = str(turn.asked.key), turn.asked.item.name
@@ -166,7 +166,7 @@ class Session:
         self._advance(done=1)
         return None
 
-    async def _answer(self, asked: Asked) -> Reply:
+    async def _answer(self, asked: AskedQuestion) -> Reply:
         request = await self.requests.build(asked)
         if self.cut_after is None:
             return await self.model.answer(request)
@@ -178,7 +178,9 @@ class Session:
                 f"no whole reply within {self.cut_after:g} s", code="timeout"
             ) from None
 
-    def _repeat(self, error: AnswerError, turn: Turn, agenda: Agenda) -> float | None:
+    def _repeat(
+        self, error: AnswerError, turn: QueuedQuestion, agenda: QuestionQueue
+    ) -> float | None:
         clock = self._clock()
         limited = error.code == RATE_LIMIT
         turn.refusals += limited

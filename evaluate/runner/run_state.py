@@ -15,7 +15,7 @@ _MARKS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class RunProgress:
     """Where a run stands.
 
     Attributes:
@@ -50,7 +50,7 @@ class Progress:
         return (self.total - self.reused - self.done) / self.rate if self.rate else None
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[RunProgress], None]
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.site.leaderboard import Entry
+from medrcube.evaluate.site.leaderboard import LeaderboardRow
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -29,12 +29,12 @@ class CellPage:
     """
 
     name: CellName
-    rows: Sequence[tuple[Entry, Row]]
+    rows: Sequence[tuple[LeaderboardRow, Row]]
     n: int
     small: bool
     chance: float
     median: float | None
-    best: tuple[Entry, Row] | None
+    best: tuple[LeaderboardRow, Row] | None
 
     @property
     def page(self) -> str:
@@ -42,9 +42,9 @@ class CellPage:
         return f"cells/{self.name.page}"
 
 
-def cells(entries: Sequence[Entry]) -> list[CellPage]:
+def cells(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
     """Cells of which some model was asked something, by task, modality and region."""
-    found: dict[CellName, list[tuple[Entry, Row]]] = {}
+    found: dict[CellName, list[tuple[LeaderboardRow, Row]]] = {}
     for entry in entries:
         for voxel in entry.run.metrics["voxels"]:
             name = CellName(
@@ -58,7 +58,7 @@ def cells(entries: Sequence[Entry]) -> list[CellPage]:
     return [_cell(name, found[name]) for name in names]
 
 
-def _cell(name: CellName, rows: Sequence[tuple[Entry, Row]]) -> CellPage:
+def _cell(name: CellName, rows: Sequence[tuple[LeaderboardRow, Row]]) -> CellPage:
     ordered = sorted(rows, key=lambda pair: (pair[0].run.incomplete, -(pair[1]["accuracy"] or 0)))
     whole = [pair for pair in ordered if not pair[0].run.incomplete and pair[0].run.readers is None]
     largest = max((row for _, row in rows), key=lambda row: int(row["n"]))

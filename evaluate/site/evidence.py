@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.release_format.tree import opened, state_of
 
 TABLE = "items.parquet"
@@ -39,7 +39,7 @@ class Evidence:
     options: Mapping[str, str]
 
 
-def read_evidence(root: Path, items: tuple[Item, ...]) -> dict[str, Evidence]:
+def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, Evidence]:
     """Evidence by the name of the item; none where the release tells none or pyarrow is missing.
 
     Raises:
@@ -61,12 +61,12 @@ def read_evidence(root: Path, items: tuple[Item, ...]) -> dict[str, Evidence]:
     return {item.name: _evidence(item, rows[item.id]) for item in items if item.id in rows}
 
 
-def _evidence(item: Item, row: Mapping[str, Any]) -> Evidence:
+def _evidence(item: BenchmarkItem, row: Mapping[str, Any]) -> Evidence:
     facts = [(title, str(row[name])) for name, title in _FACTS if row.get(name)]
     return Evidence(facts=tuple(facts), options=_options(item, row))
 
 
-def _options(item: Item, row: Mapping[str, Any]) -> dict[str, str]:
+def _options(item: BenchmarkItem, row: Mapping[str, Any]) -> dict[str, str]:
     try:
         details = json.loads(row.get("details") or "[]")
         told = [_told(detail) for detail in details]

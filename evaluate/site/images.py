@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.console.progress import Advance, ignored
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
 from medrcube.files.atomic import write_again
@@ -30,7 +30,7 @@ TOO_LARGE = "Left out to keep this site small."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class SiteImage:
     """The picture of an item.
 
     Attributes:
@@ -46,9 +46,9 @@ def write_pictures(
     out: Path,
     release: Benchmark,
     asked: Mapping[str, str],
-    items: Sequence[Item],
+    items: Sequence[BenchmarkItem],
     advance: Advance = ignored,
-) -> dict[str, Shown]:
+) -> dict[str, SiteImage]:
     """Write a reduced copy of every picture that may be passed on.
 
     Args:
@@ -73,36 +73,38 @@ def write_pictures(
     return {item.name: _of(item, asked.get(item.name), made) for item in items}
 
 
-def count_pictures(items: Sequence[Item]) -> int:
+def count_pictures(items: Sequence[BenchmarkItem]) -> int:
     """How many distinct pictures may be passed on."""
     return len(_wanted(items))
 
 
-def _wanted(items: Sequence[Item]) -> set[str]:
+def _wanted(items: Sequence[BenchmarkItem]) -> set[str]:
     withheld = {item.image for item in items if item.restricted}
     return {item.image for item in items if item.image is not None and item.image not in withheld}
 
 
-def _of(item: Item, asked: str | None, made: Mapping[str, tuple[Shown, str]]) -> Shown:
+def _of(
+    item: BenchmarkItem, asked: str | None, made: Mapping[str, tuple[SiteImage, str]]
+) -> SiteImage:
     if item.restricted:
-        return Shown(why=WITHHELD)
+        return SiteImage(why=WITHHELD)
     if item.image is None:
-        return Shown(why=NONE_NAMED)
+        return SiteImage(why=NONE_NAMED)
     if item.image not in made:
-        return Shown(why=WITHHELD)
+        return SiteImage(why=WITHHELD)
     shown, digest = made[item.image]
-    return Shown(why=ANOTHER) if asked and digest and asked != digest else shown
+    return SiteImage(why=ANOTHER) if asked and digest and asked != digest else shown
 
 
-def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[Shown, str]:
+def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[SiteImage, str]:
     """The copy and the digest of the original."""
     try:
         picture = read_picture(release.root / image, root=release.root)
     except UnusablePictureError:
-        return Shown(why=ABSENT), ""
+        return SiteImage(why=ABSENT), ""
     data = jpeg_within(picture.data, _STEPS, allotment)
     if data is None:
-        return Shown(why=TOO_LARGE), picture.sha256
+        return SiteImage(why=TOO_LARGE), picture.sha256
     name = f"{picture.sha256[:_DIGEST]}.jpg"
     write_again(out / name, data)
-    return Shown(file=name), picture.sha256
+    return SiteImage(file=name), picture.sha256

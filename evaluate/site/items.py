@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from medrcube.console.progress import Advance, ignored
-from medrcube.evaluate.dataset import Item
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.markup.escaping import capped, clip
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.site.evidence import Evidence
-from medrcube.evaluate.site.images import Shown
+from medrcube.evaluate.site.images import SiteImage
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.files.atomic import write_again
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -38,7 +38,9 @@ LIMITS = (4000, 2000, 1000, 500, 250, 120, 60)
 
 NOT_ASKED = "-"
 
-_ENDS: list[Outcome] = [outcome for outcome in Outcome if outcome is not Outcome.NOT_ASKED]
+_ENDS: list[AnswerOutcome] = [
+    outcome for outcome in AnswerOutcome if outcome is not AnswerOutcome.NOT_ASKED
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,9 @@ class ItemData:
         evidence: what an item rests on, by its name.
     """
 
-    items: Sequence[Item]
+    items: Sequence[BenchmarkItem]
     runs: Sequence[Run]
-    pictures: Mapping[str, Shown]
+    pictures: Mapping[str, SiteImage]
     evidence: Mapping[str, Evidence]
 
 
@@ -124,12 +126,16 @@ def write_script(path: Path, name: str, value: Any) -> None:
     write_again(path, f"medrcubeData({json.dumps(name)},{text});\n".encode("ascii"))
 
 
-def _files(items: Sequence[Item], size: int) -> Iterator[tuple[int, Sequence[Item]]]:
+def _files(
+    items: Sequence[BenchmarkItem], size: int
+) -> Iterator[tuple[int, Sequence[BenchmarkItem]]]:
     for number, start in enumerate(range(0, len(items), size)):
         yield number, items[start : start + size]
 
 
-def _row(item: Item, picture: Shown, results: Sequence[Mapping[str, Result]]) -> Mapping[str, Any]:
+def _row(
+    item: BenchmarkItem, picture: SiteImage, results: Sequence[Mapping[str, Result]]
+) -> Mapping[str, Any]:
     """What is shown of an item before anyone asks for its key."""
     return {
         "name": item.name,
@@ -152,11 +158,11 @@ def _code(result: Result | None) -> str:
 
 
 def _was_asked(result: Result | None) -> TypeGuard[Result]:
-    return result is not None and result.outcome is not Outcome.NOT_ASKED
+    return result is not None and result.outcome is not AnswerOutcome.NOT_ASKED
 
 
 def _answers(
-    item: Item,
+    item: BenchmarkItem,
     evidence: Evidence | None,
     results: Sequence[Mapping[str, Result]],
     rules: Mapping[str, int],
@@ -175,7 +181,7 @@ def _answers(
 
 
 def _reply(
-    number: int, result: Result, item: Item, rules: Mapping[str, int], limit: int
+    number: int, result: Result, item: BenchmarkItem, rules: Mapping[str, int], limit: int
 ) -> Sequence[Any]:
     """(model, outcome, letter in the release's order, rule, text; none where it is the letter)."""
     letters = {text: letter for letter, text in item.options}

@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LeaderboardRow:
     """One model on the leaderboard.
 
     Attributes:
@@ -40,7 +40,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slices:
+class SliceTable:
     """Accuracies of every model in every group of every axis.
 
     Attributes:
@@ -54,7 +54,7 @@ class Slices:
     rows: Sequence[Sequence[Sequence[float | None] | None]]
 
 
-def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
+def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[LeaderboardRow]:
     """The leaderboard, best first.
 
     Only runs that were asked the same stand in one ranking: first those that were asked most, then
@@ -68,16 +68,16 @@ def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Entry]:
     return entries
 
 
-def blocks(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+def blocks(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[LeaderboardRow]]]:
     """What stands below the ranking: (why, entries)."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[LeaderboardRow]] = {}
     for entry in entries:
         if entry.block:
             found.setdefault(entry.block, []).append(entry)
     return list(found.items())
 
 
-def who(entries: Sequence[Entry]) -> str:
+def who(entries: Sequence[LeaderboardRow]) -> str:
     """How many models, and how many groups of people, which are none."""
     people = sum(entry.run.readers is not None for entry in entries)
     models = counted(len(entries) - people, "model")
@@ -90,8 +90,8 @@ def _entry(
     block: str,
     letters: Mapping[str, str],
     how: Sequence[str],
-) -> Entry:
-    return Entry(
+) -> LeaderboardRow:
+    return LeaderboardRow(
         run=run,
         page=f"models/{pages[run.label]}",
         block=block,
@@ -103,10 +103,10 @@ def _entry(
     )
 
 
-def slices(runs: Sequence[Run]) -> Slices:
+def slices(runs: Sequence[Run]) -> SliceTable:
     """The numbers of every slice, of runs in the order of the leaderboard."""
     found = axes(runs)
-    return Slices(
+    return SliceTable(
         names=[(title, [name for name, _ in groups]) for title, _, groups in found],
         rows=[
             [_numbers(groups[place][1]) for _, _, table in found for _, groups in table]

@@ -17,7 +17,7 @@ from medrcube.console.counts import counted
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.errata import require_current
-from medrcube.evaluate.outcomes import Outcome, Result, lost
+from medrcube.evaluate.outcomes import AnswerOutcome, Result, lost
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.prompts import prompt_version
 from medrcube.evaluate.questions.settings import asked_how
@@ -260,7 +260,7 @@ def _incomplete(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _follows(there: Result, here: Result, *, judged: bool) -> bool:
-    if judged and here.outcome is Outcome.UNPARSED:
+    if judged and here.outcome is AnswerOutcome.UNPARSED:
         return there.reply == here.reply
     return (there.outcome, there.answer, there.reply) == (here.outcome, here.answer, here.reply)
 

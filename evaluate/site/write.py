@@ -30,7 +30,7 @@ from medrcube.evaluate.site.cells import CellPage, cells
 from medrcube.evaluate.site.evidence import read_evidence
 from medrcube.evaluate.site.images import count_pictures, write_pictures
 from medrcube.evaluate.site.items import ItemData, write_items, write_script
-from medrcube.evaluate.site.leaderboard import Entry, blocks, board, slices, who
+from medrcube.evaluate.site.leaderboard import LeaderboardRow, blocks, board, slices, who
 from medrcube.evaluate.site.page_names import model_pages
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.files.atomic import write_text
@@ -44,7 +44,7 @@ _FEW_FAILURES = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class SiteSummary:
     """A site that was written.
 
     Attributes:
@@ -70,7 +70,7 @@ class Site:
 
 def write_site(
     folders: Sequence[Path], release: Path, out: Path, reporter: Reporter | None = None
-) -> Site:
+) -> SiteSummary:
     """Write the site, in place of an earlier one.
 
     Args:
@@ -121,7 +121,7 @@ def write_site(
         _write_pages(out, entries, found, benchmark, advance)
     _mark(out, entries)
     files = [path for path in out.rglob("*") if path.is_file()]
-    return Site(
+    return SiteSummary(
         index=out / "index.html",
         models=sum(entry.run.readers is None for entry in entries),
         people=sum(entry.run.readers is not None for entry in entries),
@@ -135,7 +135,7 @@ def write_site(
 
 def _write_pages(
     out: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[LeaderboardRow],
     found: Sequence[CellPage],
     benchmark: Benchmark,
     advance: Advance,
@@ -213,7 +213,7 @@ def _clear(out: Path) -> None:
         shutil.rmtree(out / name, ignore_errors=True)
 
 
-def _mark(out: Path, entries: Sequence[Entry]) -> None:
+def _mark(out: Path, entries: Sequence[LeaderboardRow]) -> None:
     told = {
         "medrcube": medrcube.__version__,
         "models": [

@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from medrcube.evaluate.outcomes import LOST, Outcome, Result
-from medrcube.evaluate.statistics.clustered_inference import Tally, difference_interval, sign_test
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
+from medrcube.evaluate.statistics.clustered_inference import (
+    UnitTally,
+    difference_interval,
+    sign_test,
+)
 from medrcube.evaluate.statistics.units import unit_of
 
 if TYPE_CHECKING:
@@ -43,7 +47,7 @@ class AnswerTable:
 
         return np.asarray(self.kept.all(axis=0))
 
-    def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[Tally]:
+    def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[UnitTally]:
         """First less second run, by unit, over the chosen questions that both have kept."""
         import numpy as np  # noqa: PLC0415
 
@@ -52,12 +56,12 @@ class AnswerTable:
         change = self.right[first].astype(np.int8) - self.right[second]
         return self._by_unit(change, both)
 
-    def shares(self, run: int, chosen: Flags | None = None) -> list[Tally]:
+    def shares(self, run: int, chosen: Flags | None = None) -> list[UnitTally]:
         """Right answers of a run, by unit, over the chosen questions that it has kept."""
         kept = self.kept[run] if chosen is None else self.kept[run] & chosen
         return self._by_unit(self.right[run], kept)
 
-    def _by_unit(self, values: NDArray[np.int8] | Flags, kept: Flags) -> list[Tally]:
+    def _by_unit(self, values: NDArray[np.int8] | Flags, kept: Flags) -> list[UnitTally]:
         import numpy as np  # noqa: PLC0415
 
         units = self.units[kept]
@@ -65,7 +69,7 @@ class AnswerTable:
         totals = np.bincount(units, weights=values[kept]).astype(np.int64)
         there = sizes > 0
         pairs = zip(totals[there].tolist(), sizes[there].tolist(), strict=True)
-        return [Tally(total, size) for total, size in pairs]
+        return [UnitTally(total, size) for total, size in pairs]
 
 
 def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
@@ -88,7 +92,7 @@ def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
         for result in results:
             column = place[result.item.name]
             kept[row, column] = result.outcome not in LOST
-            right[row, column] = result.outcome is Outcome.CORRECT
+            right[row, column] = result.outcome is AnswerOutcome.CORRECT
     return AnswerTable(
         labels=tuple(runs),
         results=tuple(known.values()),
@@ -101,7 +105,7 @@ def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
     )
 
 
-def p_of_difference(units: Sequence[Tally]) -> float:
+def p_of_difference(units: Sequence[UnitTally]) -> float:
     """Exact p of equal sides; 1 where it is below 5 % and the interval does not leave out 0."""
     p = sign_test(units)
     if p >= ALPHA:

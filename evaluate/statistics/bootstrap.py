@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from medrcube.evaluate.statistics.intervals import Interval, t_quantile
+from medrcube.evaluate.statistics.intervals import ConfidenceInterval, t_quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ def resampled(rows: Iterable[Sequence[float]], resamples: int = RESAMPLES) -> ND
     return np.asarray(draws @ np.array([kind for kind, _ in kinds]), dtype=np.float64)
 
 
-def percentile_interval(values: NDArray[np.float64], clusters: int) -> Interval | None:
+def percentile_interval(values: NDArray[np.float64], clusters: int) -> ConfidenceInterval | None:
     """95 % interval from the values of a statistic in the draws.
 
     Args:
@@ -75,7 +75,7 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Interval 
         return None
     tail = expanded_tail(clusters)
     low, high = np.quantile(usable, [tail, 1 - tail])
-    return Interval(float(low), float(high)) if low < high else None
+    return ConfidenceInterval(float(low), float(high)) if low < high else None
 
 
 def divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:

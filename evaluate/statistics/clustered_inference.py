@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from medrcube.evaluate.statistics.intervals import Z_95, Interval, t_quantile, wilson_at
+from medrcube.evaluate.statistics.intervals import Z_95, ConfidenceInterval, t_quantile, wilson_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ FEWEST_UNITS = 5
 """With fewer units no interval is given: what the simulation shows of them is too wide or wrong."""
 
 
-class Tally(NamedTuple):
+class UnitTally(NamedTuple):
     """Answers of one unit.
 
     Attributes:
@@ -38,22 +38,22 @@ class Tally(NamedTuple):
     size: int
 
 
-def tallies(members: Iterable[tuple[str, int]]) -> list[Tally]:
+def tallies(members: Iterable[tuple[str, int]]) -> list[UnitTally]:
     """Answers (name of the unit, value) by unit, in the order of first appearance."""
-    sums: dict[str, Tally] = {}
+    sums: dict[str, UnitTally] = {}
     for unit, value in members:
         total, size = sums.get(unit, (0, 0))
-        sums[unit] = Tally(total + value, size + 1)
+        sums[unit] = UnitTally(total + value, size + 1)
     return list(sums.values())
 
 
-def effective_units(units: Sequence[Tally]) -> float:
+def effective_units(units: Sequence[UnitTally]) -> float:
     """Number of units of one size that would say as much: ``n^2 / sum(size^2)``; 0 of none."""
     n = sum(unit.size for unit in units)
     return n * n / sum(unit.size**2 for unit in units) if units else 0.0
 
 
-def why_no_interval(units: Sequence[Tally]) -> str | None:
+def why_no_interval(units: Sequence[UnitTally]) -> str | None:
     """Reason for which no interval is given, or ``None``."""
     if len(units) < FEWEST_UNITS:
         return f"fewer than {FEWEST_UNITS} units"
@@ -62,7 +62,7 @@ def why_no_interval(units: Sequence[Tally]) -> str | None:
     return None
 
 
-def design_effect(units: Sequence[Tally], squares: int | None = None) -> float | None:
+def design_effect(units: Sequence[UnitTally], squares: int | None = None) -> float | None:
     """By how much units inflate the variance of a mean; 1 where each has one answer.
 
     Args:
@@ -83,7 +83,7 @@ def design_effect(units: Sequence[Tally], squares: int | None = None) -> float |
     return spread / (n * n) / independent
 
 
-def share_interval(units: Sequence[Tally]) -> Interval | None:
+def share_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
     """95 % interval of a proportion; ``None`` where ``why_no_interval`` gives a reason.
 
     Answers that never differ between units and within them are at least as sure as single ones:
@@ -98,7 +98,7 @@ def share_interval(units: Sequence[Tally]) -> Interval | None:
     return wilson_at(right / n, effective, _quantile(units))
 
 
-def difference_interval(units: Sequence[Tally]) -> Interval | None:
+def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
     """95 % interval of a mean of differences that are -1, 0 or 1.
 
     All means that the score test with whole units does not refuse. ``None`` where
@@ -116,10 +116,10 @@ def difference_interval(units: Sequence[Tally]) -> Interval | None:
     if a <= 0:
         return None
     root = math.sqrt(max(0.0, b * b - a * c))
-    return Interval(max(-1.0, (b - root) / a), min(1.0, (b + root) / a))
+    return ConfidenceInterval(max(-1.0, (b - root) / a), min(1.0, (b + root) / a))
 
 
-def sign_test(units: Iterable[Tally]) -> float:
+def sign_test(units: Iterable[UnitTally]) -> float:
     """Two-sided p of equal sides: the sums that come up when whole units change sides by lot.
 
     Where every unit has one answer that differs it is the exact McNemar test. It is exact where
@@ -158,7 +158,7 @@ def _halves(count: int) -> list[float]:
     return ways
 
 
-def _quantile(units: Sequence[Tally]) -> float:
+def _quantile(units: Sequence[UnitTally]) -> float:
     """97.5 % quantile of Student's t; the normal one where every unit has one answer.
 
     What of the variance is not known from the share itself are the products within units, of

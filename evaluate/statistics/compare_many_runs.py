@@ -22,7 +22,7 @@ from medrcube.evaluate.statistics.answer_matrix import (
     p_of_difference,
 )
 from medrcube.evaluate.statistics.clustered_inference import (
-    Tally,
+    UnitTally,
     design_effect,
     difference_interval,
     effective_units,
@@ -149,9 +149,9 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
         raise WorkspaceError("the runs answer no item in common")
     shares = [ratio(*_sums(table.shares(run, kept))) or 0.0 for run in range(len(table.labels))]
     order = sorted(range(len(shares)), key=lambda run: -shares[run])
-    overall = _Group(table, kept, order)
+    overall = _ComparedGroup(table, kept, order)
     groups = [
-        (dict(zip(COLUMNS[by], key, strict=True)), _Group(table, chosen, order))
+        (dict(zip(COLUMNS[by], key, strict=True)), _ComparedGroup(table, chosen, order))
         for key, chosen in _chosen(table, kept, by)
     ]
     over_all = overall.p_values()
@@ -173,7 +173,7 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
     }
 
 
-class _Group:
+class _ComparedGroup:
     """Runs in a stated order on some questions, all of which every run has kept."""
 
     def __init__(self, table: AnswerTable, chosen: Flags, order: Sequence[int]) -> None:
@@ -236,7 +236,7 @@ class _Group:
             row["minimum_detectable_effect"] = self._detectable(pair, units)
         return row
 
-    def _detectable(self, pair: tuple[int, int], units: Sequence[Tally]) -> float | None:
+    def _detectable(self, pair: tuple[int, int], units: Sequence[UnitTally]) -> float | None:
         if len(units) < FEWEST_FOR_POWER:
             return None
         first, second = (self._order[place] for place in pair)
@@ -250,11 +250,11 @@ class _Group:
             ALPHA / len(self._pairs),
         )
 
-    def _difference(self, first: int, second: int) -> list[Tally]:
+    def _difference(self, first: int, second: int) -> list[UnitTally]:
         return self._table.differences(self._order[first], self._order[second], self._chosen)
 
 
-def _sums(units: Sequence[Tally]) -> tuple[int, int]:
+def _sums(units: Sequence[UnitTally]) -> tuple[int, int]:
     return sum(unit.total for unit in units), sum(unit.size for unit in units)
 
 

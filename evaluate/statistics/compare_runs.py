@@ -11,7 +11,7 @@ from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import (
     LOST,
-    Outcome,
+    AnswerOutcome,
     Result,
     accuracy_bounds,
     too_many_lost,
@@ -21,7 +21,7 @@ from medrcube.evaluate.questions.settings import side_by_side
 from medrcube.evaluate.runner.run_folder import benchmark_of, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
-from medrcube.evaluate.statistics.paired_tests import Pair, adjust, paired_metrics
+from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.evaluate.statistics.verdict_text import conclusions, points
 
@@ -173,7 +173,7 @@ class ComparedRun:
         return main_results(self.results)
 
     def _correct(self) -> int:
-        return sum(result.outcome is Outcome.CORRECT for result in self._main())
+        return sum(result.outcome is AnswerOutcome.CORRECT for result in self._main())
 
 
 def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
@@ -267,9 +267,9 @@ def same_item(left: Result, right: Result) -> bool:
 
 
 def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
-    right = Outcome.CORRECT
+    right = AnswerOutcome.CORRECT
     found = paired_metrics(
-        [Pair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
+        [AnswerPair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
     )
     return {**found, "unit_kinds": unit_kinds(a for a, _ in pairs)}
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from medrcube.evaluate.dataset import LETTERS, Item
-from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.dataset import LETTERS, BenchmarkItem
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.statistics.clustered_inference import share_interval, tallies
 from medrcube.evaluate.statistics.grouping import COLUMNS, grouped
 from medrcube.evaluate.statistics.intervals import SMALL, mean, ratio
 from medrcube.evaluate.statistics.metrics import task_metrics
-from medrcube.evaluate.statistics.paired_tests import Pair, adjust, paired_metrics
+from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 
 _Member = TypeVar("_Member")
@@ -48,7 +48,7 @@ def contrasts(results: Sequence[Result]) -> dict[str, Any]:
         other = _named(now, condition)
         if full and other:
             found[name] = _paired(full, other)
-    circles = _circles(now)
+    circles = _rotation_sets(now)
     if circles:
         found["position"] = _position(circles)
     return found
@@ -109,20 +109,20 @@ def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
         "flip_rate": ratio(sum(flipped for _, flipped in flips), len(flips)),
         "interval": _rate_interval(flips),
         "outcome_flip_rate": ratio(
-            sum(len({r.outcome is Outcome.CORRECT for r in group}) > 1 for group in whole),
+            sum(len({r.outcome is AnswerOutcome.CORRECT for r in group}) > 1 for group in whole),
             len(whole),
         ),
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class RotationSet:
     """All turns of one item, in their order, none of them lost."""
 
     turns: tuple[Result, ...]
 
     @property
-    def item(self) -> Item:
+    def item(self) -> BenchmarkItem:
         """The item, unturned."""
         return self.turns[0].item
 
@@ -134,10 +134,10 @@ class Circle:
     @property
     def all_right(self) -> bool:
         """Whether every turn is right."""
-        return all(result.outcome is Outcome.CORRECT for result in self.turns)
+        return all(result.outcome is AnswerOutcome.CORRECT for result in self.turns)
 
 
-def position_metrics(circles: Sequence[Circle]) -> dict[str, Any]:
+def position_metrics(circles: Sequence[RotationSet]) -> dict[str, Any]:
     """Whether the choice follows the text or the letter.
 
     Returns:
@@ -201,14 +201,14 @@ def _pair_row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
     }
 
 
-def _pair(first: Result, second: Result) -> Pair:
-    right = Outcome.CORRECT
-    return Pair(unit_of(first), first.outcome is right, second.outcome is right)
+def _pair(first: Result, second: Result) -> AnswerPair:
+    right = AnswerOutcome.CORRECT
+    return AnswerPair(unit_of(first), first.outcome is right, second.outcome is right)
 
 
 def _position(circles: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
     whole = [
-        Circle(tuple(turns))
+        RotationSet(tuple(turns))
         for turns in circles.values()
         if len(turns) == len(turns[0].item.options)
         and not any(result.outcome in LOST for result in turns)
@@ -236,7 +236,7 @@ def _letters(results: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 def _cut(
     members: Sequence[_Member],
-    item_of: Callable[[_Member], Item],
+    item_of: Callable[[_Member], BenchmarkItem],
     row: Callable[[Sequence[_Member]], dict[str, Any]],
 ) -> dict[str, Any]:
     tasks = grouped("task", members, item_of)
@@ -264,7 +264,7 @@ def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]
     }
 
 
-def _circles(results: Sequence[Result]) -> dict[str, list[Result]]:
+def _rotation_sets(results: Sequence[Result]) -> dict[str, list[Result]]:
     circles: dict[str, list[Result]] = {}
     for result in results:
         if result.asked.presentation.condition is Condition.CIRCULAR:
@@ -277,12 +277,12 @@ def _circles(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 def _accuracy(results: Sequence[Result]) -> float | None:
     kept = [result for result in results if result.outcome not in LOST]
-    return ratio(sum(result.outcome is Outcome.CORRECT for result in kept), len(kept))
+    return ratio(sum(result.outcome is AnswerOutcome.CORRECT for result in kept), len(kept))
 
 
 def _epoch(result: Result) -> int:
     return result.asked.presentation.epoch
 
 
-def _item(result: Result) -> Item:
+def _item(result: Result) -> BenchmarkItem:
     return result.item

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.statistics.bootstrap import (
     FEWEST_CLUSTERS,
     divided,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 Weighting = Literal["pair", "image"]
 
-_NOT_SHOWN = frozenset({Outcome.MISSING_IMAGE, Outcome.NOT_ASKED})
-_ANSWERED = frozenset({Outcome.CORRECT, Outcome.WRONG})
+_NOT_SHOWN = frozenset({AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
+_ANSWERED = frozenset({AnswerOutcome.CORRECT, AnswerOutcome.WRONG})
 
 
 class CrossPair(NamedTuple):
@@ -116,7 +116,7 @@ def as_upstream(results: Sequence[Result], *, ignore_view: bool = False) -> Upst
         ignore_view: leave View Recognition out, as the script's list seems to mean.
     """
     shown = [result for result in results if result.outcome not in _NOT_SHOWN]
-    right = {result.item.id: result.outcome is Outcome.CORRECT for result in shown}
+    right = {result.item.id: result.outcome is AnswerOutcome.CORRECT for result in shown}
     counts: Counter[tuple[bool, bool]] = Counter()
     for highs, lows in _by_path(shown):
         for high in highs:
@@ -274,8 +274,8 @@ def _cross(high: Result, low: Result) -> CrossPair:
         unit=unit_of(high),
         high_task=high.item.task,
         low_task=low.item.task,
-        high=high.outcome is Outcome.CORRECT,
-        low=low.outcome is Outcome.CORRECT,
+        high=high.outcome is AnswerOutcome.CORRECT,
+        low=low.outcome is AnswerOutcome.CORRECT,
         high_chance=1 / len(high.item.options),
         low_chance=1 / len(low.item.options),
     )

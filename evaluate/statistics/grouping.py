@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
 Axis = Literal["task", "level", "modality", "parts", "dataset", "visible", "voxel"]
@@ -30,7 +30,7 @@ OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTO
 
 
 def grouped(
-    axis: Axis, members: Iterable[Member], item_of: Callable[[Member], Item]
+    axis: Axis, members: Iterable[Member], item_of: Callable[[Member], BenchmarkItem]
 ) -> dict[tuple[str, ...], list[Member]]:
     """Members by group, groups that have none left out.
 
@@ -57,7 +57,7 @@ def _place(axis: Axis, key: tuple[str, ...]) -> tuple[int | str, ...]:
     return (places[1], places[0], places[2]) if axis == "voxel" else tuple(places)
 
 
-_VALUES: Mapping[str, Callable[[Item], str]] = {
+_VALUES: Mapping[str, Callable[[BenchmarkItem], str]] = {
     "task": lambda item: item.task.value,
     "level": lambda item: item.task.level.value,
     "modality": lambda item: item.modality.value,

@@ -15,14 +15,14 @@ SMALL = 10
 """A group of fewer items is marked: its accuracy says little, and no mean of groups counts it."""
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """Lower and upper bound of a proportion."""
 
     low: float
     high: float
 
 
-def wilson(successes: int, n: int, z: float = Z_95) -> Interval:
+def wilson(successes: int, n: int, z: float = Z_95) -> ConfidenceInterval:
     """Score interval of a proportion (Wilson, J Am Stat Assoc 1927;22:209-212).
 
     Holds its level for small ``n`` and near 0 and 1, where the usual interval does not. Takes
@@ -35,7 +35,7 @@ def wilson(successes: int, n: int, z: float = Z_95) -> Interval:
     return wilson_at(successes / n, n, z)
 
 
-def wilson_at(share: float, n: float, z: float = Z_95) -> Interval:
+def wilson_at(share: float, n: float, z: float = Z_95) -> ConfidenceInterval:
     """Wilson's interval of a share that is worth ``n`` independent trials, a whole number or not.
 
     Args:
@@ -48,7 +48,7 @@ def wilson_at(share: float, n: float, z: float = Z_95) -> Interval:
     scale = 1 + z * z / n
     low = 0.0 if share == 0 else (centre - half) / scale
     high = 1.0 if share == 1 else (centre + half) / scale
-    return Interval(max(0.0, low), min(1.0, high))
+    return ConfidenceInterval(max(0.0, low), min(1.0, high))
 
 
 def t_quantile(freedom: float, probability: float = 0.975) -> float:

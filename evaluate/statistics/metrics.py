@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.outcomes import (
     LOST,
     NOT_SHOWN,
-    Outcome,
+    AnswerOutcome,
     Result,
     accuracy_bounds,
     is_incomplete,
@@ -125,9 +125,9 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
         items; ``outcomes``.
     """
     counts = Counter(result.outcome for result in results)
-    n, correct = len(results), counts[Outcome.CORRECT]
+    n, correct = len(results), counts[AnswerOutcome.CORRECT]
     failures = sum(counts[outcome] for outcome in LOST)
-    units = tallies((unit_of(r), int(r.outcome is Outcome.CORRECT)) for r in results)
+    units = tallies((unit_of(r), int(r.outcome is AnswerOutcome.CORRECT)) for r in results)
     interval = share_interval(units)
     by_chance = chance([len(result.item.options) for result in results])
     accuracy = ratio(correct, n)
@@ -142,11 +142,11 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
         "design_effect": design_effect(units),
         "accuracy_without_failures": ratio(correct, n - failures),
         "bounds": [correct / n, (correct + failures) / n] if n else None,
-        "accuracy_answered": ratio(correct, correct + counts[Outcome.WRONG]),
+        "accuracy_answered": ratio(correct, correct + counts[AnswerOutcome.WRONG]),
         "chance": by_chance,
         "chance_corrected": chance_corrected(accuracy, by_chance),
         "small": n < SMALL,
-        "outcomes": {outcome.value: counts[outcome] for outcome in Outcome},
+        "outcomes": {outcome.value: counts[outcome] for outcome in AnswerOutcome},
     }
 
 
@@ -206,7 +206,7 @@ def replies_account(replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
     n = sum(result.outcome not in NOT_SHOWN for result in results)
-    correct = sum(result.outcome is Outcome.CORRECT for result in results)
+    correct = sum(result.outcome is AnswerOutcome.CORRECT for result in results)
     return {"n": n, "correct": correct, "acc": ratio(correct, n) or 0.0}
 
 
@@ -234,7 +234,7 @@ def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
     return {**_slice(within, "task"), "All tasks": group_metrics(within)} if within else {}
 
 
-def _answer(item: Item, letter: str) -> tuple[str, Task, str]:
+def _answer(item: BenchmarkItem, letter: str) -> tuple[str, Task, str]:
     return (item.dataset, item.task, dict(item.options)[letter].casefold())
 
 
@@ -261,5 +261,5 @@ def _without_accuracy(group: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _item(result: Result) -> Item:
+def _item(result: Result) -> BenchmarkItem:
     return result.item

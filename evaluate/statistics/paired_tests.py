@@ -21,7 +21,7 @@ from medrcube.evaluate.statistics.intervals import SMALL, ratio
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER, minimum_detectable_effect
 
 
-class Pair(NamedTuple):
+class AnswerPair(NamedTuple):
     """One question answered twice.
 
     Attributes:
@@ -63,7 +63,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def paired_metrics(pairs: Sequence[Pair]) -> dict[str, Any]:
+def paired_metrics(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
     """The numbers of one group of pairs.
 
     Returns:

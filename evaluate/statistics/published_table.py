@@ -106,7 +106,7 @@ class Misprint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PublishedRank:
     """Where a run would stand in one column; accuracies from 0 to 1.
 
     Attributes:
@@ -195,7 +195,7 @@ def margin_counts(row: PublishedRow) -> tuple[int, int, int]:
     return tasks, modalities, regions
 
 
-def standing(metrics: Mapping[str, Any]) -> list[Standing]:
+def standing(metrics: Mapping[str, Any]) -> list[PublishedRank]:
     """Where a run would stand among the published models, column by column.
 
     Modality and region leave View and Imaging Protocols Recognition out, as the table does. The
@@ -221,10 +221,10 @@ def standing(metrics: Mapping[str, Any]) -> list[Standing]:
     ]
 
 
-def _standing(column: str, n: int, accuracy: float) -> Standing:
+def _standing(column: str, n: int, accuracy: float) -> PublishedRank:
     published = {row.model: row.accuracy(column) for row in models()}
     best = max(published, key=lambda name: published[name])
-    return Standing(
+    return PublishedRank(
         column=column,
         n=n,
         accuracy=accuracy,

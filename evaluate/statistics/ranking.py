@@ -19,7 +19,7 @@ from medrcube.evaluate.statistics.answer_matrix import (
     answer_table,
     p_of_difference,
 )
-from medrcube.evaluate.statistics.clustered_inference import Tally
+from medrcube.evaluate.statistics.clustered_inference import UnitTally
 from medrcube.evaluate.statistics.paired_tests import holm
 
 
@@ -95,6 +95,6 @@ def _letter(place: int) -> str:
     return string.ascii_lowercase[place] + (str(rest) if rest else "")
 
 
-def _share(units: Sequence[Tally]) -> float:
+def _share(units: Sequence[UnitTally]) -> float:
     size = sum(unit.size for unit in units)
     return sum(unit.total for unit in units) / size if size else 0.0

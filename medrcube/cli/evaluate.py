@@ -96,7 +96,7 @@ from medrcube.cli.options.values import (
 )
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.runner.plan import Plan
+    from medrcube.evaluate.runner.plan import RunPlan
     from medrcube.evaluate.runner.run_state import RunSummary
 
 
@@ -220,7 +220,7 @@ def evaluate(
         for name in folders
     }
 
-    def plan(name: str) -> Plan:
+    def plan(name: str) -> RunPlan:
         return plan_run(
             folders[name],
             benchmark,

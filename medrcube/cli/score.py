@@ -68,7 +68,7 @@ def score(
     from medrcube.evaluate.models.registry import ModelSettings, open_model
     from medrcube.evaluate.reporting.interval_text import accuracy_line
     from medrcube.evaluate.runner.completeness import gaps
-    from medrcube.evaluate.runner.question_states import standing_of
+    from medrcube.evaluate.runner.question_states import states_of
     from medrcube.evaluate.runner.run_folder import METRICS
     from medrcube.evaluate.scoring import read_by_rules, read_results
     from medrcube.evaluate.scoring import score as score_run
@@ -85,7 +85,7 @@ def score(
     found = score_run(run, judged)
     if found["withdrawn"]:
         reporter.result(f"left out: {counted(len(found['withdrawn']), 'item')} withdrawn by errata")
-    standing = standing_of(read_results(run))
+    standing = states_of(read_results(run))
     reporter.result(f"{counted(sum(standing.ends.values()), 'question')}: {standing}")
     reporter.result(accuracy_line(found["global"]))
     reporter.result(f"wrote {run / METRICS}")

@@ -20,11 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import Benchmark, Item
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.imports.import_run import Imported, write_run
 from medrcube.evaluate.imports.item_matching import match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
-from medrcube.evaluate.questions.selection import Choice
+from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.released_items import versions_of
 from medrcube.review.models import BlindAnswer, User
@@ -115,7 +115,7 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         benchmark,
         out,
         digest=hashlib.sha256(json.dumps([asdict(one) for one in replies]).encode()).hexdigest(),
-        choice=Choice(ids=frozenset(answers)),
+        choice=ItemFilter(ids=frozenset(answers)),
         about={"readers": told},
     )
     return HumanRun(run=run, readers=told)
@@ -175,7 +175,9 @@ def _agreement(answers: Mapping[str, Sequence[_Given]]) -> dict[str, Any]:
     return {found.name: asdict(found) for found in (raw(table), ac1(table), alpha(table))}
 
 
-def _majority(answers: Mapping[str, Sequence[_Given]], items: Mapping[str, Item]) -> dict[str, Any]:
+def _majority(
+    answers: Mapping[str, Sequence[_Given]], items: Mapping[str, BenchmarkItem]
+) -> dict[str, Any]:
     """How often most readers of an item chose the key, of items with three readers or more."""
     votes = {
         name: Counter(given.letter for given in told)

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from medrcube.evaluate.dataset import Benchmark, Item, load_benchmark
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
 from medrcube.evaluate.runner.run import RetryPolicy
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -251,7 +251,7 @@ def make_result(
     name: str = "q0",
     right: int | None = 1,
     *,
-    outcome: Outcome | None = None,
+    outcome: AnswerOutcome | None = None,
     choice: int | None = None,
     picture: str | None = "p0",
     count: int = 4,
@@ -264,7 +264,7 @@ def make_result(
 
     ``right`` none is a reply without a letter.
     """
-    item = Item(
+    item = BenchmarkItem(
         id=name,
         dataset=axes.pop("dataset", "ALPHA"),
         question="What is it?",
@@ -281,19 +281,19 @@ def make_result(
     assert not axes
     place = choice if choice is not None else {True: 0, False: 1, None: None}[right]
     if outcome is None:
-        known = {None: Outcome.UNPARSED, 0: Outcome.CORRECT}
-        outcome = known.get(place, Outcome.WRONG)
-    if outcome not in {Outcome.CORRECT, Outcome.WRONG}:
+        known = {None: AnswerOutcome.UNPARSED, 0: AnswerOutcome.CORRECT}
+        outcome = known.get(place, AnswerOutcome.WRONG)
+    if outcome not in {AnswerOutcome.CORRECT, AnswerOutcome.WRONG}:
         place = None
     shown = rotate(item, turn)
     return Result(
-        asked=Asked(
+        asked=AskedQuestion(
             presentation=Presentation(
                 item=shown, condition=condition, turn=turn, epoch=epoch, image=item.image
             ),
             subject=picture,
             image_sha256=picture,
-            key=None if outcome is Outcome.MISSING_IMAGE else "k",
+            key=None if outcome is AnswerOutcome.MISSING_IMAGE else "k",
         ),
         outcome=outcome,
         answer=None if place is None else "ABCD"[(place + turn) % count],

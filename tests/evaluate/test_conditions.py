@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.dataset import Item
+from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.questions.conditions import Condition, presentations, rotate
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -16,7 +16,7 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 def make_item(number, *, count=4, key=0, image="same", texts=None):
     texts = texts or [f"text {i}" for i in range(count)]
     letters = "ABCD"[: len(texts)]
-    return Item(
+    return BenchmarkItem(
         id=f"q{number}",
         dataset="ALPHA",
         question="What is it?",

@@ -12,10 +12,10 @@ from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.judge.prompt import FILE, LONGEST, Judge, read_verdict
 from medrcube.evaluate.judge.run import ask_judge
 from medrcube.evaluate.models.protocol import RejectedError, Reply, TransientError
-from medrcube.evaluate.outcomes import Outcome, Result
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.scoring import read_by_rules, read_metrics, score
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"))
@@ -89,9 +89,9 @@ def test_the_reply_stands_in_the_prompt_as_one_line_of_data(run):
 def test_a_long_reply_is_shortened_and_its_thinking_left_out(load, row):
     item = load(row(0)).items[0]
     shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
-    asked = Asked(presentation=shown, subject=None, image_sha256=None, key="k")
+    asked = AskedQuestion(presentation=shown, subject=None, image_sha256=None, key="k")
     reply = "<think>secret thought</think>" + "x" * 3 * LONGEST
-    result = Result(asked=asked, outcome=Outcome.UNPARSED, answer=None, rule="", reply=reply)
+    result = Result(asked=asked, outcome=AnswerOutcome.UNPARSED, answer=None, rule="", reply=reply)
     prompt = Judge(identity={}).question(result).prompt
     assert "secret thought" not in prompt
     assert len(prompt) < LONGEST + 2000

@@ -12,10 +12,10 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.models.registry import open_model
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.scoring import judge, read_metrics, score
 from medrcube.evaluate.statistics.metrics import group_metrics, metrics
 
@@ -27,7 +27,7 @@ def item(benchmark):
 
 def asked(item, digest, key):
     shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
-    return Asked(presentation=shown, subject=digest, image_sha256=digest, key=key)
+    return AskedQuestion(presentation=shown, subject=digest, image_sha256=digest, key=key)
 
 
 def reply(text, reason="stop"):
@@ -37,19 +37,19 @@ def reply(text, reason="stop"):
 @pytest.mark.parametrize(
     ("record", "outcome", "answer"),
     [
-        (reply("B"), Outcome.CORRECT, "B"),
-        (reply("C"), Outcome.WRONG, "C"),
-        (reply("A or B"), Outcome.UNPARSED, None),
-        (reply("E"), Outcome.UNPARSED, None),
-        (reply("I'm sorry, I can't assist with that."), Outcome.REFUSED, None),
-        (reply("", "content_filter"), Outcome.REFUSED, None),
-        (reply("I will not say B", "refusal"), Outcome.REFUSED, None),
-        (reply("The answer is B", "length"), Outcome.CUT, None),
-        (reply("The answer is B. The picture", "length"), Outcome.CORRECT, "B"),
-        (reply("<think>The answer is B"), Outcome.CUT, None),
-        (reply(""), Outcome.UNPARSED, None),
-        (reply("", "tool_calls"), Outcome.UNPARSED, None),
-        (None, Outcome.FAILED, None),
+        (reply("B"), AnswerOutcome.CORRECT, "B"),
+        (reply("C"), AnswerOutcome.WRONG, "C"),
+        (reply("A or B"), AnswerOutcome.UNPARSED, None),
+        (reply("E"), AnswerOutcome.UNPARSED, None),
+        (reply("I'm sorry, I can't assist with that."), AnswerOutcome.REFUSED, None),
+        (reply("", "content_filter"), AnswerOutcome.REFUSED, None),
+        (reply("I will not say B", "refusal"), AnswerOutcome.REFUSED, None),
+        (reply("The answer is B", "length"), AnswerOutcome.CUT, None),
+        (reply("The answer is B. The picture", "length"), AnswerOutcome.CORRECT, "B"),
+        (reply("<think>The answer is B"), AnswerOutcome.CUT, None),
+        (reply(""), AnswerOutcome.UNPARSED, None),
+        (reply("", "tool_calls"), AnswerOutcome.UNPARSED, None),
+        (None, AnswerOutcome.FAILED, None),
     ],
 )
 def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
@@ -69,7 +69,7 @@ def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
 )
 def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
     result = judge(asked(item, "0", "k"), reply(text, "length"))
-    assert (result.outcome, result.answer, result.cut) == (Outcome.CORRECT, "B", True)
+    assert (result.outcome, result.answer, result.cut) == (AnswerOutcome.CORRECT, "B", True)
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
 )
 def test_a_cut_reply_that_was_on_its_way_gives_no_letter(item, text):
     result = judge(asked(item, "0", "k"), reply(text, "length"))
-    assert (result.outcome, result.answer, result.cut) == (Outcome.CUT, None, True)
+    assert (result.outcome, result.answer, result.cut) == (AnswerOutcome.CUT, None, True)
 
 
 def test_a_question_that_was_not_sent_is_not_asked_and_no_failure(item):
-    assert judge(asked(item, "0", "k"), None).outcome is Outcome.FAILED
-    assert judge(asked(item, "0", "k"), None, tried=False).outcome is Outcome.NOT_ASKED
+    assert judge(asked(item, "0", "k"), None).outcome is AnswerOutcome.FAILED
+    assert judge(asked(item, "0", "k"), None, tried=False).outcome is AnswerOutcome.NOT_ASKED
 
 
 def test_an_item_without_picture_is_no_wrong_answer(item):
     result = judge(asked(item, None, None), reply("B"))
-    assert result.outcome is Outcome.MISSING_IMAGE
+    assert result.outcome is AnswerOutcome.MISSING_IMAGE
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from typing import Any
 from medrcube.evaluate.models.anthropic_api.model import AnthropicModel
 from medrcube.evaluate.models.batch_api.http import BatchHttp, file_parts, safe_id
 from medrcube.evaluate.models.batch_api.protocol import (
+    BatchFileFrame,
     BatchLimits,
+    BatchSearch,
     BatchState,
-    Frame,
     Letters,
-    Search,
 )
 from medrcube.evaluate.models.batch_api.result_lines import (
     line_of,
@@ -29,7 +29,7 @@ from medrcube.evaluate.models.batch_api.result_lines import (
     reply_or_error,
     unfinished,
 )
-from medrcube.evaluate.models.protocol import AnswerError, Reply, Request
+from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, Reply
 
 __all__ = ["AnthropicBatches"]
 
@@ -55,7 +55,7 @@ class AnthropicBatches:
 
     # 256 MB, less a margin: the page does not say which megabyte it means.
     limits = BatchLimits(questions=100_000, size=250_000_000)
-    frame = Frame(head=b'{"requests": [', between=b",\n", tail=b"]}")
+    frame = BatchFileFrame(head=b'{"requests": [', between=b",\n", tail=b"]}")
 
     def __init__(self, model: AnthropicModel) -> None:
         """Connect to nothing yet."""
@@ -64,7 +64,7 @@ class AnthropicBatches:
         headers = {name: value for name, value in model.headers.items() if value is not None}
         self._http = BatchHttp(model.sender, headers)
 
-    async def question(self, name: str, request: Request) -> Sequence[bytes]:
+    async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
         """One question as it stands in the body, in pieces."""
         body = await self._model.body(request)
         return (f'{{"custom_id": "{name}", "params": '.encode(), *body.pieces, b"}")
@@ -83,7 +83,7 @@ class AnthropicBatches:
 
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
-    ) -> Search:
+    ) -> BatchSearch:
         """Look for a batch whose questions bear the token, which only its results show."""
         after: dict[str, str | int] = {}
         unsure = 0
@@ -98,10 +98,10 @@ class AnthropicBatches:
                 if batch.get("processing_status") != "ended":
                     unsure += 1
                 elif await self._bears(name, token):
-                    return Search(batch=name)
+                    return BatchSearch(batch=name)
             too_old = bool(batches) and _created(batches[-1]) < since - _DAY
             if too_old or not (batches and page.get("has_more")):
-                return Search(batch=None, unsure=unsure)
+                return BatchSearch(batch=None, unsure=unsure)
             after = {"after_id": safe_id(batches[-1].get("id"))}
 
     async def state(self, batch: str) -> BatchState:

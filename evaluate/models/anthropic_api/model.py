@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.anthropic_api.wire import Said, messages_body, read_message
 from medrcube.evaluate.models.endpoint_errors import Sender
 from medrcube.evaluate.models.image_payload import POLICY, presentable
@@ -23,9 +23,9 @@ from medrcube.evaluate.models.openai_api.model import no_key, sender_to
 from medrcube.evaluate.models.openai_api.providers import temperature_of
 from medrcube.evaluate.models.openai_api.reply import filtered_reply
 from medrcube.evaluate.models.openai_api.request_body import Body, base64_of
-from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 from medrcube.evaluate.models.registry import ModelSettings
-from medrcube.evaluate.runner.scheduling.shared_loads import Recent
+from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 
 if TYPE_CHECKING:
     from medrcube.evaluate.models.openai_api.client import ChatClient
@@ -71,7 +71,9 @@ class AnthropicModel:
         self.sender = sender
         self._settings = settings
         self._parameters = _parameters(settings, sender.model)
-        self._pictures: Recent[tuple[str, bytes]] = Recent(most=_KEPT, weigh=lambda p: len(p[1]))
+        self._pictures: SingleFlightCache[tuple[str, bytes]] = SingleFlightCache(
+            most=_KEPT, weigh=lambda p: len(p[1])
+        )
         self._client: ChatClient | None = None
         self._connecting = asyncio.Lock()
 
@@ -98,7 +100,7 @@ class AnthropicModel:
             "pictures": POLICY,
         }
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         """Send one question."""
         body = await self.body(request)
         client = await self._connection()
@@ -109,7 +111,7 @@ class AnthropicModel:
             return filtered_reply(self.sender.model, latency)
         return self.read(data.decode("utf-8-sig", "replace"), (), latency)
 
-    async def body(self, request: Request) -> Body:
+    async def body(self, request: ModelRequest) -> Body:
         """What is sent for a question."""
         said = [
             Said(prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply)
@@ -118,7 +120,7 @@ class AnthropicModel:
         said.append(Said(prompt=request.prompt, picture=await self._base64(request.picture)))
         return messages_body(self.sender.model, said, self._parameters, self._settings.system)
 
-    async def _base64(self, picture: Picture | None) -> tuple[str, bytes] | None:
+    async def _base64(self, picture: ImageFile | None) -> tuple[str, bytes] | None:
         if picture is None:
             return None
         return await self._pictures.get(picture.sha256, lambda: base64_of(*presentable(picture)))

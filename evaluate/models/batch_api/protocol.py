@@ -12,9 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from medrcube.evaluate.models.protocol import AnswerError, Reply, Request
+from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, Reply
 
-__all__ = ["BatchInterface", "BatchLimits", "BatchState", "Frame", "Letters", "Search"]
+__all__ = [
+    "BatchFileFrame",
+    "BatchInterface",
+    "BatchLimits",
+    "BatchSearch",
+    "BatchState",
+    "Letters",
+]
 
 Letters = Callable[[str], Sequence[str]]
 """Letters of the options of a question, by its name in the batch."""
@@ -34,7 +41,7 @@ class BatchLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class BatchFileFrame:
     """What stands around the questions in a file.
 
     Attributes:
@@ -72,7 +79,7 @@ class BatchState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class BatchSearch:
     """What a search for a batch of ours gave.
 
     Attributes:
@@ -97,11 +104,11 @@ class BatchInterface(Protocol):
         ...
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> BatchFileFrame:
         """What stands around the questions in a file."""
         ...
 
-    async def question(self, name: str, request: Request) -> Sequence[bytes]:
+    async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
         """One question as it stands in the file, in pieces."""
         ...
 
@@ -115,7 +122,7 @@ class BatchInterface(Protocol):
 
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
-    ) -> Search:
+    ) -> BatchSearch:
         """Look for a batch that was sent with this token and whose id was lost.
 
         Args:

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from typing import Any, Protocol
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.models.protocol import AnswerError, RejectedError, Request
+from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, RejectedError
 
 QUIET = 0.02
 """Seconds without a new question after which an idle engine starts with those that wait."""
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GenerationJob:
     """One question, ready to be put into a batch.
 
     Attributes:
@@ -36,13 +36,13 @@ class Job:
         length: tokens of text and picture together, which decide time and memory.
     """
 
-    request: Request
+    request: ModelRequest
     text: str
     length: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Generation:
     """What the engine says to one question; see ``Reply``."""
 
     text: str
@@ -64,14 +64,14 @@ class Trouble(Enum):
     """Nothing can be computed any more."""
 
 
-class Engine(Protocol):
+class GenerationEngine(Protocol):
     """Computes batches; each method blocks, and ``answer`` is called from one thread only."""
 
-    def prepare(self, jobs: Sequence[Job]) -> Any:
+    def prepare(self, jobs: Sequence[GenerationJob]) -> Any:
         """Make the tensors of a batch; may run beside ``answer``."""
         ...
 
-    def answer(self, prepared: Any) -> Sequence[Answer]:
+    def answer(self, prepared: Any) -> Sequence[Generation]:
         """Compute a prepared batch, one answer for each job in order."""
         ...
 
@@ -93,9 +93,9 @@ class Engine(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
-    job: Job
-    answer: asyncio.Future[Answer]
+class _WaitingJob:
+    job: GenerationJob
+    answer: asyncio.Future[Generation]
 
 
 class Batcher:
@@ -106,11 +106,11 @@ class Batcher:
         batch_size: most questions in a batch.
     """
 
-    def __init__(self, engine: Engine, *, batch_size: int) -> None:
+    def __init__(self, engine: GenerationEngine, *, batch_size: int) -> None:
         self._engine = engine
         self._batch_size = batch_size
         self._most_tokens: int | None = None
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_WaitingJob] = []
         self._changed = asyncio.Event()
         self._preparing = ThreadPoolExecutor(1, "medrcube-prepare")
         self._computing = ThreadPoolExecutor(1, "medrcube-compute")
@@ -118,7 +118,7 @@ class Batcher:
         self._driver: asyncio.Task[None] | None = None
         engine.go()
 
-    async def submit(self, make: Callable[[], Job]) -> Answer:
+    async def submit(self, make: Callable[[], GenerationJob]) -> Generation:
         """Make a job in the preparing thread, and wait for its answer.
 
         Raises:
@@ -130,7 +130,7 @@ class Batcher:
         if self._driver is None or self._driver.done():
             self._driver = loop.create_task(self._drive())
             self._driver.add_done_callback(self._driven)
-        waiting = _Waiting(job, loop.create_future())
+        waiting = _WaitingJob(job, loop.create_future())
         self._waiting.append(waiting)
         self._changed.set()
         return await waiting.answer
@@ -173,7 +173,7 @@ class Batcher:
     def _wake(self, _done: asyncio.Task[None]) -> None:
         self._changed.set()
 
-    async def _gather(self) -> list[_Waiting]:
+    async def _gather(self) -> list[_WaitingJob]:
         """Wait for a full batch, or until the engine idles and nobody joins any more."""
         while True:
             self._waiting = [one for one in self._waiting if not one.answer.done()]
@@ -189,13 +189,13 @@ class Batcher:
             except TimeoutError:
                 return self._pick()
 
-    def _pick(self) -> list[_Waiting]:
+    def _pick(self) -> list[_WaitingJob]:
         """The question that waits longest, and those beside it in the queue's order of length."""
         first = self._waiting[0]
         blind = first.job.request.picture is None
         alike = [w for w in self._waiting if (w.job.request.picture is None) == blind]
         alike.sort(key=lambda w: (w is not first, abs(w.job.length - first.job.length)))
-        chosen: list[_Waiting] = []
+        chosen: list[_WaitingJob] = []
         for waiting in alike[: self._batch_size]:
             if chosen and self._too_large([w.job for w in (*chosen, waiting)]):
                 break
@@ -204,17 +204,17 @@ class Batcher:
         self._waiting = [w for w in self._waiting if id(w) not in taken]
         return chosen
 
-    def _prepared(self, jobs: Sequence[Job]) -> _Prepared:
+    def _prepared(self, jobs: Sequence[GenerationJob]) -> _PreparedBatch:
         try:
-            return _Prepared(value=self._engine.prepare(jobs))
+            return _PreparedBatch(value=self._engine.prepare(jobs))
         except Exception as error:  # noqa: BLE001 - judged where the batch is computed
-            return _Prepared(error=error)
+            return _PreparedBatch(error=error)
 
     async def _compute(
-        self, batch: Sequence[_Waiting], jobs: Sequence[Job], prepared: _Prepared
+        self, batch: Sequence[_WaitingJob], jobs: Sequence[GenerationJob], prepared: _PreparedBatch
     ) -> None:
         loop = asyncio.get_running_loop()
-        answers: Sequence[Answer | Exception]
+        answers: Sequence[Generation | Exception]
         try:
             answers = await loop.run_in_executor(self._computing, self._answers, jobs, prepared)
         except asyncio.CancelledError:
@@ -225,20 +225,20 @@ class Batcher:
         for waiting, answer in zip(batch, answers, strict=True):
             if waiting.answer.done():
                 continue
-            if isinstance(answer, Answer):
+            if isinstance(answer, Generation):
                 waiting.answer.set_result(answer)
             else:
                 waiting.answer.set_exception(answer)
 
     def _answers(
-        self, jobs: Sequence[Job], prepared: _Prepared | None = None
-    ) -> Sequence[Answer | AnswerError]:
+        self, jobs: Sequence[GenerationJob], prepared: _PreparedBatch | None = None
+    ) -> Sequence[Generation | AnswerError]:
         """Compute a batch; halve it until it fits, or until the question at fault stands alone."""
         if len(jobs) > 1 and self._too_large(jobs):
             return self._halves(jobs)
         given = prepared or self._prepared(jobs)
         found = self._try(given)
-        if not isinstance(found, _Failure):
+        if not isinstance(found, _BatchFailure):
             return found
         # The exception is gone, and with it the frames that hold the tensors of the batch.
         given.drop()
@@ -252,7 +252,7 @@ class Batcher:
             self._remember(jobs)
         return self._halves(jobs)
 
-    def _try(self, given: _Prepared) -> Sequence[Answer] | _Failure:
+    def _try(self, given: _PreparedBatch) -> Sequence[Generation] | _BatchFailure:
         try:
             if given.error is not None:
                 raise given.error  # noqa: TRY301 - judged like one of the computation
@@ -260,20 +260,20 @@ class Batcher:
         except ModelError:
             raise
         except RejectedError as error:
-            return _Failure(trouble=Trouble.QUESTION, message=str(error))
+            return _BatchFailure(trouble=Trouble.QUESTION, message=str(error))
         except Exception as error:  # noqa: BLE001 - the engine knows what it means
             message = f"{type(error).__name__}: {error}"
-            return _Failure(trouble=self._engine.judge(error), message=message)
+            return _BatchFailure(trouble=self._engine.judge(error), message=message)
 
-    def _halves(self, jobs: Sequence[Job]) -> Sequence[Answer | AnswerError]:
+    def _halves(self, jobs: Sequence[GenerationJob]) -> Sequence[Generation | AnswerError]:
         middle = (len(jobs) + 1) // 2
         return [*self._answers(jobs[:middle]), *self._answers(jobs[middle:])]
 
-    def _too_large(self, jobs: Sequence[Job]) -> bool:
+    def _too_large(self, jobs: Sequence[GenerationJob]) -> bool:
         """Whether a batch that was put together earlier exceeds what has been learnt since."""
         return self._most_tokens is not None and _tokens(jobs) > self._most_tokens
 
-    def _remember(self, jobs: Sequence[Job]) -> None:
+    def _remember(self, jobs: Sequence[GenerationJob]) -> None:
         """Later batches hold at most half as many tokens, padding included."""
         tokens = _tokens(jobs)
         self._most_tokens = min(self._most_tokens or tokens, tokens // 2)
@@ -285,7 +285,7 @@ class Batcher:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Prepared:
+class _PreparedBatch:
     """The tensors of a batch, or why there are none."""
 
     value: Any = None
@@ -296,7 +296,7 @@ class _Prepared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Failure:
+class _BatchFailure:
     """Why a batch was not computed."""
 
     trouble: Trouble
@@ -311,10 +311,10 @@ class _Failure:
         return RejectedError(f"cannot be computed: {short}", code="model-error")
 
 
-def _tokens(jobs: Sequence[Job]) -> int:
+def _tokens(jobs: Sequence[GenerationJob]) -> int:
     return len(jobs) * max(job.length for job in jobs)
 
 
-def _cancel(batch: Sequence[_Waiting]) -> None:
+def _cancel(batch: Sequence[_WaitingJob]) -> None:
     for waiting in batch:
         waiting.answer.cancel()

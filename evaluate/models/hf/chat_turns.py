@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from medrcube.evaluate.image_files import Picture
-from medrcube.evaluate.models.protocol import Request
+from medrcube.evaluate.image_files import ImageFile
+from medrcube.evaluate.models.protocol import ModelRequest
 
 __all__ = ["check_examples", "pictures_of", "turns_of"]
 
 
-def turns_of(request: Request) -> list[dict[str, Any]]:
+def turns_of(request: ModelRequest) -> list[dict[str, Any]]:
     """What the template writes; the question comes last."""
     turns: list[dict[str, Any]] = []
     for shot in request.shots:
@@ -19,7 +19,7 @@ def turns_of(request: Request) -> list[dict[str, Any]]:
     return [*turns, _user(request.prompt, request.picture)]
 
 
-def check_examples(text: str, request: Request) -> None:
+def check_examples(text: str, request: ModelRequest) -> None:
     """Refuse a text without its examples.
 
     Not every template writes earlier turns, and an example would be lost silently.
@@ -36,7 +36,7 @@ def check_examples(text: str, request: Request) -> None:
             raise ValueError("the chat template of the model leaves out examples")
 
 
-def _user(prompt: str, picture: Picture | None) -> dict[str, Any]:
+def _user(prompt: str, picture: ImageFile | None) -> dict[str, Any]:
     image = [] if picture is None else [{"type": "image"}]
     return {"role": "user", "content": [*image, _text_part(prompt)]}
 
@@ -45,7 +45,7 @@ def _text_part(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def pictures_of(request: Request) -> list[Picture]:
+def pictures_of(request: ModelRequest) -> list[ImageFile]:
     """Pictures of the examples, then that of the question, as they stand in the text."""
     shown = [*(shot.picture for shot in request.shots), request.picture]
     return [picture for picture in shown if picture is not None]

@@ -16,8 +16,8 @@ from typing import Any
 
 from medrcube.errors import ModelError
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
-from medrcube.evaluate.image_files import Picture
-from medrcube.evaluate.models.hf.batches import Answer, Job, Trouble
+from medrcube.evaluate.image_files import ImageFile
+from medrcube.evaluate.models.hf.batches import Generation, GenerationJob, Trouble
 from medrcube.evaluate.models.hf.chat_turns import check_examples, pictures_of, turns_of
 from medrcube.evaluate.models.hf.images import decode_picture, picture_size
 from medrcube.evaluate.models.hf.loading import Opened, load_weights
@@ -30,7 +30,7 @@ from medrcube.evaluate.models.hf.option_scoring import (
 )
 from medrcube.evaluate.models.hf.processors import chat_template
 from medrcube.evaluate.models.hf.settings import LocalSettings, Scoring
-from medrcube.evaluate.models.protocol import Json, Request
+from medrcube.evaluate.models.protocol import Json, ModelRequest
 from medrcube.evaluate.models.registry import ModelSettings
 
 try:
@@ -48,7 +48,7 @@ _PIXELS_A_TOKEN = 28 * 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class TensorBatch:
     """A batch of jobs as tensors that still lie in main memory.
 
     Attributes:
@@ -58,7 +58,7 @@ class Batch:
         options: for each job the tokens of each option's text; empty unless these are scored.
     """
 
-    jobs: Sequence[Job]
+    jobs: Sequence[GenerationJob]
     inputs: Sequence[Any]
     letters: Sequence[Mapping[str, Sequence[int]]]
     options: Sequence[Mapping[str, Sequence[int]]]
@@ -89,7 +89,7 @@ class TransformersEngine:
         self._turn = threading.Lock()
         self._stopped = threading.Event()
 
-    def job(self, request: Request) -> Job:
+    def job(self, request: ModelRequest) -> GenerationJob:
         """Write a question as the model's chat template wants it, and foresee its length.
 
         Raises:
@@ -105,9 +105,9 @@ class TransformersEngine:
             check_examples(text, request)
             length = len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
             length += sum(map(self._visual_tokens, pictures_of(request)))
-        return Job(request=request, text=text, length=length)
+        return GenerationJob(request=request, text=text, length=length)
 
-    def prepare(self, jobs: Sequence[Job]) -> Batch:
+    def prepare(self, jobs: Sequence[GenerationJob]) -> TensorBatch:
         """Decode pictures and make padded tensors."""
         pictures: dict[str, Any] = {}
         for picture in (picture for job in jobs for picture in pictures_of(job.request)):
@@ -116,14 +116,14 @@ class TransformersEngine:
         by_text = self._local.scoring == Scoring.TEXT
         groups = [[job] for job in jobs] if by_text else [list(jobs)]
         with self._turn:
-            return Batch(
+            return TensorBatch(
                 jobs=jobs,
                 inputs=[self._tensors(group, pictures) for group in groups],
                 letters=[letters(self._tokenizer, j.text, j.request.options) for j in jobs],
                 options=[self._option_tokens(job) for job in jobs] if by_text else (),
             )
 
-    def answer(self, prepared: Batch) -> Sequence[Answer]:
+    def answer(self, prepared: TensorBatch) -> Sequence[Generation]:
         """Compute a batch.
 
         Raises:
@@ -173,7 +173,7 @@ class TransformersEngine:
         facts = {key: value for key, value in chosen.items() if key not in dropped}
         return {**facts, "scoring": str(self._local.scoring)}
 
-    def _visual_tokens(self, picture: Picture) -> int:
+    def _visual_tokens(self, picture: ImageFile) -> int:
         height, width = picture_size(picture)
         try:
             foreseen = self._processor._get_num_multimodal_tokens(  # noqa: SLF001 - nothing public
@@ -183,7 +183,7 @@ class TransformersEngine:
         except Exception:  # noqa: BLE001 - not every processor tells; a rough order will do
             return math.ceil(height * width / _PIXELS_A_TOKEN)
 
-    def _tensors(self, jobs: Sequence[Job], pictures: Mapping[str, Any]) -> Any:
+    def _tensors(self, jobs: Sequence[GenerationJob], pictures: Mapping[str, Any]) -> Any:
         texts = [job.text for job in jobs]
         shown = [pictures_of(job.request) for job in jobs]
         images = [[pictures[picture.sha256] for picture in each] for each in shown if each]
@@ -197,7 +197,7 @@ class TransformersEngine:
             add_special_tokens=not (begin and texts[0].startswith(begin)),
         )
 
-    def _option_tokens(self, job: Job) -> dict[str, list[int]]:
+    def _option_tokens(self, job: GenerationJob) -> dict[str, list[int]]:
         found = {
             letter: continuation(self._tokenizer, job.text, text)
             for letter, text in job.request.options
@@ -206,7 +206,7 @@ class TransformersEngine:
             raise ValueError("an option has no text of its own to score")
         return found
 
-    def _by_token(self, batch: Batch) -> Iterator[Answer]:
+    def _by_token(self, batch: TensorBatch) -> Iterator[Generation]:
         inputs = batch.inputs[0].to(self._opened.device, dtype=self._opened.dtype)
         generation = self._generation()
         first = FirstToken()
@@ -229,7 +229,7 @@ class TransformersEngine:
                 continue
             written = next((n for n, token in enumerate(tokens) if token in ends), None)
             kept = tokens if written is None else tokens[:written]
-            yield Answer(
+            yield Generation(
                 text=self._text(kept),
                 finish_reason="length" if written is None else "stop",
                 usage=_usage(prompt, len(kept) + (written is not None)),
@@ -240,7 +240,7 @@ class TransformersEngine:
         shown = [token for token in tokens if token not in self._hidden]
         return str(self._tokenizer.decode(shown)).strip()
 
-    def _by_text(self, batch: Batch) -> Iterator[Answer]:
+    def _by_text(self, batch: TensorBatch) -> Iterator[Generation]:
         if self._scorer is None:
             self._scorer = TextScorer(model=self._model, dtype=self._opened.dtype)
         for job, one, options in zip(batch.jobs, batch.inputs, batch.options, strict=True):
@@ -286,13 +286,15 @@ def _parts_thinking(text: str) -> bool:
     return not found.closed or found.text != text
 
 
-def _chosen(scores: Mapping[str, float], prompt: int, computed: int, job: Job) -> Answer:
+def _chosen(
+    scores: Mapping[str, float], prompt: int, computed: int, job: GenerationJob
+) -> Generation:
     if not scores:
         raise ModelError(
             f"{job.request.item}: the letters of its options share their first token, so they "
             "cannot be told apart by likelihood; use scoring 'generate' or 'text'"
         )
-    return Answer(
+    return Generation(
         text=best(scores),
         finish_reason="stop",
         usage=_usage(prompt, computed),

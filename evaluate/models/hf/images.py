@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 
 from medrcube.errors import MissingExtraError
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.image_payload import POLICY, presentable
 
 try:
@@ -21,7 +21,7 @@ PIXELS = f"{POLICY}; upright rgb8 on white/1"
 """Changes whenever the same file would give other pixels."""
 
 
-def picture_size(picture: Picture) -> tuple[int, int]:
+def picture_size(picture: ImageFile) -> tuple[int, int]:
     """Height and width as they lie in the file, from its header alone.
 
     Raises:
@@ -31,7 +31,7 @@ def picture_size(picture: Picture) -> tuple[int, int]:
         return image.height, image.width
 
 
-def decode_picture(picture: Picture) -> Image.Image:
+def decode_picture(picture: ImageFile) -> Image.Image:
     """The upright picture as 8-bit RGB; transparent parts lie on white.
 
     Raises:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from medrcube.evaluate.models.hf.batches import WINDOW, Batcher, Job
+from medrcube.evaluate.models.hf.batches import WINDOW, Batcher, GenerationJob
 from medrcube.evaluate.models.hf.engine import TransformersEngine
 from medrcube.evaluate.models.hf.images import PIXELS
 from medrcube.evaluate.models.hf.loading import describe, open_files
-from medrcube.evaluate.models.protocol import Json, RejectedError, Reply, Request
+from medrcube.evaluate.models.protocol import Json, ModelRequest, RejectedError, Reply
 from medrcube.evaluate.models.registry import ModelSettings
 
 ADAPTER = "hf/1"
@@ -78,7 +78,7 @@ class HFModel:
         """Most questions that are computed together."""
         return self._batch_size
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         """Ask once, in a batch with whatever else waits."""
         started = time.monotonic()
         if self._batcher is None:
@@ -99,7 +99,7 @@ class HFModel:
         if batcher is not None:
             await batcher.close()
 
-    def _job(self, request: Request) -> Job:
+    def _job(self, request: ModelRequest) -> GenerationJob:
         try:
             return self._engine.job(request)
         except Exception as error:  # noqa: BLE001 - whatever a template or decoder raises

@@ -15,11 +15,11 @@ from typing import Any
 
 from medrcube.evaluate.models.batch_api.http import BatchHttp, file_parts, safe_id
 from medrcube.evaluate.models.batch_api.protocol import (
+    BatchFileFrame,
     BatchLimits,
+    BatchSearch,
     BatchState,
-    Frame,
     Letters,
-    Search,
 )
 from medrcube.evaluate.models.batch_api.result_lines import (
     line_of,
@@ -29,7 +29,7 @@ from medrcube.evaluate.models.batch_api.result_lines import (
 )
 from medrcube.evaluate.models.openai_api.model import OpenAIModel
 from medrcube.evaluate.models.openai_api.providers import is_azure
-from medrcube.evaluate.models.protocol import AnswerError, Reply, Request
+from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, Reply
 from medrcube.model_endpoint import one_line
 
 __all__ = ["OpenAIBatches"]
@@ -47,7 +47,7 @@ class OpenAIBatches:
 
     # 200 MB, less what goes around the file.
     limits = BatchLimits(questions=50_000, size=199_000_000)
-    frame = Frame(head=b"", between=b"\n", tail=b"\n")
+    frame = BatchFileFrame(head=b"", between=b"\n", tail=b"\n")
 
     def __init__(self, model: OpenAIModel) -> None:
         """Connect to nothing yet."""
@@ -58,7 +58,7 @@ class OpenAIBatches:
         azure = {"api-key": key} if is_azure(model.sender.url) else {}
         self._http = BatchHttp(model.sender, {**headers, **azure})
 
-    async def question(self, name: str, request: Request) -> Sequence[bytes]:
+    async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
         """One question as it stands in the file, in pieces."""
         body = await self._model.body(request)
         head = json.dumps({"custom_id": name, "method": "POST", "url": _ENDPOINT})[:-1]
@@ -92,7 +92,7 @@ class OpenAIBatches:
 
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
-    ) -> Search:
+    ) -> BatchSearch:
         """Look for a batch by the token in its metadata."""
         del questions, known
         after: dict[str, str | int] = {}
@@ -102,11 +102,11 @@ class OpenAIBatches:
             for batch in batches:
                 metadata = batch.get("metadata")
                 if isinstance(metadata, dict) and metadata.get(_TOKEN) == token:
-                    return Search(batch=safe_id(batch.get("id")))
+                    return BatchSearch(batch=safe_id(batch.get("id")))
             # The newest come first.
             too_old = bool(batches) and _number(batches[-1], "created_at") < since - _DAY
             if too_old or not (batches and page.get("has_more")):
-                return Search(batch=None)
+                return BatchSearch(batch=None)
             after = {"after": safe_id(batches[-1].get("id"))}
 
     async def state(self, batch: str) -> BatchState:

@@ -30,7 +30,7 @@ LARGEST_REPLY = 16 * 2**20
 """Bytes of one response, unpacked; a reply of 100,000 tokens with log-probabilities has fewer."""
 
 
-class _Bounded(openai.DefaultAioHttpClient):
+class _BoundedTransport(openai.DefaultAioHttpClient):
     """Reads no more of a response than a reply can have, however small it was packed."""
 
     async def send(self, request: Any, *, stream: bool = False, **how: Any) -> Any:
@@ -94,7 +94,7 @@ class ChatClient:
             default_query=dict(parse_qsl(query)),
             max_retries=0,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
-            http_client=_Bounded(),
+            http_client=_BoundedTransport(),
         )
 
     async def post(self, body: Body) -> bytes | None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from medrcube.errors import MissingExtraError, ModelError
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.endpoint_errors import Sender
 from medrcube.evaluate.models.image_payload import POLICY
 from medrcube.evaluate.models.openai_api.providers import (
@@ -29,9 +29,9 @@ from medrcube.evaluate.models.openai_api.providers import (
 )
 from medrcube.evaluate.models.openai_api.reply import filtered_reply, read_reply
 from medrcube.evaluate.models.openai_api.request_body import Body, Turn, chat_body, data_url
-from medrcube.evaluate.models.protocol import Json, Reply, Request
+from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 from medrcube.evaluate.models.registry import ModelSettings
-from medrcube.evaluate.runner.scheduling.shared_loads import Recent
+from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 from medrcube.model_endpoint import OFFICIAL_URL, checked_url, is_official
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class OpenAIModel:
         self._provider = provider
         self._forwards = forwards
         self._parameters = _parameters(settings, sender)
-        self._pictures: Recent[bytes] = Recent(most=_KEPT, weigh=len)
+        self._pictures: SingleFlightCache[bytes] = SingleFlightCache(most=_KEPT, weigh=len)
         self._client: ChatClient | None = None
         self._connecting = asyncio.Lock()
 
@@ -164,7 +164,7 @@ class OpenAIModel:
             "pictures": POLICY,
         }
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: ModelRequest) -> Reply:
         """Send one question."""
         body = await self.body(request)
         client = await self._connection()
@@ -176,7 +176,7 @@ class OpenAIModel:
         letters = [letter for letter, _ in request.options]
         return self.read(data.decode("utf-8-sig", "replace"), letters, latency)
 
-    async def body(self, request: Request) -> Body:
+    async def body(self, request: ModelRequest) -> Body:
         """What is sent for a question."""
         turns = [
             Turn(prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply)
@@ -203,7 +203,7 @@ class OpenAIModel:
         # Once more: JSON can write a character in several ways.
         return replace(reply, text=scrub(reply.text), model=scrub(reply.model))
 
-    async def _data_url(self, picture: Picture | None) -> bytes | None:
+    async def _data_url(self, picture: ImageFile | None) -> bytes | None:
         if picture is None:
             return None
         return await self._pictures.get(picture.sha256, lambda: data_url(picture))

@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.image_payload import presentable
 from medrcube.evaluate.models.protocol import Json
 
@@ -38,7 +38,7 @@ class Body:
                 yield piece[start : start + _CHUNK]
 
 
-def data_url(picture: Picture) -> bytes:
+def data_url(picture: ImageFile) -> bytes:
     """The picture as a data URL, in a form that chat endpoints take; call it in a thread."""
     media_type, data = base64_of(*presentable(picture))
     return b"data:%s;base64,%s" % (media_type.encode(), data)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.evaluate.dataset import Benchmark
-from medrcube.evaluate.image_files import Picture, UnusablePictureError, read_picture
+from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 from medrcube.evaluate.outcomes import Result
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _SAFE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 @dataclass(slots=True, kw_only=True)
-class Gallery:
+class ImageEmbedder:
     """The distinct pictures of a page, within a budget.
 
     Attributes:
@@ -78,11 +78,11 @@ class Gallery:
         return len(self.uris) - 1, ""
 
 
-def _uri(picture: Picture) -> str:
+def _uri(picture: ImageFile) -> str:
     return f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode('ascii')}"
 
 
-def _reduced(picture: Picture) -> Picture | None:
+def _reduced(picture: ImageFile) -> ImageFile | None:
     safe = picture.media_type in _SAFE
     if safe and len(picture.data) <= SMALL_ENOUGH:
         return picture
@@ -93,7 +93,7 @@ def _reduced(picture: Picture) -> Picture | None:
     data = reduced_jpeg(picture.data)
     if data is None:
         return None
-    return Picture(data=data, media_type="image/jpeg", sha256=picture.sha256)
+    return ImageFile(data=data, media_type="image/jpeg", sha256=picture.sha256)
 
 
 def reduced_jpeg(data: bytes) -> bytes | None:

@@ -32,7 +32,7 @@ _APART = frozenset({"heat", "prov"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _TableColumn:
     head: tuple[int, int] | None
     """Row and place of its own head; none for a column that has no name."""
     label: str
@@ -65,7 +65,7 @@ def _table(found: re.Match[str]) -> str:
     return f'<table class="{" ".join(names)}"{rest}>{head}{body}</table>'
 
 
-def _columns(head: str) -> list[_Column]:
+def _columns(head: str) -> list[_TableColumn]:
     """Every column with the head that stands right above its cells."""
     rows = [list(_CELL.finditer(inner)) for _, inner in _ROW.findall(head)]
     grid: dict[tuple[int, int], tuple[int, int]] = {}
@@ -89,7 +89,7 @@ def _columns(head: str) -> list[_Column]:
         group = _text(rows[above[0]][above[1]]["inner"]) if above != own else ""
         label = f"{group}: {text}" if group and counts[text] > 1 else text
         named = rows[own[0]][own[1]]["kind"] == "th" and text
-        columns.append(_Column(own if named else None, label))
+        columns.append(_TableColumn(own if named else None, label))
     return columns
 
 
@@ -97,7 +97,7 @@ def _text(inner: str) -> str:
     return " ".join(_MARKUP.sub(" ", inner).split()).replace('"', "&quot;")
 
 
-def _labelled(cells: str, columns: list[_Column]) -> str:
+def _labelled(cells: str, columns: list[_TableColumn]) -> str:
     place = 0
 
     def label(cell: re.Match[str]) -> str:

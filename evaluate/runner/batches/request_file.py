@@ -11,8 +11,8 @@ from pathlib import Path
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.models.batch_api.protocol import BatchInterface
 from medrcube.evaluate.models.protocol import AnswerError, RejectedError
-from medrcube.evaluate.runner.request_builder import Requests
-from medrcube.evaluate.runner.scheduling.question_queue import Turn
+from medrcube.evaluate.runner.request_builder import RequestBuilder
+from medrcube.evaluate.runner.scheduling.question_queue import QueuedQuestion
 
 __all__ = ["BatchFile", "drop_files", "write_batch"]
 
@@ -30,18 +30,18 @@ class BatchFile:
     """
 
     path: Path
-    turns: list[Turn] = field(default_factory=list)
-    refused: list[tuple[Turn, AnswerError]] = field(default_factory=list)
+    turns: list[QueuedQuestion] = field(default_factory=list)
+    refused: list[tuple[QueuedQuestion, AnswerError]] = field(default_factory=list)
 
 
 async def write_batch(
     out: Path,
     token: str,
-    queue: deque[Turn],
+    queue: deque[QueuedQuestion],
     *,
     most: int,
     interface: BatchInterface,
-    requests: Requests,
+    requests: RequestBuilder,
 ) -> BatchFile:
     """Take questions from the queue while they fit.
 

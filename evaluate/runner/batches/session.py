@@ -31,11 +31,11 @@ from medrcube.evaluate.runner.batches.ledger import (
 )
 from medrcube.evaluate.runner.batches.polling import Polling
 from medrcube.evaluate.runner.batches.request_file import drop_files, write_batch
-from medrcube.evaluate.runner.batches.tally import Tally, question_of
-from medrcube.evaluate.runner.run_folder import Asked
-from medrcube.evaluate.runner.run_session import Session
-from medrcube.evaluate.runner.run_state import Progress
-from medrcube.evaluate.runner.scheduling.question_queue import Turn
+from medrcube.evaluate.runner.batches.tally import BatchTally, question_of
+from medrcube.evaluate.runner.run_folder import AskedQuestion
+from medrcube.evaluate.runner.run_session import RunSession
+from medrcube.evaluate.runner.run_state import RunProgress
+from medrcube.evaluate.runner.scheduling.question_queue import QueuedQuestion
 from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT
 
 __all__ = ["BatchSession", "in_batches"]
@@ -62,10 +62,10 @@ class BatchSession:
         polling: how patiently batches are looked after.
     """
 
-    single: Session
+    single: RunSession
     interface: BatchInterface
     ledger: BatchLedger
-    tally: Tally
+    tally: BatchTally
     out: Path
     polling: Polling
     _open: list[SentBatch] = field(default_factory=list, init=False)
@@ -76,7 +76,7 @@ class BatchSession:
     _hint: float = field(default=0.0, init=False)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> RunProgress:
         """Where the run stands."""
         return self.tally.progress
 
@@ -85,7 +85,7 @@ class BatchSession:
         """Names by which the provider answered."""
         return self.tally.models
 
-    async def ask_all(self, todo: Iterable[Asked]) -> None:
+    async def ask_all(self, todo: Iterable[AskedQuestion]) -> None:
         """Fetch what earlier sessions sent, then ask the rest.
 
         Raises:
@@ -93,7 +93,7 @@ class BatchSession:
         """
         drop_files(self.out)
         self._open = open_batches(self.out)
-        self.tally.want((Turn(asked=one) for one in todo), self._open)
+        self.tally.want((QueuedQuestion(asked=one) for one in todo), self._open)
         try:
             if self.tally.queue and not self._open and not self.single.budget.counted:
                 await self.single.ask_all([self.tally.queue.popleft().asked])
@@ -154,7 +154,7 @@ class BatchSession:
         finally:
             file.path.unlink(missing_ok=True)
 
-    async def _hand_over(self, token: str, path: Path, turns: list[Turn]) -> None:
+    async def _hand_over(self, token: str, path: Path, turns: list[QueuedQuestion]) -> None:
         try:
             uploaded = await self.interface.upload(path)
         except TransientError as error:
@@ -180,7 +180,7 @@ class BatchSession:
         for turn in turns:
             turn.tries += 1
 
-    def _put_back(self, turns: list[Turn], error: TransientError) -> None:
+    def _put_back(self, turns: list[QueuedQuestion], error: TransientError) -> None:
         self.tally.queue.extendleft(reversed(turns))
         self._held = True
         self._reach(error)
@@ -285,7 +285,7 @@ class BatchSession:
 
 @contextmanager
 def in_batches(
-    single: Session, interface: BatchInterface, out: Path, polling: Polling
+    single: RunSession, interface: BatchInterface, out: Path, polling: Polling
 ) -> Iterator[BatchSession]:
     """A session in batches of the run in ``out``.
 
@@ -297,7 +297,7 @@ def in_batches(
             single=single,
             interface=interface,
             ledger=BatchLedger(log),
-            tally=Tally(single=single, out=out),
+            tally=BatchTally(single=single, out=out),
             out=out,
             polling=polling,
         )

@@ -13,11 +13,11 @@ from medrcube.evaluate.runner.attempt import error_record, reply_record
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.batches.ledger import SentBatch, SentQuestion
 from medrcube.evaluate.runner.run_folder import attempts_path, now
-from medrcube.evaluate.runner.run_session import Session
-from medrcube.evaluate.runner.run_state import Progress
-from medrcube.evaluate.runner.scheduling.question_queue import Turn
+from medrcube.evaluate.runner.run_session import RunSession
+from medrcube.evaluate.runner.run_state import RunProgress
+from medrcube.evaluate.runner.scheduling.question_queue import QueuedQuestion
 
-__all__ = ["Kept", "Tally", "question_of"]
+__all__ = ["BatchResult", "BatchTally", "question_of"]
 
 _NO_LINE = "no-line"
 _TOGETHER = 500
@@ -27,7 +27,7 @@ Result = Reply | AnswerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class BatchResult:
     """What was kept of a batch.
 
     Attributes:
@@ -40,7 +40,7 @@ class Kept:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class BatchTally:
     """Keeps results, counts them, and knows which questions are still to be sent.
 
     Attributes:
@@ -52,11 +52,11 @@ class Tally:
         models: names by which the provider answered.
     """
 
-    single: Session
+    single: RunSession
     out: Path
-    todo: dict[str, Turn] = field(default_factory=dict, init=False)
-    queue: deque[Turn] = field(default_factory=deque, init=False)
-    progress: Progress = field(init=False)
+    todo: dict[str, QueuedQuestion] = field(default_factory=dict, init=False)
+    queue: deque[QueuedQuestion] = field(default_factory=deque, init=False)
+    progress: RunProgress = field(init=False)
     models: set[str] = field(init=False)
     _earlier: dict[tuple[str, str], bool] = field(init=False)
 
@@ -66,7 +66,7 @@ class Tally:
         self.models = self.single.models
         self._earlier = _earlier(self.out)
 
-    def want(self, turns: Iterable[Turn], sent: Iterable[SentBatch]) -> None:
+    def want(self, turns: Iterable[QueuedQuestion], sent: Iterable[SentBatch]) -> None:
         """Take over questions; those that a batch holds already are not sent again."""
         self.todo = {str(turn.asked.key): turn for turn in turns}
         held = {question.key for batch in sent for question in batch.questions}
@@ -74,7 +74,7 @@ class Tally:
 
     async def keep(
         self, batch: str, sent: SentBatch, results: AsyncIterator[tuple[str, Result]]
-    ) -> Kept:
+    ) -> BatchResult:
         """Keep the results of a batch on the disk; one that an earlier session kept stays.
 
         A question without a line is asked again.
@@ -99,9 +99,9 @@ class Tally:
                 self._count_earlier(batch, question.key)
         await self._record_all(batch, fresh, counts, refused)
         whole = len(refused) == len(sent.questions) > 1
-        return Kept(counts=counts, refused=refused[0] if whole else "")
+        return BatchResult(counts=counts, refused=refused[0] if whole else "")
 
-    async def refuse(self, turn: Turn, error: AnswerError) -> None:
+    async def refuse(self, turn: QueuedQuestion, error: AnswerError) -> None:
         """Keep that a question could not be sent."""
         await self._append(question_of(turn), turn.tries + 1, error_record(error))
         self.advance(done=1, failed=1, note=str(error))
@@ -177,7 +177,7 @@ class Tally:
         else:
             self._retry(self.todo[key], "a try of an earlier session had no reply")
 
-    def _retry(self, turn: Turn, why: str) -> None:
+    def _retry(self, turn: QueuedQuestion, why: str) -> None:
         """Ask a question again in a further batch, unless that was done often enough."""
         turn.errors += 1
         if turn.errors >= self.single.retry.attempts:
@@ -193,7 +193,7 @@ class Tally:
         await self.single.log.append({**head, **record})
 
 
-def question_of(turn: Turn) -> SentQuestion:
+def question_of(turn: QueuedQuestion) -> SentQuestion:
     """A question as the list of batches holds it."""
     item = turn.asked.item
     letters = "".join(letter for letter, _ in item.options)

@@ -32,7 +32,7 @@ _KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class LimitChange:
     """One change of the limit.
 
     Attributes:
@@ -47,7 +47,7 @@ class Change:
 
 
 @dataclass(slots=True, kw_only=True)
-class Pace:
+class ConcurrencyLimiter:
     """The limit of questions under way, and how many are.
 
     A round is as many clean answers as the limit allows at a time. Answers to a question that was
@@ -67,7 +67,7 @@ class Pace:
     limit: int = field(init=False)
     running: int = field(default=0, init=False)
     most: int = field(default=0, init=False)
-    changes: deque[Change] = field(default_factory=lambda: deque(maxlen=_KEPT), init=False)
+    changes: deque[LimitChange] = field(default_factory=lambda: deque(maxlen=_KEPT), init=False)
     _slow_start: bool = field(default=True, init=False)
     _clean: int = field(default=0, init=False)
     _round_most: int = field(default=0, init=False)
@@ -78,7 +78,7 @@ class Pace:
 
     def __post_init__(self) -> None:
         self.limit = self.highest if self.fixed else min(self.highest, START)
-        self.changes.append(Change(at=0.0, limit=self.limit, why="start"))
+        self.changes.append(LimitChange(at=0.0, limit=self.limit, why="start"))
 
     def room(self, now: float) -> int:
         """How many more questions may be sent."""
@@ -155,4 +155,4 @@ class Pace:
         limit = max(1, min(limit, self.highest))
         if limit != self.limit and not self.fixed:
             self.limit = limit
-            self.changes.append(Change(at=now, limit=limit, why=why))
+            self.changes.append(LimitChange(at=now, limit=limit, why=why))

@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class QueuedQuestion:
     """One question and how it fared in this session.
 
     Attributes:
@@ -21,28 +21,28 @@ class Turn:
         errors: of these, ended by another error.
     """
 
-    asked: Asked
+    asked: AskedQuestion
     tries: int = 0
     refusals: int = 0
     errors: int = 0
 
 
-class Agenda:
+class QuestionQueue:
     """Questions that are still to be sent."""
 
-    def __init__(self, todo: Iterable[Asked]) -> None:
+    def __init__(self, todo: Iterable[AskedQuestion]) -> None:
         self._new = iter(todo)
-        self._waiting: list[tuple[float, int, Turn]] = []
+        self._waiting: list[tuple[float, int, QueuedQuestion]] = []
         self._numbers = itertools.count()
 
-    def next(self, now: float) -> Turn | None:
+    def next(self, now: float) -> QueuedQuestion | None:
         """The next question, or ``None`` when there is none at this moment."""
         if self._waiting and self._waiting[0][0] <= now:
             return heapq.heappop(self._waiting)[2]
         asked = next(self._new, None)
-        return None if asked is None else Turn(asked=asked)
+        return None if asked is None else QueuedQuestion(asked=asked)
 
-    def put_back(self, turn: Turn, *, due: float) -> None:
+    def put_back(self, turn: QueuedQuestion, *, due: float) -> None:
         """Ask a question again, not before ``due``."""
         heapq.heappush(self._waiting, (due, next(self._numbers), turn))
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class SingleFlightCache(Generic[T]):
     """Keeps what was used last, up to a weight.
 
     Questions on one picture come back to back, so a small store is enough to read and to encode

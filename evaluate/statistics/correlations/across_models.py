@@ -13,7 +13,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.outcomes import LOST, Outcome, Result
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.statistics.bootstrap import FEWEST_CLUSTERS, expanded_tail
 from medrcube.evaluate.statistics.correlations.matrix import (
     DRAWS,
@@ -220,7 +220,9 @@ def _by_unit(
             row = place[unit_of(result)]
             sizes[row, column] += 1
             for model, table in enumerate(tables):
-                right[row, column, model] += table[result.item.name].outcome is Outcome.CORRECT
+                right[row, column, model] += (
+                    table[result.item.name].outcome is AnswerOutcome.CORRECT
+                )
     return right, sizes
 
 

@@ -13,14 +13,14 @@ from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.cost.estimate import Estimate
-    from medrcube.evaluate.cost.forecast import Forecast
+    from medrcube.evaluate.cost.estimate import CostEstimate
+    from medrcube.evaluate.cost.forecast import CostForecast
     from medrcube.evaluate.dataset import Benchmark
     from medrcube.evaluate.models.protocol import Model
     from medrcube.evaluate.questions.conditions import Condition
     from medrcube.evaluate.questions.question_setup import Asking
-    from medrcube.evaluate.questions.selection import Choice
-    from medrcube.evaluate.runner.plan import Plan
+    from medrcube.evaluate.questions.selection import ItemFilter
+    from medrcube.evaluate.runner.plan import RunPlan
 
 __all__ = [
     "DOCUMENTED",
@@ -78,11 +78,11 @@ def check_alone(*, dry_run: bool, estimate: bool, again: str | None) -> None:
 
 def tell_too_large(
     benchmark: Benchmark,
-    choice: Choice,
+    choice: ItemFilter,
     model: Model,
     asking: Asking,
     conditions: Iterable[Condition],
-    plan: Callable[[], Plan],
+    plan: Callable[[], RunPlan],
     reporter: Reporter,
 ) -> None:
     """Say which pictures and requests the provider would refuse for their size, before any is sent.
@@ -111,7 +111,7 @@ def tell_too_large(
     )
 
 
-def _tell_heavy(plan: Plan, model: Model, reporter: Reporter) -> None:
+def _tell_heavy(plan: RunPlan, model: Model, reporter: Reporter) -> None:
     from medrcube.evaluate.models.image_limits import heavy_requests
 
     found = heavy_requests(plan, model)
@@ -138,7 +138,7 @@ def tell_price_of_batches(part: float, reporter: Reporter) -> None:
     )
 
 
-def tell_forecast(found: Forecast, reporter: Reporter) -> dict[str, Any]:
+def tell_forecast(found: CostForecast, reporter: Reporter) -> dict[str, Any]:
     """Say what a run would do; the same for programs."""
     reporter.result(
         f"{found.model}: {counted(found.items, 'item')}, "
@@ -176,7 +176,7 @@ def tell_forecast(found: Forecast, reporter: Reporter) -> dict[str, Any]:
     return found.to_json()
 
 
-def tell_estimate(found: Estimate, reporter: Reporter) -> dict[str, Any]:
+def tell_estimate(found: CostEstimate, reporter: Reporter) -> dict[str, Any]:
     """Say what a run will take; the same for programs."""
     low, high = found.interval
     reporter.result(

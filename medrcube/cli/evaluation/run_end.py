@@ -27,7 +27,7 @@ def tell(
     summary: RunSummary, reporter: Reporter, directory: Path, limit_of_reply: float | None
 ) -> None:
     """Say how a run ended, and what to do where it did not end well."""
-    from medrcube.evaluate.runner.question_states import Standing
+    from medrcube.evaluate.runner.question_states import QuestionStates
 
     shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
     reporter.result(
@@ -35,7 +35,7 @@ def tell(
         f"answered, {shared}{summary.failed:,} failed, {summary.missing:,} without a picture, in "
         f"{summary.seconds:.1f} s: {summary.out}"
     )
-    reporter.result(f"all sessions: {Standing(summary.ends)}")
+    reporter.result(f"all sessions: {QuestionStates(summary.ends)}")
     for why, count in summary.left_out.items():
         reporter.result(f"left out: {counted(count, 'item')}, {LEFT_OUT[why]}")
     if summary.cost is not None:
@@ -62,12 +62,12 @@ def tell_so_far(run: Path, reporter: Reporter) -> dict[str, Any]:
 
     Nothing is written; of a run that was not begun nothing is said.
     """
-    from medrcube.evaluate.runner.question_states import standing_of
+    from medrcube.evaluate.runner.question_states import states_of
     from medrcube.evaluate.scoring import read_by_rules
 
     with suppress(WorkspaceError):  # nothing was begun yet
         results = read_by_rules(run)
-        standing = standing_of(results)
+        standing = states_of(results)
         reporter.result(f"{counted(len(results), 'question')}: {standing}: {run}")
         return {"ends": standing.ends}
     return {}

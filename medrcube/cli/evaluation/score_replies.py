@@ -77,7 +77,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) -> bool:
     """Say what was scored and what was not; whether the numbers are of a part only."""
-    from medrcube.evaluate.outcomes import Outcome
+    from medrcube.evaluate.outcomes import AnswerOutcome
     from medrcube.evaluate.reporting.interval_text import accuracy_line
 
     matched, total = imported.matched, imported.metrics["global"]
@@ -101,7 +101,7 @@ def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) 
             reporter.result(f"{counted(len(names), 'item')} {words}: {_first(names)}")
     if matched.bad:
         reporter.result(f"{counted(len(matched.bad), 'row')} cannot be read: {_first(matched.bad)}")
-    outcomes = [(one.words, total["outcomes"][one]) for one in Outcome]
+    outcomes = [(one.words, total["outcomes"][one]) for one in AnswerOutcome]
     reporter.result(", ".join(f"{count:,} {words}" for words, count in outcomes if count))
     reporter.result(accuracy_line(total))
     if matched.missing and total["accuracy_without_failures"] is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from medrcube.evaluate.models.protocol import Json, Model
     from medrcube.evaluate.questions.conditions import Condition
     from medrcube.evaluate.questions.question_setup import Asking
-    from medrcube.evaluate.questions.selection import Choice
+    from medrcube.evaluate.questions.selection import ItemFilter
 
 __all__ = ["selfchecked"]
 
@@ -21,7 +21,7 @@ def selfchecked(
     benchmark: Benchmark,
     model: Model,
     reporter: Reporter,
-    choice: Choice,
+    choice: ItemFilter,
     asking: Asking,
     conditions: Iterable[Condition],
 ) -> Mapping[str, Json]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import Benchmark
     from medrcube.evaluate.models.protocol import Model
-    from medrcube.evaluate.questions.selection import Choice
+    from medrcube.evaluate.questions.selection import ItemFilter
 
 _PANEL = "Which items"
 
@@ -72,17 +72,17 @@ def choice_of(
     ids: Path | None,
     *,
     present_only: bool,
-) -> Choice:
+) -> ItemFilter:
     """The items that the options ask for.
 
     Raises:
         UnknownNameError: there is no such task, region or modality.
         WorkspaceError: the list of ids cannot be read.
     """
-    from medrcube.evaluate.questions.selection import Choice, read_ids
+    from medrcube.evaluate.questions.selection import ItemFilter, read_ids
     from medrcube.taxonomy import Anatomy, Modality, Task
 
-    return Choice(
+    return ItemFilter(
         tasks=frozenset(map(Task.parse, tasks or ())),
         anatomies=frozenset(map(Anatomy.parse, anatomies or ())),
         modalities=frozenset(map(Modality.parse, modalities or ())),

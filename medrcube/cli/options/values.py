@@ -14,7 +14,7 @@ from medrcube.errors import ModelError, WorkspaceError
 if TYPE_CHECKING:
     from medrcube.evaluate.cost.budget import Prices
     from medrcube.evaluate.models.protocol import Json
-    from medrcube.evaluate.outcomes import Outcome
+    from medrcube.evaluate.outcomes import AnswerOutcome
     from medrcube.evaluate.questions.conditions import Condition
 
 
@@ -52,15 +52,15 @@ def object_of(option: str, value: str | None) -> dict[str, Json]:
     return found
 
 
-def again_of(value: str | None) -> list[Outcome]:
+def again_of(value: str | None) -> list[AnswerOutcome]:
     """The outcomes that ``--again`` names.
 
     Raises:
         ModelError: one is not known, or may not be asked again.
     """
-    from medrcube.evaluate.outcomes import Outcome
+    from medrcube.evaluate.outcomes import AnswerOutcome
 
-    known = {"cut": Outcome.CUT, "failed": Outcome.FAILED}
+    known = {"cut": AnswerOutcome.CUT, "failed": AnswerOutcome.FAILED}
     names = [name.strip() for name in (value or "").split(",") if name.strip()]
     if value is not None and (not names or set(names) - set(known)):
         raise ModelError(

@@ -23,7 +23,7 @@ from medrcube.evaluate.answer_parsing.published_rule import (
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.runner.run_folder import Asked
+from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.scoring import judge
 
 
@@ -75,7 +75,7 @@ def results(load, row, asked):
 def asked():
     def make(item, key="k"):
         shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
-        return Asked(presentation=shown, subject="0", image_sha256="0", key=key)
+        return AskedQuestion(presentation=shown, subject="0", image_sha256="0", key=key)
 
     return make
 

@@ -13,9 +13,9 @@ import pytest
 # Before torch comes in: two cores are shared by the workers of the test run.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.settings import LocalSettings
-from medrcube.evaluate.models.protocol import Request
+from medrcube.evaluate.models.protocol import ModelRequest
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 
 TEXTS = (
@@ -232,7 +232,7 @@ def make_picture(width, height, seed=0):
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "PNG")
     data = buffer.getvalue()
-    return Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    return ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def picture():
 def make_request(number, *, blind=False, size=None, prompt=None, options=4):
     width, height = size or (40 + 30 * (number % 5), 40 + 50 * (number % 3))
     names = ("Normal", "Mass", "Edema of the lung", "Fracture")
-    return Request(
+    return ModelRequest(
         item=f"ALPHA/q{number}",
         prompt=prompt or f"Question: {'what ' * (number % 7)}does picture {number} show?",
         options=tuple(zip("ABCD", names, strict=True))[:options],

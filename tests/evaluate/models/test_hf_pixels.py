@@ -11,7 +11,7 @@ pytest.importorskip("PIL")
 
 from PIL import Image
 
-from medrcube.evaluate.image_files import Picture
+from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.images import decode_picture, picture_size
 from medrcube.evaluate.models.protocol import RejectedError
 
@@ -20,7 +20,7 @@ def picture(image, **options):
     buffer = io.BytesIO()
     image.save(buffer, options.pop("format", "PNG"), **options)
     data = buffer.getvalue()
-    return Picture(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
+    return ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())
 
 
 def test_grey_stays_what_it_is():
@@ -62,12 +62,12 @@ def test_a_turned_photograph_stands_upright():
 
 def test_the_size_is_read_from_the_header():
     whole = picture(Image.new("L", (300, 200)))
-    head = Picture(data=whole.data[:60], media_type="image/png", sha256="head")
+    head = ImageFile(data=whole.data[:60], media_type="image/png", sha256="head")
     assert picture_size(head) == (200, 300)
 
 
 def test_a_cut_file_is_an_error():
     whole = picture(Image.effect_noise((64, 64), 50))
-    cut = Picture(data=whole.data[:500], media_type="image/png", sha256="cut")
+    cut = ImageFile(data=whole.data[:500], media_type="image/png", sha256="cut")
     with pytest.raises((OSError, RejectedError)):
         decode_picture(cut)

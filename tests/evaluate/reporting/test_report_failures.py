@@ -11,7 +11,7 @@ import pytest
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.protocol import Reply
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
 from medrcube.evaluate.reporting import failures as module
 from medrcube.evaluate.reporting.failures import failures, filter_rules
@@ -66,10 +66,10 @@ def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
     found = failures(runs, benchmark)
     assert [card.item.id for card in found.shown] == ["q001", "q002", "q003", "q004"]
     assert found.counts == {
-        Outcome.WRONG: 1,
-        Outcome.REFUSED: 1,
-        Outcome.UNPARSED: 1,
-        Outcome.CUT: 1,
+        AnswerOutcome.WRONG: 1,
+        AnswerOutcome.REFUSED: 1,
+        AnswerOutcome.UNPARSED: 1,
+        AnswerOutcome.CUT: 1,
     }
     assert found.total == 4
 
@@ -104,7 +104,7 @@ def test_the_number_is_bounded_and_rare_outcomes_come_first(scored, row, monkeyp
     runs, benchmark = scored(rows, script)
     found = failures(runs, benchmark)
     assert (len(found.shown), found.total) == (6, 32)
-    assert {Outcome.REFUSED, Outcome.CUT} <= set(found.counts)
+    assert {AnswerOutcome.REFUSED, AnswerOutcome.CUT} <= set(found.counts)
     assert len(found.tasks) == 3
     assert failures(runs, benchmark).shown == found.shown
 

@@ -17,7 +17,7 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.progress_line import describe, watch
-from medrcube.evaluate.runner.run_state import Progress
+from medrcube.evaluate.runner.run_state import RunProgress
 
 
 @pytest.fixture
@@ -211,16 +211,16 @@ def test_the_defaults_of_the_command_are_those_of_the_library(evaluate, server, 
 
 
 def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
-    at = Progress(
+    at = RunProgress(
         total=100, reused=10, done=30, failed=2, retries=5, running=7, limit=8, rate=3.0, cost=1.5
     )
     words = "3.0 a second, 7 of 8 under way, 2 failed, 5 asked again, 1.50 US dollars"
     assert describe(at) == words
     assert at.seconds_left == 20.0
     with watch(Reporter()) as show:
-        show(Progress(total=100, reused=10))
-        show(Progress(total=100, reused=10, done=1, note="500: busy"))
-        show(Progress(total=100, reused=10, done=2, note="500: busy"))
+        show(RunProgress(total=100, reused=10))
+        show(RunProgress(total=100, reused=10, done=1, note="500: busy"))
+        show(RunProgress(total=100, reused=10, done=2, note="500: busy"))
     told = capsys.readouterr().err
     assert "10 reused, 90 to run" in told
     assert told.count("500: busy") == 1

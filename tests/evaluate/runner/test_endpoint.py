@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 
 from medrcube.errors import MissingExtraError, ModelError
-from medrcube.evaluate.image_files import Picture, media_type, read_picture
+from medrcube.evaluate.image_files import ImageFile, media_type, read_picture
 from medrcube.evaluate.models import image_payload
 from medrcube.evaluate.models.openai_api.request_body import Body, Turn, chat_body
-from medrcube.evaluate.models.protocol import RejectedError, Request, TransientError
+from medrcube.evaluate.models.protocol import ModelRequest, RejectedError, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 
 PICTURE = b"data:image/png;base64,QUJD"
@@ -25,8 +25,8 @@ PICTURE = b"data:image/png;base64,QUJD"
 OPTIONS = (("A", "Normal"), ("B", "Mass"), ("C", "Edema"), ("D", "Fracture"))
 
 
-def picture_of(data: bytes) -> Picture:
-    return Picture(data=data, media_type=str(media_type(data)), sha256="0" * 64)
+def picture_of(data: bytes) -> ImageFile:
+    return ImageFile(data=data, media_type=str(media_type(data)), sha256="0" * 64)
 
 
 def written(image: Image.Image, kind: str) -> bytes:
@@ -43,7 +43,7 @@ def ask(server, benchmark, monkeypatch):
         if body is not None:
             server.behave = lambda _n, _b: body
         shown = picture or read_picture(benchmark.path(benchmark.items[0]))
-        request = Request(item="x", prompt=prompt, options=OPTIONS, picture=shown)
+        request = ModelRequest(item="x", prompt=prompt, options=OPTIONS, picture=shown)
         model = open_model("openai/stub", ModelSettings(base_url=url or server.url, **settings))
 
         async def session():

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from medrcube.cli.app import app
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.image_files import Picture, media_type
+from medrcube.evaluate.image_files import ImageFile, media_type
 from medrcube.evaluate.models.protocol import RejectedError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.downscaling import shrink, size_within
@@ -25,14 +25,14 @@ from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.statistics.compare_runs import compare
 
 
-def picture_of(image: Image.Image, kind: str = "PNG", **options) -> Picture:
+def picture_of(image: Image.Image, kind: str = "PNG", **options) -> ImageFile:
     out = io.BytesIO()
     image.save(out, kind, **options)
     data = out.getvalue()
-    return Picture(data=data, media_type=media_type(data) or "", sha256="of the file")
+    return ImageFile(data=data, media_type=media_type(data) or "", sha256="of the file")
 
 
-def pixels_of(picture: Picture) -> np.ndarray:
+def pixels_of(picture: ImageFile) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(picture.data)))
 
 
@@ -103,7 +103,7 @@ def test_a_picture_that_is_stored_turned_is_upright():
 
 
 def test_a_picture_that_cannot_be_decoded_is_rejected():
-    broken = Picture(data=b"\x89PNG\r\n\x1a\nnothing", media_type="image/png", sha256="")
+    broken = ImageFile(data=b"\x89PNG\r\n\x1a\nnothing", media_type="image/png", sha256="")
     with pytest.raises(RejectedError, match="decoded"):
         shrink(broken, 64)
 

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from medrcube.errors import MissingExtraError, ModelError
-from medrcube.evaluate.image_files import Picture, read_picture
-from medrcube.evaluate.models.protocol import RejectedError, Request, TransientError
+from medrcube.evaluate.image_files import ImageFile, read_picture
+from medrcube.evaluate.models.protocol import ModelRequest, RejectedError, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.evaluate.runner.run import run_evaluation
@@ -30,7 +30,7 @@ def ask(server, benchmark, monkeypatch):
         if behave is not None:
             server.behave = lambda _n, _b: behave
         item = benchmark.items[0]
-        request = Request(
+        request = ModelRequest(
             item=item.name,
             prompt=render_prompt(item),
             options=item.options,
@@ -150,9 +150,9 @@ def test_nobody_at_the_address_is_transient():
 
 
 async def _ask_bare(model):
-    picture = Picture(data=b"x", media_type="image/png", sha256="0")
+    picture = ImageFile(data=b"x", media_type="image/png", sha256="0")
     try:
-        await model.answer(Request(item="x", prompt="?", options=(), picture=picture))
+        await model.answer(ModelRequest(item="x", prompt="?", options=(), picture=picture))
     finally:
         await model.close()
 

@@ -9,10 +9,16 @@ from collections import Counter
 
 import pytest
 
-from medrcube.evaluate.runner.scheduling.adaptive_concurrency import COOLDOWN, START, Pace
+from medrcube.evaluate.runner.scheduling.adaptive_concurrency import (
+    COOLDOWN,
+    START,
+    ConcurrencyLimiter,
+)
 
 
-def answer_rounds(pace: Pace, rounds: int, *, used: float = 1.0, now: float = 0.0) -> None:
+def answer_rounds(
+    pace: ConcurrencyLimiter, rounds: int, *, used: float = 1.0, now: float = 0.0
+) -> None:
     for _ in range(rounds):
         limit = pace.limit
         while pace.running < limit * used:
@@ -22,13 +28,15 @@ def answer_rounds(pace: Pace, rounds: int, *, used: float = 1.0, now: float = 0.
             pace.sent()
 
 
-def refuse(pace: Pace, now: float = 0.0, *, wait: float = 1.0, hinted: bool = True) -> None:
+def refuse(
+    pace: ConcurrencyLimiter, now: float = 0.0, *, wait: float = 1.0, hinted: bool = True
+) -> None:
     pace.sent()
     pace.refused(now, wait=wait, hinted=hinted)
 
 
 def test_it_starts_low_and_doubles_with_each_clean_round():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     limits = [pace.limit]
     for _ in range(3):
         answer_rounds(pace, 1)
@@ -37,7 +45,7 @@ def test_it_starts_low_and_doubles_with_each_clean_round():
 
 
 def test_it_never_exceeds_the_upper_bound():
-    pace = Pace(highest=3)
+    pace = ConcurrencyLimiter(highest=3)
     assert pace.limit == 3
     answer_rounds(pace, 5)
     assert pace.limit == 3
@@ -45,7 +53,7 @@ def test_it_never_exceeds_the_upper_bound():
 
 
 def test_a_limit_that_is_not_used_does_not_grow():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     answer_rounds(pace, 3, used=0.7)
     assert pace.limit == START
     answer_rounds(pace, 1, used=0.8)
@@ -53,7 +61,7 @@ def test_a_limit_that_is_not_used_does_not_grow():
 
 
 def test_a_refusal_takes_a_fifth_and_ends_the_slow_start():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     answer_rounds(pace, 2)
     refuse(pace, now=1.0)
     assert pace.limit == int(4 * START * 0.8)
@@ -63,7 +71,7 @@ def test_a_refusal_takes_a_fifth_and_ends_the_slow_start():
 
 
 def test_refusals_of_one_episode_count_once():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     for _ in range(9):
         refuse(pace, now=0.5, wait=2.0)
     assert pace.limit == int(START * 0.8)
@@ -72,7 +80,7 @@ def test_refusals_of_one_episode_count_once():
 
 
 def test_without_a_hint_an_episode_lasts_as_long_as_the_cooldown():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     refuse(pace, now=0.0, hinted=False)
     once = pace.limit
     refuse(pace, now=COOLDOWN - 1, hinted=False)
@@ -82,7 +90,7 @@ def test_without_a_hint_an_episode_lasts_as_long_as_the_cooldown():
 
 
 def test_it_does_not_grow_while_a_refusal_is_fresh():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     refuse(pace, now=0.0)
     limit = pace.limit
     answer_rounds(pace, 5, now=COOLDOWN - 1)
@@ -90,7 +98,7 @@ def test_it_does_not_grow_while_a_refusal_is_fresh():
 
 
 def test_other_errors_and_repeated_questions_change_nothing():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     for _ in range(10 * START):
         while pace.running < START:
             pace.sent()
@@ -101,14 +109,14 @@ def test_other_errors_and_repeated_questions_change_nothing():
 
 
 def test_it_never_falls_below_one():
-    pace = Pace(highest=4)
+    pace = ConcurrencyLimiter(highest=4)
     for second in range(50):
         refuse(pace, now=2.0 * second)
     assert pace.limit == 1
 
 
 def test_while_a_refusal_is_fresh_no_more_is_sent_than_the_server_was_serving():
-    pace = Pace(highest=10)
+    pace = ConcurrencyLimiter(highest=10)
     for _ in range(10):
         pace.sent()
     for _ in range(7):
@@ -122,7 +130,7 @@ def test_while_a_refusal_is_fresh_no_more_is_sent_than_the_server_was_serving():
 
 
 def test_a_server_that_refuses_everything_is_left_alone_until_its_time_is_over():
-    pace = Pace(highest=10)
+    pace = ConcurrencyLimiter(highest=10)
     for _ in range(10):
         pace.sent()
     for _ in range(10):
@@ -132,7 +140,7 @@ def test_a_server_that_refuses_everything_is_left_alone_until_its_time_is_over()
 
 
 def test_a_fixed_pace_stays_where_it_is():
-    pace = Pace(highest=50, fixed=True)
+    pace = ConcurrencyLimiter(highest=50, fixed=True)
     assert pace.limit == 50
     refuse(pace)
     answer_rounds(pace, 3, now=100.0)
@@ -141,7 +149,7 @@ def test_a_fixed_pace_stays_where_it_is():
 
 
 def test_every_change_is_kept_with_its_time_and_reason():
-    pace = Pace(highest=1000)
+    pace = ConcurrencyLimiter(highest=1000)
     answer_rounds(pace, 1, now=2.0)
     refuse(pace, now=3.0)
     told = pace.to_json()
@@ -153,7 +161,7 @@ def test_every_change_is_kept_with_its_time_and_reason():
     assert (told["mode"], told["highest"], told["most"]) == ("adaptive", 1000, 17)
 
 
-def simulate(pace: Pace, questions: int, *, cap: int, latency, hint: float = 1.0):
+def simulate(pace: ConcurrencyLimiter, questions: int, *, cap: int, latency, hint: float = 1.0):
     """Ask a server that takes ``cap`` at a time; returns the seconds and the refusals of each."""
     new, due, events, order = iter(range(questions)), [], [], itertools.count()
     serving, refusals, answered, now = 0, Counter(), 0, 0.0
@@ -196,14 +204,14 @@ def test_a_server_that_takes_four_at_a_time_is_kept_busy_and_loses_nothing(highe
             total += (seconds := latency())
             return seconds
 
-        seconds, refusals = simulate(Pace(highest=highest), 400, cap=4, latency=timed)
+        seconds, refusals = simulate(ConcurrencyLimiter(highest=highest), 400, cap=4, latency=timed)
         assert seconds < 1.15 * total / 4
         assert max(refusals.values()) < 10
         assert refusals.total() < 60
 
 
 def test_a_server_without_a_limit_is_filled():
-    pace = Pace(highest=64)
+    pace = ConcurrencyLimiter(highest=64)
     seconds, refusals = simulate(pace, 4000, cap=10**6, latency=lambda: 0.2)
     assert seconds < 1.05 * 4000 * 0.2 / 64
     assert not refusals

@@ -18,7 +18,7 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.image_files import read_picture
 from medrcube.evaluate.models import protocol
 from medrcube.evaluate.models.conformance import check_model
-from medrcube.evaluate.models.protocol import Request
+from medrcube.evaluate.models.protocol import ModelRequest
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.data_agreements import sends_outside
 
@@ -63,7 +63,7 @@ def ask(server, benchmark, behaviour):
         model = open_model(spec, ModelSettings(base_url=server.url, **settings))
         item = benchmark.items[0]
         picture = read_picture(benchmark.path(item))
-        request = Request(item="x", prompt="Which?", options=OPTIONS, picture=picture)
+        request = ModelRequest(item="x", prompt="Which?", options=OPTIONS, picture=picture)
 
         async def session():
             try:

@@ -18,7 +18,7 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions import expressions
 from medrcube.evaluate.questions.data_agreements import sends_outside
-from medrcube.evaluate.questions.selection import Choice, choose
+from medrcube.evaluate.questions.selection import ItemFilter, choose
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.statistics.compare_runs import compare
@@ -268,8 +268,10 @@ def test_a_number_is_not_compared_with_text(text):
 def test_a_value_that_no_item_has_is_refused_with_those_that_there_are(mixed, text):
     items = load_benchmark(mixed).items
     with pytest.raises(WorkspaceError, match="no item has anatomy chest; there are Chest"):
-        choose(load_benchmark(mixed), Choice(where=text))
-    assert choose(load_benchmark(mixed), Choice(where='anatomy == "Chest"')).wanted == len(items)
+        choose(load_benchmark(mixed), ItemFilter(where=text))
+    assert choose(load_benchmark(mixed), ItemFilter(where='anatomy == "Chest"')).wanted == len(
+        items
+    )
 
 
 @pytest.mark.parametrize("text", ["'colour' == 'x'", "1 < 2", "True"])

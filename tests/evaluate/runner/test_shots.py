@@ -23,7 +23,7 @@ from medrcube.evaluate.questions import perceptual_hashes
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.questions.few_shot import Shots, examples
 from medrcube.evaluate.questions.question_setup import Asking
-from medrcube.evaluate.questions.selection import Choice
+from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import read_asked
 from medrcube.perceptual_hash import DISTANCE, look_of
@@ -425,7 +425,7 @@ def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scri
     beta = [{**entry, "dataset": "BETA"} for entry in json.loads(table.read_text())[:8]]
     shutil.copytree(cohort / "ALPHA", cohort / "BETA")
     (cohort / "BETA/test.json").write_text(json.dumps(beta))
-    benchmark, mine = load_benchmark(cohort), Choice(sources=frozenset({"ALPHA"}))
+    benchmark, mine = load_benchmark(cohort), ItemFilter(sources=frozenset({"ALPHA"}))
     begin_run(tmp_path / "run", benchmark, model, asking=asking, choice=mine)
     with pytest.raises(WorkspaceError, match="other examples"):
         begin_run(

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 from medrcube.evaluate.statistics.clustered_inference import (
     FEWEST_UNITS,
-    Tally,
+    UnitTally,
     design_effect,
     difference_interval,
     effective_units,
@@ -24,13 +24,15 @@ from medrcube.evaluate.statistics.clustered_inference import (
 from medrcube.evaluate.statistics.intervals import wilson
 
 shares = st.lists(
-    st.integers(1, 6).flatmap(lambda size: st.builds(Tally, st.integers(0, size), st.just(size))),
+    st.integers(1, 6).flatmap(
+        lambda size: st.builds(UnitTally, st.integers(0, size), st.just(size))
+    ),
     min_size=FEWEST_UNITS,
     max_size=40,
 )
 differences = st.lists(
     st.integers(1, 5).flatmap(
-        lambda size: st.builds(Tally, st.integers(-size, size), st.just(size))
+        lambda size: st.builds(UnitTally, st.integers(-size, size), st.just(size))
     ),
     min_size=1,
     max_size=10,
@@ -40,7 +42,7 @@ differences = st.lists(
 def by_case(rng, units, each, sd=1.5, middle=0.4):
     """Answers on units whose difficulty varies by ``sd`` logits."""
     chances = 1 / (1 + np.exp(-rng.normal(middle, sd, size=units)))
-    return [Tally(int(k), each) for k in rng.binomial(each, chances)]
+    return [UnitTally(int(k), each) for k in rng.binomial(each, chances)]
 
 
 def expected(sd=1.5, middle=0.4):
@@ -50,7 +52,7 @@ def expected(sd=1.5, middle=0.4):
 
 @given(st.lists(st.booleans(), min_size=FEWEST_UNITS, max_size=60))
 def test_single_answers_have_wilsons_interval(answers):
-    units = [Tally(int(right), 1) for right in answers]
+    units = [UnitTally(int(right), 1) for right in answers]
     assert share_interval(units) == pytest.approx(wilson(sum(answers), len(answers)))
 
 
@@ -69,7 +71,7 @@ def test_the_interval_holds_the_share_and_stays_in_bounds(units):
 @given(shares)
 def test_right_and_wrong_are_mirrored(units):
     interval = share_interval(units)
-    other = share_interval([Tally(unit.size - unit.total, unit.size) for unit in units])
+    other = share_interval([UnitTally(unit.size - unit.total, unit.size) for unit in units])
     if interval is not None:
         assert other == pytest.approx((1 - interval.high, 1 - interval.low), abs=1e-9)
 
@@ -82,23 +84,25 @@ def test_the_order_of_units_says_nothing(units, chance):
 
 
 def test_equal_answers_within_units_multiply_the_variance_by_their_size():
-    assert design_effect([Tally(4 * (i % 2), 4) for i in range(400)]) == pytest.approx(4, rel=0.01)
+    assert design_effect([UnitTally(4 * (i % 2), 4) for i in range(400)]) == pytest.approx(
+        4, rel=0.01
+    )
 
 
 def test_single_answers_have_no_design_effect():
-    assert design_effect([Tally(int(i % 3 == 0), 1) for i in range(90)]) == pytest.approx(1)
+    assert design_effect([UnitTally(int(i % 3 == 0), 1) for i in range(90)]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("units", [[], [Tally(1, 2)], [Tally(2, 2)] * 5])
+@pytest.mark.parametrize("units", [[], [UnitTally(1, 2)], [UnitTally(2, 2)] * 5])
 def test_a_design_effect_needs_units_that_differ(units):
     assert design_effect(units) is None
 
 
 def test_few_units_and_one_that_outweighs_the_others_have_no_interval():
-    few = [Tally(1, 2)] * (FEWEST_UNITS - 1)
+    few = [UnitTally(1, 2)] * (FEWEST_UNITS - 1)
     assert share_interval(few) is None
     assert why_no_interval(few) == "fewer than 5 units"
-    heavy = [Tally(40, 80), *[Tally(1, 2)] * 9]
+    heavy = [UnitTally(40, 80), *[UnitTally(1, 2)] * 9]
     assert effective_units(heavy) < 2
     assert share_interval(heavy) is difference_interval(heavy) is None
     assert "outweigh" in str(why_no_interval(heavy))
@@ -124,7 +128,7 @@ def test_an_interval_that_ignores_units_does_not():
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_of_single_answers_the_test_is_mcnemars(first, second):
-    units = [Tally(1, 1)] * first + [Tally(-1, 1)] * second + [Tally(0, 1)] * 3
+    units = [UnitTally(1, 1)] * first + [UnitTally(-1, 1)] * second + [UnitTally(0, 1)] * 3
     p = binomtest(first, first + second).pvalue if first + second else 1.0
     assert sign_test(units) == pytest.approx(p)
 
@@ -141,13 +145,13 @@ def test_the_test_counts_every_way_of_exchanging_sides(units):
 
 
 def test_the_test_copes_with_thousands_of_units():
-    units = [Tally(1, 1)] * 3000 + [Tally(-1, 2)] * 4000
+    units = [UnitTally(1, 1)] * 3000 + [UnitTally(-1, 2)] * 4000
     assert sign_test(units) == pytest.approx(binomtest(3000, 7000).pvalue, rel=1e-6)
 
 
 @given(differences)
 def test_exchanging_the_sides_mirrors_interval_and_keeps_the_test(units):
-    turned = [Tally(-unit.total, unit.size) for unit in units]
+    turned = [UnitTally(-unit.total, unit.size) for unit in units]
     assert sign_test(turned) == pytest.approx(sign_test(units))
     one, other = difference_interval(units), difference_interval(turned)
     if one is None:
@@ -166,7 +170,7 @@ def test_the_interval_of_a_difference_holds_the_difference(units):
 
 
 def test_the_interval_of_a_difference_is_that_of_mcnemars_score_test():
-    units = [Tally(1, 1)] * 30 + [Tally(-1, 1)] * 14 + [Tally(0, 1)] * 56
+    units = [UnitTally(1, 1)] * 30 + [UnitTally(-1, 1)] * 14 + [UnitTally(0, 1)] * 56
     low, high = difference_interval(units)
     n, mean, z = 100, 0.16, 1.959963984540054
     for bound in (low, high):
@@ -175,4 +179,4 @@ def test_the_interval_of_a_difference_is_that_of_mcnemars_score_test():
 
 
 def test_answers_gather_by_unit():
-    assert tallies([("a", 1), ("b", -1), ("a", 1), ("a", 0)]) == [Tally(2, 3), Tally(-1, 1)]
+    assert tallies([("a", 1), ("b", -1), ("a", 1), ("a", 0)]) == [UnitTally(2, 3), UnitTally(-1, 1)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.statistics.answer_matrix import answer_table
 from medrcube.evaluate.statistics.compare_many_runs import compare_many, compare_table
 from medrcube.evaluate.statistics.compare_runs import compare
@@ -32,7 +32,7 @@ def answers(result):
                 i in right,
                 picture=f"p{i // pictures}",
                 task=TASKS[i % 4],
-                outcome=Outcome.FAILED if i in lost else None,
+                outcome=AnswerOutcome.FAILED if i in lost else None,
             )
             for i in range(n)
         ]

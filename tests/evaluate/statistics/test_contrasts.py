@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.statistics.condition_contrasts import contrasts, epochs, other_conditions
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -45,7 +45,7 @@ def test_a_swap_is_set_against_full_as_well(pair):
 
 
 @pytest.mark.parametrize("sides", [(FULL, BLIND), (BLIND, FULL)], ids=["full", "blind"])
-@pytest.mark.parametrize("lost", [Outcome.FAILED, Outcome.MISSING_IMAGE])
+@pytest.mark.parametrize("lost", [AnswerOutcome.FAILED, AnswerOutcome.MISSING_IMAGE])
 def test_a_pair_with_a_lost_side_is_left_out_and_counted(result, pair, lost, sides):
     rows = [
         *pair("a", RIGHT, WRONG),
@@ -176,7 +176,7 @@ def test_an_item_with_a_lost_turn_is_left_out(result, circle):
     rows = circle("a", [0, 0, 0, 0])
     rows += circle("b", [0, 0, 0, 0])[:3]
     rows.append(
-        result("b", outcome=Outcome.FAILED, condition=Condition.CIRCULAR, turn=3, picture="b")
+        result("b", outcome=AnswerOutcome.FAILED, condition=Condition.CIRCULAR, turn=3, picture="b")
     )
     found = contrasts(rows)["position"]
     assert (found["global"]["n"], found["left_out"]["lost"]) == (1, 1)
@@ -212,7 +212,7 @@ def test_epochs_tell_how_often_a_choice_flips(result):
 
 def test_an_item_lost_in_an_epoch_flips_nothing(result):
     rows = [result("a"), result("a", epoch=1), result("b")]
-    rows.append(result("b", outcome=Outcome.FAILED, epoch=1))
+    rows.append(result("b", outcome=AnswerOutcome.FAILED, epoch=1))
     found = epochs(rows)
     assert (found["items"], found["left_out"], found["flip_rate"]) == (1, 1, 0)
     assert found["accuracy"] == [1, 1]

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.statistics.correlations.across_models import (
     fisher_interval,
     pearson,
@@ -62,7 +62,9 @@ def accuracies(runs):
     return np.array(
         [
             [
-                np.mean([r.outcome is Outcome.CORRECT for r in results if r.item.id[1] == str(s)])
+                np.mean(
+                    [r.outcome is AnswerOutcome.CORRECT for r in results if r.item.id[1] == str(s)]
+                )
                 for results in runs.values()
             ]
             for s in range(4)
@@ -163,7 +165,7 @@ def test_two_runs_are_too_few(runs):
 def test_an_item_that_one_run_lost_counts_for_none(result, runs, place):
     some = list(runs.values())[:4]
     whole = some[place]
-    lost = result(whole[0].item.id, outcome=Outcome.FAILED, picture="p0-0", **SPOTS[0])
+    lost = result(whole[0].item.id, outcome=AnswerOutcome.FAILED, picture="p0-0", **SPOTS[0])
     some[place] = [lost, *whole[1:]]
     found = slice_correlations(dict(zip("abcd", some, strict=True)))
     assert (found["items"], found["left_out"]) == (159, 1)

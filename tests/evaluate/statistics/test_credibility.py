@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.scoring import _upstream_row
 from medrcube.evaluate.statistics.credibility import (
     as_upstream,
@@ -91,7 +91,9 @@ def test_no_pair_leaves_everything_undefined(result):
     assert as_upstream([]).rationality is None
 
 
-@pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.CORRECT, Outcome.WRONG}))
+@pytest.mark.parametrize(
+    "outcome", sorted(set(AnswerOutcome) - {AnswerOutcome.CORRECT, AnswerOutcome.WRONG})
+)
 def test_only_a_letter_is_perception_that_failed(quad, result, outcome):
     rows = [*quad(1, 1, 1, 1), result("h", RIGHT, task=HIGH, picture="x")]
     rows.append(result("l", outcome=outcome, task=LOW, picture="x"))
@@ -101,7 +103,7 @@ def test_only_a_letter_is_perception_that_failed(quad, result, outcome):
 
 
 def test_a_lost_item_without_a_partner_is_not_counted(result):
-    rows = [result("l", outcome=Outcome.FAILED, task=LOW)]
+    rows = [result("l", outcome=AnswerOutcome.FAILED, task=LOW)]
     assert credibility(rows)["items_left_out"] == {}
 
 
@@ -221,7 +223,11 @@ def upstream(script):
 
 def records(results):
     """What stands in ``results.json`` of a run."""
-    shown = [r for r in results if r.outcome not in (Outcome.MISSING_IMAGE, Outcome.NOT_ASKED)]
+    shown = [
+        r
+        for r in results
+        if r.outcome not in (AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED)
+    ]
     return json.loads(json.dumps([_upstream_row(r) for r in shown]))
 
 
@@ -240,7 +246,7 @@ def any_results(draw, result):
     def one(index):
         return result(
             draw(st.sampled_from(["x", "y", f"q{index}"])),
-            outcome=draw(st.sampled_from(list(Outcome))),
+            outcome=draw(st.sampled_from(list(AnswerOutcome))),
             dataset=draw(st.sampled_from(["ALPHA", "BETA"])),
             picture=draw(st.sampled_from(["p0", "p1", "p2", None])),
             task=draw(st.sampled_from(list(Task))),
@@ -261,7 +267,9 @@ def test_any_results_give_what_upstreams_script_gives(result, upstream, data, ig
 def test_where_all_replies_give_letters_ours_are_upstreams(result, upstream, data):
     found = data.draw(any_results(result))
     results = [
-        result(f"u{i}", r.outcome is Outcome.CORRECT, task=r.item.task, picture=r.asked.subject)
+        result(
+            f"u{i}", r.outcome is AnswerOutcome.CORRECT, task=r.item.task, picture=r.asked.subject
+        )
         for i, r in enumerate(found)
     ]
     theirs = upstream(records(results))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.statistics.metrics import group_metrics, metrics
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -16,12 +16,12 @@ RIGHT, WRONG = True, False
 
 
 def test_the_bounds_hold_whatever_the_lost_items_would_have_been(result):
-    rows = [result("a"), result("b", WRONG), result("c", outcome=Outcome.FAILED)]
-    rows.append(result("d", outcome=Outcome.MISSING_IMAGE))
+    rows = [result("a"), result("b", WRONG), result("c", outcome=AnswerOutcome.FAILED)]
+    rows.append(result("d", outcome=AnswerOutcome.MISSING_IMAGE))
     assert group_metrics(rows)["bounds"] == [0.25, 0.75]
 
 
-@given(st.lists(st.sampled_from(list(Outcome)), min_size=1, max_size=12))
+@given(st.lists(st.sampled_from(list(AnswerOutcome)), min_size=1, max_size=12))
 def test_every_accuracy_lies_between_the_bounds(result, outcomes):
     row = group_metrics([result(f"q{i}", outcome=o) for i, o in enumerate(outcomes)])
     low, high = row["bounds"]
@@ -32,9 +32,9 @@ def test_every_accuracy_lies_between_the_bounds(result, outcomes):
 
 def test_a_run_that_lacks_replies_has_bounds_and_no_accuracy(result):
     rows = [result(f"q{i}", picture=f"p{i}") for i in range(18)]
-    rows.append(result("lost", outcome=Outcome.FAILED))
+    rows.append(result("lost", outcome=AnswerOutcome.FAILED))
     whole = metrics([*rows, result("q19")])
-    found = metrics([*rows, result("later", outcome=Outcome.NOT_ASKED)])
+    found = metrics([*rows, result("later", outcome=AnswerOutcome.NOT_ASKED)])
     assert (whole["incomplete"], whole["global"]["accuracy"]) == (False, 0.95)
     assert found["incomplete"]
     assert found["global"]["bounds"] == [0.9, 1]
@@ -45,7 +45,7 @@ def test_a_run_that_lacks_replies_has_bounds_and_no_accuracy(result):
 
 
 def test_a_question_that_was_not_asked_is_no_failure(result):
-    found = group_metrics([result("a"), result("b", outcome=Outcome.NOT_ASKED)])
+    found = group_metrics([result("a"), result("b", outcome=AnswerOutcome.NOT_ASKED)])
     assert (found["outcomes"]["failed"], found["outcomes"]["not-asked"]) == (0, 1)
     assert found["bounds"] == [0.5, 1]
 

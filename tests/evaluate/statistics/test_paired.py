@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 from medrcube.evaluate.statistics.paired_tests import (
-    Pair,
+    AnswerPair,
     adjust,
     benjamini_hochberg,
     holm,
@@ -44,7 +44,9 @@ def test_adjusting_does_not_depend_on_the_order(ps, chance):
         assert method([ps[i] for i in order]) == pytest.approx([whole[i] for i in order])
 
 
-pairs = st.lists(st.builds(Pair, st.sampled_from("abcdefghijklmnop"), st.booleans(), st.booleans()))
+pairs = st.lists(
+    st.builds(AnswerPair, st.sampled_from("abcdefghijklmnop"), st.booleans(), st.booleans())
+)
 
 
 @given(pairs)
@@ -61,7 +63,7 @@ def test_the_numbers_of_a_group_fit_together(found):
 @given(pairs)
 def test_exchanging_the_sides_turns_the_sign(found):
     row = paired_metrics(found)
-    other = paired_metrics([Pair(c, second, first) for c, first, second in found])
+    other = paired_metrics([AnswerPair(c, second, first) for c, first, second in found])
     assert (other["only_first"], other["only_second"]) == (row["only_second"], row["only_first"])
     assert other["mcnemar_p"] == row["mcnemar_p"]
     assert other["design_effect"] == pytest.approx(row["design_effect"])
@@ -82,7 +84,7 @@ def simulated(rng, pictures, each):
     found = []
     for picture in range(pictures):
         first = rng.random() < 0.5
-        found += [Pair(str(picture), first, not first)] * each
+        found += [AnswerPair(str(picture), first, not first)] * each
     return found
 
 

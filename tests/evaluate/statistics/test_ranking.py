@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate.outcomes import Outcome
+from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.statistics.ranking import compact_letters, ranking
 
 COUNT = 6
@@ -52,6 +52,6 @@ def test_a_ranking_parts_what_the_test_parts_and_nothing_else(result):
 
 
 def test_lost_replies_part_nobody(result):
-    lost = [result(f"q{i}", outcome=Outcome.FAILED, picture=f"p{i}") for i in range(60)]
+    lost = [result(f"q{i}", outcome=AnswerOutcome.FAILED, picture=f"p{i}") for i in range(60)]
     found = ranking({"there": answers(result, 60), "lost": lost})
     assert {one.letters for one in found} == {"a"}

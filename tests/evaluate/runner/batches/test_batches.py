@@ -12,7 +12,7 @@ from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.batch_api.protocol import BatchLimits
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.data_agreements import without_contracts
-from medrcube.evaluate.questions.selection import Choice
+from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.batches.ledger import FILE, open_batches
@@ -333,7 +333,7 @@ def test_a_run_that_was_begun_one_by_one_goes_on_in_batches(provider, run):
 
 
 def test_what_is_withheld_by_a_contract_is_in_no_batch(provider, run, monkeypatch):
-    withheld = Choice(ids=frozenset({f"q{n:03}" for n in range(4)}))
+    withheld = ItemFilter(ids=frozenset({f"q{n:03}" for n in range(4)}))
     seen = []
 
     def watched(choice, items, model, may_send):

@@ -14,7 +14,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.batches import tally
 from medrcube.evaluate.runner.batches.ledger import FILE, BatchLedger, open_batches
-from medrcube.evaluate.runner.batches.tally import Tally
+from medrcube.evaluate.runner.batches.tally import BatchTally
 
 CODE = """
 import sys
@@ -122,7 +122,7 @@ def test_a_stop_amid_the_replies_keeps_the_others_on_the_next_start(
     provider, run, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(tally, "_TOGETHER", 4)
-    whole, calls = Tally._record_all, []
+    whole, calls = BatchTally._record_all, []
 
     async def once(self, *arguments):
         calls.append(arguments)
@@ -131,7 +131,7 @@ def test_a_stop_amid_the_replies_keeps_the_others_on_the_next_start(
         await whole(self, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Tally, "_record_all", once)
+        patch.setattr(BatchTally, "_record_all", once)
         with pytest.raises(KeyboardInterrupt):
             run()
     assert len(replies(tmp_path / "run")) == 1 + 4
