@@ -136,7 +136,7 @@ class Index:
         return self.editions[self._edition(key) - 1]
 
     def spellings(self, identity: str) -> frozenset[str]:
-        """Label and EXACT synonyms, spelt one way; see ``index_words.spelling``.
+        """Label and EXACT synonyms, spelt one way; see ``name_normalization.spelling``.
 
         Abbreviations are left out: "ASD" is a defect of the heart and a disorder of the mind.
         """

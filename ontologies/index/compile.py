@@ -29,11 +29,11 @@ from medrcube.ontologies.index.schema import (
 )
 from medrcube.ontologies.readers.edition_metadata import make_edition
 
-_MAKERS = (
-    *("concepts.py", "licences.py", "words.py", "readers/*.py"),
-    *("index/build.py", "index/schema.py", "index/tree.py", "index/words.py"),
+EPOCH_MODULES = (
+    *("concept_records.py", "licences.py", "label_words.py", "readers/*.py"),
+    *("index/compile.py", "index/schema.py", "index/hierarchy.py", "index/name_normalization.py"),
 )
-"""Modules that decide what is made of a file."""
+"""Globs of the modules whose code decides what an index holds; each matches a file."""
 
 
 def compile_index(path: Path, ontologies: Iterable[Ontology]) -> None:
@@ -108,7 +108,7 @@ def epoch() -> str:
     """Version of the readers and of the compiler: a hash of their code, which nobody forgets."""
     folder = Path(str(files("medrcube.ontologies")))
     digest = hashlib.sha256()
-    for module in sorted(path for glob in _MAKERS for path in folder.glob(glob)):
+    for module in sorted(path for glob in EPOCH_MODULES for path in folder.glob(glob)):
         digest.update(f"{module.name}\0".encode() + module.read_bytes())
     return digest.hexdigest()
 

@@ -26,7 +26,7 @@ def plain(text: str) -> str:
 
 
 def spelling(text: str) -> str:
-    """One spelling of a name: see ``words.normalise``; accents are taken off before."""
+    """One spelling of a name: ``label_words.normalise`` without accents."""
     return normalise(plain(text))
 
 

@@ -28,10 +28,10 @@ _ACCEPTED: Mapping[str, str] = {
     SSSOM: "mappings as SSSOM",
 }
 _MODULES: Mapping[Format, str] = {
-    Format.OBO: "obo",
-    Format.RDF_XML: "rdfxml",
+    Format.OBO: "hpo_obo",
+    Format.RDF_XML: "radlex_rdf",
     Format.RADLEX_TABLE: "radlex_table",
-    Format.BIOPORTAL: "bioportal",
+    Format.BIOPORTAL: "radlex_bioportal",
     Format.ICD_TABLE: "icd_table",
     Format.ICD_API: "icd_api",
     Format.SSSOM: "sssom",

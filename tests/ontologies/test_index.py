@@ -9,7 +9,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import sha256_of
 from medrcube.ontologies.concept_records import Edge, Scope
 from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.compile import _MAKERS, Given, compile_index, up_to_date
+from medrcube.ontologies.index.compile import EPOCH_MODULES, Given, compile_index, up_to_date
 from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
 
 
@@ -400,7 +400,7 @@ class TestWrongFile:
 
 def test_every_module_that_makes_an_index_counts_in_its_version():
     folder = Path(str(files("medrcube.ontologies")))
-    for glob in _MAKERS:
+    for glob in EPOCH_MODULES:
         assert list(folder.glob(glob)), glob
 
 
