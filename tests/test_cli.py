@@ -74,27 +74,27 @@ def test_a_source_says_how_to_get_it(run):
     assert "@article" in out
 
 
-def test_verify_tells_the_layout_and_its_status_says_whether_it_fits(run, busi, tmp_path):
-    status, out, _ = run("sources", "verify", "busi", busi)
+def test_validate_tells_the_layout_and_its_status_says_whether_it_fits(run, busi, tmp_path):
+    status, out, _ = run("sources", "validate", "busi", busi)
     assert (status, "partial copy" in out) == (0, True)
     (tmp_path / "empty").mkdir()
-    status, out, _ = run("sources", "verify", "busi", tmp_path / "empty", "--json")
+    status, out, _ = run("sources", "validate", "busi", tmp_path / "empty", "--json")
     assert (status, json.loads(out)["fits"]) == (1, False)
 
 
-def test_verify_reads_the_tables_and_says_when_no_case_has_its_files(run, tmp_path):
+def test_validate_reads_the_tables_and_says_when_no_case_has_its_files(run, tmp_path):
     root = tmp_path / "raw"
     run("sources", "fixture", "bus-bra", root)
-    status, out, _ = run("sources", "verify", "bus-bra", root)
+    status, out, _ = run("sources", "validate", "bus-bra", root)
     assert (status, "cases with all their files" in out) == (0, True)
     for path in root.rglob("bus_*.png"):
         path.rename(path.with_name("bus_9999-x.png"))
-    status, out, _ = run("sources", "verify", "bus-bra", root)
+    status, out, _ = run("sources", "validate", "bus-bra", root)
     assert (status, "\n0 cases with all their files" in out) == (1, True)
 
 
-def test_verify_says_which_folder_it_took(run, busi):
-    status, out, _ = run("sources", "verify", "busi", busi / "benign")
+def test_validate_says_which_folder_it_took(run, busi):
+    status, out, _ = run("sources", "validate", "busi", busi / "benign")
     assert status == 0
     assert f"read from {busi}, above the folder given" in out.replace("\n", " ")
 

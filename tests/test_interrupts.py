@@ -37,7 +37,7 @@ COMMANDS = {
     "site": ("site", "{run}", "{other}", "--release", "{release}", "--out", "{new}"),
     "validate-run": ("validate-run", "{run}", "--release", "{release}"),
     "export": ("export", "{release}", "--to", "vlmevalkit", "--private", "--out", "{new}"),
-    "sources verify": ("sources", "verify", "busi", "{raw}"),
+    "sources validate": ("sources", "validate", "busi", "{raw}"),
     "sources check": ("sources", "check", "busi"),
     "review import": ("review", "import", "{work}"),
 }

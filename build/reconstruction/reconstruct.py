@@ -265,7 +265,7 @@ def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> Outcome:
     if recipe.source in sources:
         told = f"name your own copy:  --source {recipe.source}=ROOT"
         return _outcome(recipe, Status.SOURCE_NOT_GIVEN, told)
-    told = f"no source is called {recipe.source!r} here; is it one of a folder for  --sources ?"
+    told = f"no source is called {recipe.source!r} here; is it one of a folder for  --source-path ?"
     return _outcome(recipe, Status.UNKNOWN_SOURCE, told)
 
 

@@ -65,13 +65,13 @@ from medrcube.cli.options.models import (
     Limit,
     Models,
     Out,
-    Recheck,
+    RereadImages,
 )
 from medrcube.cli.options.pacing import (
-    Fixed,
     MaxConnections,
     MaxCost,
     MaxRetries,
+    NoAdaptiveConcurrency,
     PriceBatch,
     PriceIn,
     PriceOut,
@@ -108,7 +108,7 @@ def evaluate(
     edition: Edition = None,
     epochs: Epochs = 1,
     limit: Limit = None,
-    recheck: Recheck = False,
+    reread_images: RereadImages = False,
     again: Again = None,
     temperature: Temperature = "0",
     max_tokens: MaxTokens = "4096",
@@ -120,7 +120,7 @@ def evaluate(
     system: System = None,
     batch: Batch = False,
     max_connections: MaxConnections = None,
-    fixed: Fixed = False,
+    no_adaptive_concurrency: NoAdaptiveConcurrency = False,
     timeout: Timeout = None,
     max_retries: MaxRetries = 5,
     max_cost: MaxCost = None,
@@ -158,7 +158,7 @@ def evaluate(
 
     Every reply is kept the moment it comes, so nothing but what was under way is ever lost, and
     "medrcube score" scores the replies again without a model. A picture that has the size, time
-    and inode that it had when it was last read is not read again on resuming; --recheck does.
+    and inode that it had when it was last read is not read again on resuming; --reread-images does.
 
     Exit status: 0 done; 2 wrong use, or the model cannot be used; 3 incomplete, because more than
     5 % of the questions have no reply or one that was cut before its answer, or --max-cost was
@@ -228,7 +228,7 @@ def evaluate(
             limit=limit,
             conditions=conditions,
             epochs=epochs,
-            recheck=recheck,
+            recheck=reread_images,
             edition=other,
             choice=choices[name],
             may_send=leave[name],
@@ -250,7 +250,7 @@ def evaluate(
                     opened,
                     folders[name],
                     max_connections=max_connections or suggested or 32,
-                    fixed_connections=fixed or suggested is not None,
+                    fixed_connections=no_adaptive_concurrency or suggested is not None,
                     limit=limit,
                     conditions=conditions,
                     epochs=epochs,
@@ -258,7 +258,7 @@ def evaluate(
                     timeout=timeout,
                     prices=prices,
                     max_cost=max_cost,
-                    recheck=recheck,
+                    recheck=reread_images,
                     edition=other,
                     again=again_of(again),
                     first=first,

@@ -84,7 +84,7 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], extra: Extra = None
 
 
 @sources_app.command()
-def verify(
+def validate(
     name: Annotated[str, typer.Argument(metavar="ID")],
     root: Annotated[Path, typer.Argument(help="Your copy of the raw data.")],
     extra: Extra = None,

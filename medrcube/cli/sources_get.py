@@ -71,7 +71,7 @@ def get(
     _show(done, reporter)
     for number, step in enumerate((*(f"Run  {it}" for it in left), *card.home.then), 1):
         reporter.result(f"  {number}. {step}")
-    reporter.result(f"then:  medrcube sources verify {card.id} {to}")
+    reporter.result(f"then:  medrcube sources validate {card.id} {to}")
     reporter.data(
         {
             "source": card.id,
@@ -142,7 +142,7 @@ def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
         reporter.result(f"  {number}. {step}")
     for glob in card.layouts[0].expect:
         reporter.result(f"       {glob}")
-    reporter.result(f"then:  medrcube sources verify {card.id} {to}")
+    reporter.result(f"then:  medrcube sources validate {card.id} {to}")
     told: dict[str, Any] = {"source": card.id, "folder": str(to), "licence": card.access.licence}
     reporter.data({**told, "files": [], "commands": [], "then": list(card.access.steps)})
 

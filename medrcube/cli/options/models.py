@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Again", "Conditions", "Edition", "Epochs", "Limit", "Models", "Out", "Recheck"]
+__all__ = ["Again", "Conditions", "Edition", "Epochs", "Limit", "Models", "Out", "RereadImages"]
 
 Models = Annotated[
     list[str],
@@ -42,7 +42,10 @@ Epochs = Annotated[int, typer.Option(metavar="N", min=1, help="How often each qu
 Limit = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Only so many items, a fair draw.")
 ]
-Recheck = Annotated[bool, typer.Option("--recheck", help="Read every picture again on resuming.")]
+RereadImages = Annotated[
+    bool,
+    typer.Option("--reread-images", help="On resuming, read every image file again."),
+]
 Again = Annotated[
     str | None,
     typer.Option(

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Fixed",
     "MaxConnections",
     "MaxCost",
     "MaxRetries",
+    "NoAdaptiveConcurrency",
     "PriceBatch",
     "PriceIn",
     "PriceOut",
@@ -26,11 +26,11 @@ MaxConnections = Annotated[
         help="Most questions under way at a time. Default: 32, or as a local model suggests.",
     ),
 ]
-Fixed = Annotated[
+NoAdaptiveConcurrency = Annotated[
     bool,
     typer.Option(
-        "--fixed-connections",
-        help="So many at once, instead of finding out what the server takes.",
+        "--no-adaptive-concurrency",
+        help="Use exactly --max-connections; do not adapt to the server.",
     ),
 ]
 Timeout = Annotated[

@@ -16,7 +16,7 @@ Wide = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object for programs.")]
 Extra = Annotated[
     list[Path] | None,
-    typer.Option("--sources", help="Folder with further source folders; may be repeated."),
+    typer.Option("--source-path", help="Folder with further source folders; may be repeated."),
 ]
 Roots = Annotated[
     list[str] | None,

@@ -14,7 +14,7 @@ and where the shape was seen; a test holds every row of it. It is made from the 
 `tests/sources/copies` by `make reference`.
 
 The raw root is found: the folder given, or one up to three levels below it; or one above it where a
-layout names the folder given. `medrcube sources verify ID FOLDER` and the build say which was
+layout names the folder given. `medrcube sources validate ID FOLDER` and the build say which was
 taken. `._*`, `__MACOSX`, `.DS_Store`, `Thumbs.db`, `desktop.ini`, checksums and licences are
 counted and passed over.
 

@@ -69,7 +69,7 @@ def test_a_source_without_an_open_home_is_told_by_its_steps(run, tmp_path):
     assert status == 1
     assert "1. Ask the Breast Research Group" in out
     assert f"Put the data into {tmp_path / 'x'}" in out
-    assert "medrcube sources verify inbreast" in out
+    assert "medrcube sources validate inbreast" in out
 
 
 def test_another_file_than_the_card_knows_fails_and_is_told(run, record, tmp_path):
