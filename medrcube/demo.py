@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from medrcube.build.execution.local import LocalEngine
@@ -22,7 +23,7 @@ from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
-from medrcube.workspace import CONFIG, init_workspace, open_workspace
+from medrcube.workspace import CONFIG, init_workspace, open_workspace, remember_sources
 
 BASELINES = {
     "baseline/random": OF_ONE_EDITION,
@@ -63,7 +64,8 @@ def run_demo(
             advance()
     if not (directory / CONFIG).exists():
         init_workspace(directory)
-    workspace = open_workspace(directory).with_sources(roots)
+    remember_sources(directory, {name: Path("raw") / name for name in names})
+    workspace = replace(open_workspace(directory), sources=roots)
     built = build(workspace, found, LocalEngine(workers or usable_cores()), reporter)
     if built.failures:
         raise MedrcubeError(f"the demo build failed: {built.failures[0]}")

@@ -69,6 +69,7 @@ viewer = true            # keep the original pixels of the pictures of items, fo
 """
 
 _FOLDERS = re.compile(r"^(?:# )?source_folders = .*$", re.MULTILINE)
+_SOURCES = re.compile(r"^\[sources\].*\n", re.MULTILINE)
 
 Values = Mapping[str, str]
 """Raw values of one field and their concepts; an empty one marks a value that is not used."""
@@ -245,6 +246,29 @@ def remember_folders(root: Path, folders: Iterable[Path]) -> None:
         text = text.replace("[build]\n", f"[build]\n{line}\n", 1)
     else:
         text = f"[build]\n{line}\n\n{text}"
+    write_text(config, text, mode=PRIVATE)
+
+
+def remember_sources(root: Path, sources: Mapping[str, Path]) -> None:
+    """Write raw roots into the configuration, for the sources that it does not name yet.
+
+    Args:
+        root: the workspace.
+        sources: id -> raw root; a relative path starts at the workspace.
+
+    Raises:
+        WorkspaceError: there is no workspace, or its configuration is wrong.
+    """
+    named = open_workspace(root).sources
+    new = {name: path for name, path in sources.items() if name not in named}
+    if not new:
+        return
+    config = root / CONFIG
+    text = config.read_text(encoding="utf-8")
+    if not _SOURCES.search(text):
+        text = f"{text}\n[sources]\n"
+    lines = "".join(f"{json.dumps(name)} = {_written(path)}\n" for name, path in new.items())
+    text = _SOURCES.sub(lambda header: f"{header[0]}{lines}", text, count=1)
     write_text(config, text, mode=PRIVATE)
 
 

@@ -1,4 +1,4 @@
-"""Which sources there are: those of the package, of installed plug-ins, and of ``--source-path DIR``.
+"""Registry of sources: those of the package, of plug-ins, and of ``--source-path DIR``.
 
 A source is a folder with a ``card.toml``; finding it imports nothing. A plug-in names the
 folder that holds its source folders by an entry point of the group ``medrcube.sources`` whose

@@ -172,7 +172,7 @@ def test_status_counts_and_names_no_person(imported):
     told = json.loads(out)
     assert (status, told["states"]) == (0, {"queued": first["added"]})
     assert sum(row["states"]["queued"] for row in told["voxels"]) == first["added"]
-    status, out, err = run("review", "adduser", "Dr.A@example.org", "--workspace", root)
+    status, out, err = run("review", "adduser", root, "Dr.A@example.org")
     assert status == 0, err
     status, out, _ = run("review", "status", root)
     assert "reader-" in out
@@ -189,13 +189,13 @@ def test_status_counts_and_names_no_person(imported):
 )
 def test_an_account_that_cannot_be_is_refused(imported, arguments, reason):
     root, _ = imported
-    status, _, err = run("review", "adduser", *arguments, "--workspace", root)
+    status, _, err = run("review", "adduser", root, *arguments)
     assert (status, reason in err) == (2, True)
 
 
 def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
     root, _ = imported
-    arguments = ("review", "adduser", "c@example.org", "--workspace", root)
+    arguments = ("review", "adduser", root, "c@example.org")
     status, _, err = run(*arguments, MEDRCUBE_REVIEW_PASSWORD="short")  # noqa: S106
     assert (status, "at least 12" in err) == (2, True)
     for name in ("adduser", "serve"):
@@ -208,14 +208,14 @@ def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
 )
 def test_a_second_factor_that_is_not_there_is_not_reset(imported, email, reason):
     root, _ = imported
-    run("review", "adduser", "e@example.org", "--workspace", root)
-    status, _, err = run("review", "reset-second-factor", email, "--workspace", root)
+    run("review", "adduser", root, "e@example.org")
+    status, _, err = run("review", "reset-second-factor", root, email)
     assert (status, reason in err) == (2, True)
 
 
 def test_without_a_password_or_a_terminal_nothing_is_made(imported):
     root, _ = imported
-    arguments = ("review", "adduser", "d@example.org", "--workspace", root)
+    arguments = ("review", "adduser", root, "d@example.org")
     status, _, err = run(*arguments, MEDRCUBE_REVIEW_PASSWORD="")
     assert (status, "MEDRCUBE_REVIEW_PASSWORD" in err) == (2, True)
 
@@ -248,13 +248,13 @@ def test_a_folder_that_is_no_workspace_is_left_alone(tmp_path):
 
 def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
     root, _ = imported
-    assert run("review", "backup", tmp_path / "q.tar", "--workspace", root)[0] == 0
-    status, _, err = run("review", "restore", tmp_path / "q.tar", "--workspace", bench)
+    assert run("review", "backup", root, tmp_path / "q.tar")[0] == 0
+    status, _, err = run("review", "restore", bench, tmp_path / "q.tar")
     assert status == 0, err
     assert CONFIG not in err
     told = [json.loads(run("review", "status", at, "--json")[1]) for at in (root, bench)]
     assert told[0] == told[1]
-    status, _, err = run("review", "restore", tmp_path / "q.tar", "--workspace", tmp_path / "new")
+    status, _, err = run("review", "restore", tmp_path / "new", tmp_path / "q.tar")
     assert (status, f"has no {CONFIG}: copy the workspace" in err) == (0, True)
 
 
@@ -411,8 +411,8 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
         ran.append(" ".join(words[1:4]))
     assert ran == [
         "review import bench",
-        "review adduser dr.a@example.org",
-        "review addusers team.csv",
+        "review adduser bench",
+        "review addusers bench",
         "review assign specialist",
         "review assign add",
         "review assign add",
@@ -420,7 +420,7 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
         "review assign list",
         "review gold bench",
         "review policy bench",
-        "review readers bench",
+        "review reviewers bench",
         "review status bench",
         "review export bench",
         "release bench release-v1",

@@ -4,9 +4,13 @@ import sys
 
 import pytest
 
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.pipeline import build
 from medrcube.console.progress import Reporter
 from medrcube.demo import BASELINES, run_demo
 from medrcube.errors import MedrcubeError
+from medrcube.sources.registry import find_sources
+from medrcube.workspace import open_workspace
 
 QUIET = Reporter(quiet=True)
 ONLY = ("camus", "mmwhs", "vindr-mammo")
@@ -23,6 +27,15 @@ def test_the_demo_builds_evaluates_and_reports_and_can_be_repeated(tmp_path):
     assert all(
         path.read_bytes() == data for path, data in first.items() if path.name == "test.json"
     )
+
+
+def test_a_demo_is_a_workspace_that_the_other_commands_open(tmp_path):
+    demo = tmp_path / "demo"
+    for name in ("busi", "camus"):
+        run_demo(demo, QUIET, only=[name], workers=1)
+    moved = demo.rename(tmp_path / "moved")
+    again = build(open_workspace(moved), find_sources(), LocalEngine(1), QUIET)
+    assert ({entry.source for entry in again.sources}, again.failures) == ({"busi", "camus"}, ())
 
 
 def test_the_demo_never_touches_a_folder_of_somebody_else(tmp_path):

@@ -193,7 +193,7 @@ def release(
     ] = False,
     require_agreement: Annotated[
         bool,
-        typer.Option("--require-agreement", help="Refuse where readers do not agree well enough."),
+        typer.Option("--require-agreement", help="Refuse where reviewers agree too little."),
     ] = False,
     private: Annotated[
         bool, typer.Option("--private", help="Keep restricted pictures; never share the tree.")

@@ -99,8 +99,8 @@ def serve(
 
 @review_app.command()
 def adduser(
+    directory: Directory,
     email: Annotated[str, typer.Argument(help="What the person signs in with.")],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
     role: Annotated[
         Literal["reviewer", "adjudicator", "manager", "administrator"], typer.Option()
     ] = "reviewer",
@@ -128,11 +128,11 @@ def adduser(
 
 @review_app.command("addusers")
 def add_users(
+    directory: Directory,
     table: Annotated[Path, typer.Argument(metavar="FILE", help="CSV: email, role, specialties.")],
     passwords: Annotated[
         Path, typer.Option(metavar="FILE", help="New file for the first passwords, yours alone.")
     ],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
     json_output: Json = False,
 ) -> None:
     """Make accounts for a team; each person changes the password at the first sign-in."""
@@ -154,8 +154,8 @@ def add_users(
 
 @review_app.command("reset-second-factor")
 def reset_second_factor(
+    directory: Directory,
     email: Annotated[str, typer.Argument(help="Whose authenticator is lost.")],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
 ) -> None:
     """Ask a person for no code until they set a second factor up again."""
     from medrcube.console.progress import Reporter
@@ -172,7 +172,7 @@ def reset_second_factor(
 
 @review_app.command()
 def status(directory: Directory = Path(), json_output: Json = False) -> None:
-    """How far the reviews are, by state, by kind of item and by reader."""
+    """How far the reviews are, by state, by kind of item and by reviewer."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -195,7 +195,7 @@ def status(directory: Directory = Path(), json_output: Json = False) -> None:
         ],
     )
     reporter.table(
-        ("reader", "reviews", "median seconds"),
+        ("reviewer", "reviews", "median seconds"),
         [(row["reader"], row["reviews"], row["median_seconds"] or "") for row in told["readers"]],
     )
     reporter.result(f"{counted(told['in_hand'], 'item')} in hand now")
@@ -258,8 +258,8 @@ def verify_audit(
 
 @review_app.command()
 def backup(
+    directory: Directory,
     out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as q.tar.")],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
     json_output: Json = False,
 ) -> None:
     """Write database and pictures into one file, while people work."""
@@ -277,8 +277,8 @@ def backup(
 
 @review_app.command()
 def restore(
+    directory: Directory,
     archive: Annotated[Path, typer.Argument(metavar="FILE", help="A back-up.")],
-    directory: Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")] = Path(),
     json_output: Json = False,
 ) -> None:
     """Put a back-up where there is no queue; overwrites nothing."""

@@ -1,4 +1,4 @@
-"""``medrcube review assign``: which items go to which readers, and who is a specialist in what."""
+"""``medrcube review assign``: items to reviewers, and specialties of reviewers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from medrcube.cli.options.shared import Json
-from medrcube.cli.review_exchange import InWorkspace, open_queue
+from medrcube.cli.review_exchange import Directory, open_queue
 from medrcube.console.counts import counted
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["assign_app"]
 
 assign_app = typer.Typer(
-    help="Which items go to which readers, and who is a specialist in what.", no_args_is_help=True
+    help="Which items go to which reviewers, and who is a specialist in what.", no_args_is_help=True
 )
 
-Reader = Annotated[
+Reviewer = Annotated[
     list[str] | None,
-    typer.Option("--reader", metavar="WHO", help="E-mail address or name in exports; repeat."),
+    typer.Option("--reviewer", metavar="WHO", help="E-mail address or name in exports; repeat."),
 ]
 
 
 @assign_app.command("list")
-def show(directory: InWorkspace = Path(), json_output: Json = False) -> None:
+def show(directory: Directory = Path(), json_output: Json = False) -> None:
     """Assignments, specialties, and what waits for whom."""
     from medrcube.console.progress import Reporter
 
@@ -47,7 +47,7 @@ def show(directory: InWorkspace = Path(), json_output: Json = False) -> None:
         [(row["assignment"], row["items"], row["mode"], ", ".join(row["to"])) for row in held],
     )
     reporter.table(
-        ("reader", "specialties"), [(who, ", ".join(names)) for who, names in people.items()]
+        ("reviewer", "specialties"), [(who, ", ".join(names)) for who, names in people.items()]
     )
     reporter.table(
         ("anatomy", "modality", "wait for a specialist", "specialists"),
@@ -71,8 +71,9 @@ def show(directory: InWorkspace = Path(), json_output: Json = False) -> None:
 
 @assign_app.command()
 def add(
+    directory: Directory,
     mode: Annotated[Literal["only", "first"], typer.Argument(help="To them only, or first.")],
-    reader: Reader = None,
+    reviewer: Reviewer = None,
     specialty: Annotated[
         str, typer.Option(metavar="NAME", help="Everybody who has it, too, now and later.")
     ] = "",
@@ -80,10 +81,9 @@ def add(
     task: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
     anatomy: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
     modality: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
-    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
-    """Give items to some readers only, or to them first."""
+    """Give items to some reviewers only, or to them first."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -93,7 +93,7 @@ def add(
     made = assign(
         console(),
         Scope(source=source, task=task, anatomy=anatomy, modality=modality),
-        [_person(who).pk for who in reader or ()],
+        [_person(who).pk for who in reviewer or ()],
         mode=mode,
         specialty=specialty,
     )
@@ -106,8 +106,8 @@ def add(
 
 @assign_app.command()
 def end(
+    directory: Directory,
     number: Annotated[int, typer.Argument(help="As list shows it.")],
-    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Let an assignment hold no longer."""
@@ -125,14 +125,14 @@ def end(
 
 @assign_app.command()
 def specialist(
+    directory: Directory,
     who: Annotated[str, typer.Argument(help="E-mail address or name in exports.")],
     specialty: Annotated[
         list[str] | None, typer.Argument(metavar="[SPECIALTY]...", help="All of them; none: none.")
     ] = None,
-    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
-    """Say in what a reader is a specialist, in place of what was said before."""
+    """Say in what a reviewer is a specialist, in place of what was said before."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -147,10 +147,10 @@ def specialist(
 
 @assign_app.command("specialty")
 def new_specialty(
+    directory: Directory,
     name: Annotated[str, typer.Argument(help="Such as radiology:abdomen.")],
     anatomy: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
     modality: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
-    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Add a specialty to the vocabulary of this project."""
@@ -162,7 +162,7 @@ def new_specialty(
 
     made = add_specialty(console(), name, anatomies=anatomy or (), modalities=modality or ())
     reporter = Reporter(json_output=json_output)
-    reporter.result(f"{made.name} can be given to readers now")
+    reporter.result(f"{made.name} can be given to reviewers now")
     told = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
     reporter.data(told)
 

@@ -26,7 +26,6 @@ labelstudio_app = typer.Typer(
 )
 
 Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE")]
-InWorkspace = Annotated[Path, typer.Option("--workspace", metavar="WORKSPACE")]
 
 
 def register(app: typer.Typer) -> None:
@@ -93,7 +92,7 @@ def export(
     )
     if back.strata:
         told = ", ".join(f"{count:,} {words}" for words, count in sorted(back.strata.items()))
-        reporter.result(f"agreement of the readers, by stratum: {told}; see the page Agreement")
+        reporter.result(f"agreement of the reviewers, by stratum: {told}; see the page Agreement")
     reporter.data({**asdict(back), "out": str(folder), "files": tables})
 
 
@@ -122,8 +121,8 @@ def freeze(
 
 @labelstudio_app.command("export")
 def export_tasks(
+    directory: Directory,
     out: Annotated[Path, typer.Argument(help="Folder to write.")],
-    directory: InWorkspace = Path(),
     prefix: Annotated[
         str, typer.Option(help="Where the folder will lie in what Label Studio serves.")
     ] = "medrcube",
@@ -149,11 +148,11 @@ def export_tasks(
 
 @labelstudio_app.command("import")
 def import_annotations(
+    directory: Directory,
     file: Annotated[Path, typer.Argument(help="Label Studio's JSON export.")],
-    reader: Annotated[
+    reviewer: Annotated[
         list[str], typer.Option(metavar="WHO=PSEUDONYM", help="Who annotated; repeat.")
     ],
-    directory: InWorkspace = Path(),
     json_output: Json = False,
 ) -> None:
     """Take annotations in as reviews; each that is refused comes with a reason."""
@@ -163,7 +162,7 @@ def import_annotations(
     from medrcube.review.exchange.labelstudio import import_annotations as take_in
 
     reporter = Reporter(json_output=json_output)
-    taken = take_in(file, _readers(reader))
+    taken = take_in(file, _pseudonyms(reviewer))
     for one in taken.refused:
         reporter.result(f"REFUSED {one.annotation}: {one.reason}")
     reporter.result(f"{taken.reviews:,} reviews taken in, {len(taken.refused):,} refused")
@@ -192,14 +191,16 @@ def open_queue(directory: Path) -> Path:
     return root
 
 
-def _readers(values: list[str]) -> Mapping[str, str]:
-    readers: dict[str, str] = {}
+def _pseudonyms(values: list[str]) -> Mapping[str, str]:
+    pseudonyms: dict[str, str] = {}
     for value in values:
         who, equals, pseudonym = value.partition("=")
         if not (who and equals and pseudonym):
-            raise MedrcubeError(f"--reader {value}: expected WHO=PSEUDONYM, such as 3=reader-0a1b")
-        readers[who] = pseudonym
-    return readers
+            raise MedrcubeError(
+                f"--reviewer {value}: expected WHO=PSEUDONYM, such as 3=reader-0a1b"
+            )
+        pseudonyms[who] = pseudonym
+    return pseudonyms
 
 
 def _show_import(report: ImportReport, reporter: Reporter) -> None:

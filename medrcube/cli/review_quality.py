@@ -1,4 +1,4 @@
-"""``medrcube review gold`` and ``readers``: known defects, and who finds them."""
+"""``medrcube review gold`` and ``reviewers``: known defects, and who finds them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from medrcube.console.counts import counted
 def register(app: typer.Typer) -> None:
     """Add the two commands."""
     app.command()(gold)
-    app.command()(readers)
+    app.command()(reviewers)
 
 
 def gold(
@@ -30,7 +30,7 @@ def gold(
     seed: Annotated[int | None, typer.Option(help="Of the draw; by default the project's.")] = None,
     json_output: Json = False,
 ) -> None:
-    """Copy sound items with a wrong key, a second right option or a wrong box, to test readers."""
+    """Draw gold items: copies with a wrong key, a second right option or a wrong box."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -50,8 +50,8 @@ def gold(
     reporter.data({"made": dict(drawn.made), "wanted": drawn.wanted})
 
 
-def readers(directory: Directory = Path(), json_output: Json = False) -> None:
-    """Time, known defects caught, agreement and blind answers of each reader side by side."""
+def reviewers(directory: Directory = Path(), json_output: Json = False) -> None:
+    """Time, known defects caught, agreement and blind answers of each reviewer side by side."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -62,7 +62,7 @@ def readers(directory: Directory = Path(), json_output: Json = False) -> None:
     reporter = Reporter(json_output=json_output)
     at, told = timezone.now(), figures()
     reporter.table(
-        ("reader", "reviews", "median s", "fast", "defects caught", "agreement", "AC1", "blind"),
+        ("reviewer", "reviews", "median s", "fast", "defects caught", "agreement", "AC1", "blind"),
         [
             (
                 row.pseudonym,

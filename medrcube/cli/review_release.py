@@ -1,4 +1,4 @@
-"""Commands of ``medrcube review`` about a release: its readers, its errata, and remarks."""
+"""Commands of ``medrcube review`` about a release: its reviewers, its errata, and remarks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from medrcube.cli.options.shared import Json
-from medrcube.cli.review_exchange import Directory, InWorkspace, open_queue
+from medrcube.cli.review_exchange import Directory, open_queue
 from medrcube.console.counts import counted
 
 __all__ = ["register"]
@@ -32,14 +32,14 @@ def human_run(
     release: Release,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new run.")],
     group: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the group of readers; never a person's.")
+        str, typer.Option(metavar="NAME", help="Name of the group of reviewers; never a person's.")
     ] = "reviewers",
     json_output: Json = False,
 ) -> None:
-    """Write the readers' blind answers as a run human/NAME, beside the runs of models.
+    """Write the reviewers' blind answers as a run human/NAME, beside the runs of models.
 
     Only answers given before anything that answers the item was shown count. Of an item with
-    several readers one answer, drawn by lot, is counted; agreement and majority stand beside it.
+    several reviewers one answer, drawn by lot, is counted; agreement and majority stand beside it.
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import load_benchmark
@@ -52,7 +52,7 @@ def human_run(
     told, total = made.readers, made.run.metrics["global"]
     raw, most = told["agreement"]["raw"], told["majority"]
     reporter.result(
-        f"{made.run.model}: {counted(told['readers'], 'reader')}, {told['answers']:,} blind "
+        f"{made.run.model}: {counted(told['readers'], 'reviewer')}, {told['answers']:,} blind "
         f"answers to {counted(told['items'], 'item')}; {told['rule']}"
     )
     if told["let_in_by_these_answers"]:
@@ -62,10 +62,10 @@ def human_run(
         )
     interval = total["interval"]
     span = f" (95 % {100 * interval[0]:.1f} to {100 * interval[1]:.1f})" if interval else ""
-    reporter.result(f"accuracy of a single reader {100 * total['accuracy']:.1f} %{span}")
+    reporter.result(f"accuracy of a single reviewer {100 * total['accuracy']:.1f} %{span}")
     if raw["value"] is not None:
         reporter.result(
-            f"two readers chose alike in {100 * raw['value']:.1f} % of "
+            f"two reviewers chose alike in {100 * raw['value']:.1f} % of "
             f"{counted(raw['items'], 'item')}"
         )
     if most["value"] is not None:
@@ -112,19 +112,19 @@ def write_errata(
 
 
 def remarks(
+    directory: Directory,
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE", help="Rows of item (or id) and text: .jsonl, .csv, .tsv, .json, .xlsx."
         ),
     ],
-    directory: InWorkspace = Path(),
     origin: Annotated[
         str, typer.Option(metavar="TEXT", help="What collected them; never a person.")
     ] = "outside",
     json_output: Json = False,
 ) -> None:
-    """Take remarks of outsiders into the queue; readers see them after their blind answer.
+    """Take remarks of outsiders into the queue; reviewers see them after their blind answer.
 
     Exit status 1 when a row was refused or names an item that the queue does not have.
     """

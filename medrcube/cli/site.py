@@ -31,7 +31,7 @@ def site(
 
     reporter = Reporter(json_output=json_output)
     made = write_site(each_once(runs, reporter), release, out, reporter)
-    people = f", {counted(made.people, 'group')} of readers" if made.people else ""
+    people = f", {counted(made.people, 'group')} of reviewers" if made.people else ""
     reporter.result(
         f"wrote {made.index}: {counted(made.models, 'model')}{people}, "
         f"{counted(made.items, 'item')}, "

@@ -280,7 +280,7 @@ def _who(completed_by: object, people: Mapping[str, User]) -> User:
         if found is not None:
             return found
     raise InvalidAnswerError(
-        f"was made by {person.get('id')}, who has no pseudonym: name one with --reader"
+        f"was made by {person.get('id')}, who has no pseudonym: name one with --reviewer"
     )
 
 

@@ -15,8 +15,8 @@ def run(project, monkeypatch):
     """Run ``medrcube review assign ...`` on the database of this test: gives what is printed."""
     monkeypatch.setattr("medrcube.cli.review_assign.open_queue", lambda directory: directory)
 
-    def command(*words):
-        ran = CliRunner().invoke(app, ["review", "assign", *map(str, words)])
+    def command(name, *words):
+        ran = CliRunner().invoke(app, ["review", "assign", name, ".", *map(str, words)])
         if ran.exception is not None and not isinstance(ran.exception, SystemExit):
             raise ran.exception
         assert ran.exit_code == 0, ran.output
@@ -33,7 +33,7 @@ def run_json(run):
 def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items):
     add_items(1)
     one, other = person(), person()
-    by_name = ("--reader", one.pseudonym, "--reader", other.email.upper())
+    by_name = ("--reviewer", one.pseudonym, "--reviewer", other.email.upper())
     made = run_json("add", "only", *by_name, "--anatomy", "brain", "--source", "toy")
     readers = sorted([one.pseudonym, other.pseudonym])
     assert made["readers"] == made["to"] == readers
@@ -55,7 +55,7 @@ def test_people_read_what_was_done_in_words(run, person):
     assert told == f"{reader.pseudonym}: MRI, radiology:neuro\n"
     assert run("specialist", reader.pseudonym) == f"{reader.pseudonym}: no specialty\n"
     told = run("specialty", "radiology:hand", "--modality", "x-ray")
-    assert told == "radiology:hand can be given to readers now\n"
+    assert told == "radiology:hand can be given to reviewers now\n"
 
 
 def test_a_specialty_of_the_project_can_be_given_to_readers(run_json, person):
@@ -87,8 +87,8 @@ def test_the_list_says_what_waits_and_what_nobody_can_finish(
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [
-        (("add", "only", "--reader", "reader-nora"), "'reader-norah'"),
-        (("add", "only", "--reader", "norah@example.com"), "'norah@example.org'"),
+        (("add", "only", "--reviewer", "reader-nora"), "'reader-norah'"),
+        (("add", "only", "--reviewer", "norah@example.com"), "'norah@example.org'"),
         (("add", "only", "--specialty", "radiology:nuero"), "'radiology:neuro'"),
         (("add", "only", "--specialty", "MRI", "--anatomy", "Brian"), "'Brain'"),
         (("add", "only", "--specialty", "MRI", "--modality", "Ultrasond"), "'Ultrasound'"),
