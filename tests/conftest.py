@@ -10,6 +10,8 @@ import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
+from medrcube.console.progress import Reporter
+from medrcube.demo import run_demo
 from medrcube.sources._framework.card_parts.fields import REASONED
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
@@ -224,3 +226,12 @@ def _reasoned(field):
 def toy_card():
     """Text of a minimal valid card."""
     return CARD
+
+
+@pytest.fixture(scope="session")
+def small_demo(tmp_path_factory):
+    """A folder with ``demo``, the demo of three sources; who changes it takes a copy."""
+    folder = tmp_path_factory.mktemp("small")
+    only = ("bus-bra", "busi", "vindr-cxr")
+    run_demo(folder / "demo", Reporter(quiet=True), only=only, workers=1)
+    return folder

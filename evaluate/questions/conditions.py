@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
+from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem
 
 
@@ -25,6 +26,18 @@ class Condition(StrEnum):
     CIRCULAR = "circular"
     IMAGE_SWAP = "image-swap"
     REWORDED = "reworded"
+
+    @classmethod
+    def parse(cls, name: str) -> Condition:
+        """The condition of that name.
+
+        Raises:
+            WorkspaceError: there is none.
+        """
+        if name in cls._value2member_map_:
+            return cls(name)
+        known = ", ".join(condition.value for condition in cls)
+        raise WorkspaceError(f"no condition {name!r}; expected one of: {known}")
 
 
 OF_ONE_EDITION = tuple(it for it in Condition if it is not Condition.REWORDED)

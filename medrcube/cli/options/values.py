@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medrcube.errors import ModelError, WorkspaceError
+from medrcube.errors import ModelError
 
 if TYPE_CHECKING:
     from medrcube.evaluate.cost.budget import Prices
@@ -78,11 +78,7 @@ def conditions_of(names: Sequence[str]) -> list[Condition]:
     """
     from medrcube.evaluate.questions.conditions import Condition
 
-    known = [condition.value for condition in Condition]
-    for name in names:
-        if name not in known:
-            raise WorkspaceError(f"no condition {name!r}; expected one of: {', '.join(known)}")
-    return [Condition(name) for name in names]
+    return [Condition.parse(name) for name in names]
 
 
 def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:

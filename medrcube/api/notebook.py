@@ -1,0 +1,76 @@
+"""HTML of the objects of the interface, as a notebook displays them.
+
+A notebook keeps what was displayed and is passed on, so it never holds the path of a folder, nor an
+image that may not be redistributed.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
+
+__all__ = ["MOST_THUMBNAILS", "Thumbnail", "summary_html", "thumbnail_of"]
+
+MOST_THUMBNAILS = 4
+"""Most images in one summary."""
+
+_LONGEST_SIDE, _QUALITY = 160, 85
+
+
+class Thumbnail(NamedTuple):
+    """A reduced image and its caption.
+
+    Attributes:
+        uri: data URI of a JPEG whose longer side has at most 160 pixels.
+        caption: plain text.
+    """
+
+    uri: str
+    caption: str
+
+
+def thumbnail_of(file: Path, caption: str) -> Thumbnail | None:
+    """A thumbnail of an image file; ``None`` where there is no readable one."""
+    try:
+        data = jpeg_within(file.read_bytes(), ((_LONGEST_SIDE, _QUALITY),))
+    except OSError:
+        return None
+    if data is None:
+        return None
+    return Thumbnail(f"data:image/jpeg;base64,{base64.b64encode(data).decode('ascii')}", caption)
+
+
+def summary_html(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    thumbnails: Iterable[Thumbnail] = (),
+    note: str = "",
+) -> str:
+    """A title, a table, thumbnails and a note; every text is escaped."""
+    template = _environment().get_template("notebook.html.j2")
+    return template.render(
+        title=title,
+        columns=columns,
+        rows=[[f"{v:,}" if isinstance(v, int) else v for v in row] for row in rows],
+        thumbnails=list(thumbnails),
+        note=note,
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("medrcube.templates", "cards"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

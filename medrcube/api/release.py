@@ -1,0 +1,293 @@
+"""A release: its items and images, and the evaluation of a model on it."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+from PIL import Image
+
+from medrcube.api.event_loop import Interruption, run_beside_loop
+from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
+from medrcube.api.run import Run, load_run
+from medrcube.console.progress import Reporter
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.image_files import UnusablePictureError, read_picture
+from medrcube.evaluate.models.protocol import Model
+from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.data_agreements import (
+    allowed,
+    cards,
+    sends_outside,
+    under_contract,
+)
+from medrcube.evaluate.questions.selection import ItemFilter
+from medrcube.evaluate.runner.progress_line import watch
+from medrcube.evaluate.runner.run import RunSummary, run_evaluation
+from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+__all__ = ["ITEM_COLUMNS", "ModelSettings", "Release", "load_release"]
+
+ITEM_COLUMNS = {
+    "item": "``DATASET/ID``, unique in the release",
+    "dataset": "folder of the source in the release",
+    "task": "task that the question belongs to",
+    "anatomy": "anatomical region",
+    "modality": "imaging modality",
+    "question": "the stem",
+    "options": "texts of the options, a list in the order shown",
+    "answer": "text of the right option",
+    "key": "letter of the right option",
+    "image": "path of the image in the release; missing where the release names none",
+    "present": "whether the image file is there",
+    "restricted": "whether the image may not be redistributed",
+    "withdrawn": "whether the errata withdraw the item",
+    "visible": "whether the image alone shows the answer: yes, partly or no; empty if not stated",
+    "block": "items of one block share their options; empty for none",
+    "unit": "keyed id of the patient or case; empty if not stated",
+}
+"""Column -> meaning, of the table that ``Release.items`` returns."""
+
+_CONNECTIONS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A release that was read and checked. Made by ``load_release`` or ``Workspace.release``.
+
+    Attributes:
+        path: its folder.
+    """
+
+    path: Path
+    _benchmark: Benchmark = field(repr=False)
+
+    def items(self) -> pd.DataFrame:
+        """The items, one row each; the columns are ``ITEM_COLUMNS``."""
+        rows = [self._row(item) for item in self._benchmark.items]
+        return pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
+
+    def image(self, item: str) -> Image.Image:
+        """The image of an item as a model sees it, with what is drawn on it.
+
+        Args:
+            item: its name, ``DATASET/ID``.
+
+        Raises:
+            ReleaseError: there is no such item, its image is not in this copy of the release, or
+                the file is no image.
+        """
+        if item not in self._by_name:
+            raise ReleaseError(
+                f"{self.path}: has no item {item!r}; expected a name of the column 'item' of "
+                "items(), DATASET/ID"
+            )
+        path = self._benchmark.path(self._by_name[item])
+        if path is None:
+            raise ReleaseError(f"{item}: the release names no image for this item")
+        if not path.exists():
+            raise ReleaseError(
+                f"{item}: its image {path} is not in this copy; a restricted image is rebuilt from "
+                f"your own raw data with  medrcube reconstruct {self.path}"
+            )
+        try:
+            with Image.open(io.BytesIO(read_picture(path, root=self.path).data)) as image:
+                image.load()
+                return image
+        except (UnusablePictureError, OSError) as error:
+            raise ReleaseError(f"{item}: its image {path} cannot be read: {error}") from error
+
+    def evaluate(
+        self,
+        model: str | Model,
+        out: str | Path,
+        *,
+        settings: ModelSettings | None = None,
+        conditions: Iterable[str] = ("full",),
+        epochs: int = 1,
+        limit: int | None = None,
+        tasks: Iterable[str] = (),
+        anatomies: Iterable[str] = (),
+        modalities: Iterable[str] = (),
+        datasets: Iterable[str] = (),
+        where: str | None = None,
+        may_send: Iterable[str] = (),
+        max_connections: int | None = None,
+        progress: bool = False,
+    ) -> Run:
+        """Ask a model every question and score the replies, as ``medrcube evaluate`` does.
+
+        Every reply is kept when it comes, so the same call again goes on with a run that was
+        interrupted. It also works in a notebook, where an event loop is running.
+
+        Args:
+            model: ``PROVIDER/NAME``, or an object with the methods of ``Model``.
+            out: folder of the run.
+            settings: how to reach a model that is given by name, and how it shall answer.
+            conditions: full, blind, circular or image-swap; one or several.
+            epochs: how often each question is asked.
+            limit: ask so many items only, drawn evenly.
+            tasks: only items of these tasks.
+            anatomies: only items of these anatomical regions.
+            modalities: only items of these imaging modalities.
+            datasets: only items of these folders of the release.
+            where: only items for which this expression over the columns of an item is true.
+            may_send: sources under an agreement whose owner lets you send their images to another
+                machine; the others are left out where the model is elsewhere.
+            max_connections: most questions that are asked at one time.
+            progress: show the progress on standard error.
+
+        Raises:
+            ModelError: the model cannot be used; replies that came are kept.
+            WorkspaceError: no item is as wanted, or the folder belongs to another run.
+            ReleaseError: an image changed while the run was under way.
+
+        Warns:
+            RuntimeWarning: the run is incomplete: it was stopped, or more than 5 % of its
+                questions have no reply.
+        """
+        folder = Path(out)
+        opened = open_model(model, settings) if isinstance(model, str) else model
+        choice = ItemFilter(
+            tasks=frozenset(map(Task.parse, tasks)),
+            anatomies=frozenset(map(Anatomy.parse, anatomies)),
+            modalities=frozenset(map(Modality.parse, modalities)),
+            sources=frozenset(datasets),
+            where=where,
+        )
+        suggested: int | None = getattr(opened, "suggested_connections", None)
+
+        def ask(interruption: Interruption) -> RunSummary:
+            with _watch(interruption, shown=progress) as on_progress:
+                return run_evaluation(
+                    self._benchmark,
+                    opened,
+                    folder,
+                    conditions=[Condition.parse(name) for name in conditions],
+                    epochs=epochs,
+                    limit=limit,
+                    choice=choice,
+                    may_send=self._may_send(may_send, opened),
+                    max_connections=max_connections or suggested or _CONNECTIONS,
+                    fixed_connections=suggested is not None,
+                    on_progress=on_progress,
+                )
+
+        summary = run_beside_loop(ask)
+        if summary.exit_code:
+            why = summary.stopped or "too many questions have no reply, or one that was cut"
+            warnings.warn(f"{folder}: incomplete: {why}", RuntimeWarning, stacklevel=2)
+        return load_run(folder)
+
+    def _may_send(self, named: Iterable[str], model: Model) -> frozenset[str]:
+        wanted = list(named)
+        if not (wanted and sends_outside(model)):
+            return frozenset()
+        return allowed(wanted, under_contract(self._benchmark.items, cards()))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, BenchmarkItem]:
+        return {item.name: item for item in self._benchmark.items}
+
+    def _row(self, item: BenchmarkItem) -> tuple[object, ...]:
+        options = dict(item.options)
+        path = self._benchmark.path(item)
+        return (
+            item.name,
+            item.dataset,
+            str(item.task),
+            str(item.parts),
+            str(item.modality),
+            item.question,
+            list(options.values()),
+            options[item.key],
+            item.key,
+            item.image,
+            path is not None and path.is_file(),
+            item.restricted,
+            item.name in self._benchmark.errata,
+            item.visible,
+            item.block,
+            item.unit,
+        )
+
+    def _repr_html_(self) -> str:
+        items = self.items()
+        rows = [
+            (
+                dataset,
+                len(group),
+                group["image"].nunique(),
+                int(group.loc[~group["present"], "image"].nunique()),
+                ", ".join(sorted(Task(task).abbreviation for task in group["task"].unique())),
+            )
+            for dataset, group in items.groupby("dataset", sort=True)
+        ]
+        columns = ("dataset", "items", "images", "withheld", "tasks")
+        note = f"{int(items['withdrawn'].sum()):,} items are withdrawn."
+        return summary_html(
+            f"Release {self.path.name}: {len(items):,} items",
+            columns,
+            rows,
+            islice(self._thumbnails(), MOST_THUMBNAILS),
+            note if items["withdrawn"].any() else "",
+        )
+
+    def _thumbnails(self) -> Iterator[Thumbnail]:
+        """One of each dataset, of images that may be redistributed."""
+        shown: set[str] = set()
+        for item in self._benchmark.items:
+            path = self._benchmark.path(item)
+            if item.restricted or item.dataset in shown or path is None or not path.is_file():
+                continue
+            thumbnail = thumbnail_of(path, f"{item.dataset}: {item.question}")
+            if thumbnail is not None:
+                shown.add(item.dataset)
+                yield thumbnail
+
+
+def load_release(path: str | Path) -> Release:
+    """Read and check a release, one of medrcube or the published MedRCube.
+
+    Args:
+        path: its folder, which holds a folder with ``test.json`` for each dataset.
+
+    Raises:
+        ReleaseError: there is no release, or an item breaks a rule; the first faults are listed.
+
+    Example:
+        >>> import medrcube
+        >>> release = medrcube.load_release("demo/release")
+        >>> items = release.items()
+        >>> name = items.loc[items["dataset"] == "BUSI", "item"].iloc[0]
+        >>> release.image(name).format
+        'PNG'
+    """
+    folder = Path(path)
+    return Release(folder, load_benchmark(folder))
+
+
+@contextmanager
+def _watch(interruption: Interruption, *, shown: bool) -> Iterator[OnProgress]:
+    """A callback that shows the progress, and first attaches the main task of the run."""
+    with watch(Reporter()) if shown else nullcontext(_unwatched) as show:
+
+        def on_progress(progress: RunProgress) -> None:
+            interruption.attach()
+            show(progress)
+
+        yield on_progress
+
+
+def _unwatched(_progress: RunProgress) -> None:
+    """Progress that nobody watches."""

@@ -1,0 +1,149 @@
+"""Scored runs: tables, replies and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from medrcube.api.notebook import summary_html
+from medrcube.evaluate.html_report import write_report as write_page
+from medrcube.evaluate.reporting.data_tables import tables
+from medrcube.evaluate.reporting.interval_text import accuracy_line, accuracy_told
+from medrcube.evaluate.reporting.scored_runs import Run as ScoredRun
+from medrcube.evaluate.reporting.scored_runs import load_runs
+
+__all__ = ["REPLY_COLUMNS", "Run", "load_run", "write_report"]
+
+REPLY_COLUMNS = {
+    "item": "``DATASET/ID`` of the item",
+    "task": "task of the item",
+    "condition": "how it was asked: full, blind, circular, image-swap or reworded",
+    "turn": "by how many places the options were rotated",
+    "epoch": "number of the repetition, from 0",
+    "outcome": "correct, wrong, unparsed, refused, cut, failed, missing-image or not-asked",
+    "answer": "letter that the reply gives, in the order that was shown; missing without one",
+    "choice": "text of that option",
+    "rule": "rule that read the letter, or why there is none",
+    "reply": "whole text of the reply; missing without one",
+    "cut": "whether the limit of tokens cut the reply",
+}
+"""Column -> meaning, of the table that ``Run.replies`` returns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The scored answers of one model to one release. Made by ``load_run`` or ``Release.evaluate``.
+
+    Attributes:
+        path: folder of the run.
+    """
+
+    path: Path
+    _scored: ScoredRun = field(repr=False)
+
+    @property
+    def model(self) -> str:
+        """Name of the model, ``PROVIDER/NAME``."""
+        return str(self._scored.manifest["model"]["name"])
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of all questions that were answered correctly, from 0 to 1.
+
+        An unreadable answer and a refusal count as not correct. ``None`` where more than 5 % of
+        the questions have no reply: then only the bounds in ``metrics`` are known.
+        """
+        accuracy: float | None = self._scored.total["accuracy"]
+        return accuracy
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run went to its end with a reply to at least 95 % of its questions."""
+        return not (self._scored.incomplete or self._scored.unfinished)
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """Everything in ``metrics.json``: accuracies with intervals, by task, region, modality."""
+        return self._scored.metrics
+
+    def replies(self) -> pd.DataFrame:
+        """Every question as it was asked, with its reply; the columns are ``REPLY_COLUMNS``."""
+        rows = [
+            (
+                result.item.name,
+                str(result.item.task),
+                str(result.asked.presentation.condition),
+                result.asked.presentation.turn,
+                result.asked.presentation.epoch,
+                str(result.outcome),
+                result.answer,
+                result.choice,
+                result.rule,
+                result.reply,
+                result.cut,
+            )
+            for result in self._scored.everything
+        ]
+        return pd.DataFrame(rows, columns=list(REPLY_COLUMNS))
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables of the report by name, such as ``slices``; accuracies are from 0 to 1.
+
+        They are those that ``medrcube report --data`` writes.
+        """
+        return {name: pd.DataFrame(rows) for name, rows in tables([self._scored]).items()}
+
+    def report(self, out: str | Path, release: str | Path | None = None) -> Path:
+        """Write the report of this run as one HTML file; see ``write_report``."""
+        return write_report([self], out, release)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (task, group["n"], f"{accuracy_told(group)} %")
+            for task, group in self.metrics["slices"]["task"].items()
+        ]
+        note = accuracy_line(self._scored.total)
+        if not self.complete:
+            note = f"INCOMPLETE. {note}"
+        return summary_html(f"Run of {self.model}", ("task", "n", "accuracy"), rows, note=note)
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run that was scored.
+
+    Args:
+        path: its folder, the ``--out`` of ``medrcube evaluate``.
+
+    Raises:
+        WorkspaceError: the folder holds no scored run.
+    """
+    folder = Path(path)
+    return Run(folder, load_runs([folder])[0])
+
+
+def write_report(
+    runs: Iterable[Run | str | Path], out: str | Path, release: str | Path | None = None
+) -> Path:
+    """Write one self-contained HTML page about one or several runs.
+
+    Args:
+        runs: runs, or their folders, in the order wanted.
+        out: file to write.
+        release: folder of the release that the runs were asked, to show images of wrong answers;
+            restricted images are never shown.
+
+    Returns:
+        The file.
+
+    Raises:
+        WorkspaceError: there is no run, or the file cannot be written.
+        ReleaseError: the release is broken.
+    """
+    folders = [run.path if isinstance(run, Run) else Path(run) for run in runs]
+    page = Path(out)
+    write_page(folders, page, None if release is None else Path(release))
+    return page

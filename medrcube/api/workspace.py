@@ -1,0 +1,253 @@
+"""A workspace: raw data in, tables and images out, and releases of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from PIL import Image
+
+from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
+from medrcube.api.release import Release, load_release
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.execution.progress import usable_cores
+from medrcube.build.pipeline import BuildReport
+from medrcube.build.pipeline import build as run_build
+from medrcube.build.release.write import release as write_release
+from medrcube.build.workspace_sources import sources_of
+from medrcube.console.progress import Reporter
+from medrcube.errors import MedrcubeError, WorkspaceError
+from medrcube.sources._framework.layout import check_root, require_fit, verify
+from medrcube.sources.registry import find_sources, get_source
+from medrcube.workspace import Workspace as Folder
+from medrcube.workspace import init_workspace
+from medrcube.workspace import open_workspace as read_workspace
+
+__all__ = ["BuildReport", "Workspace", "create_workspace", "open_workspace"]
+
+
+@dataclass(frozen=True, eq=False)
+class Workspace:
+    """A folder with ``medrcube.toml``. Made by ``open_workspace`` or ``create_workspace``."""
+
+    _folder: Folder
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self._folder.root
+
+    @property
+    def sources(self) -> Mapping[str, Path]:
+        """Id of each source and the folder with your copy of its raw data."""
+        return dict(self._folder.sources)
+
+    def build(
+        self,
+        *,
+        workers: int = 1,
+        seed: int | None = None,
+        profile: str | None = None,
+        progress: bool = False,
+    ) -> BuildReport:
+        """Turn the raw data into images and items; the same call again does only what changed.
+
+        Args:
+            workers: processes; 0 takes one for each core. In a script more than one needs
+                ``if __name__ == "__main__":`` around the call, as every process pool does.
+            seed: replaces the seed of ``medrcube.toml``.
+            profile: counts to aim at, ``medrcube`` or a file of your own.
+            progress: show the progress on standard error.
+
+        Raises:
+            MedrcubeError: nothing can be built, or a source or the audit failed. Of a build that
+                failed the tables are written, and ``audit`` names every failure.
+        """
+        settings = self._folder.settings
+        settings = replace(
+            settings,
+            seed=settings.seed if seed is None else seed,
+            profile=profile or settings.profile,
+        )
+        report = run_build(
+            replace(self._folder, settings=settings),
+            sources_of(self._folder),
+            LocalEngine(workers or usable_cores()),
+            Reporter(quiet=not progress),
+        )
+        if report.failures:
+            failures = "\n".join(f"  {failure}" for failure in report.failures)
+            raise MedrcubeError(f"{self.path}: the build failed:\n{failures}")
+        return report
+
+    def items(self) -> pd.DataFrame:
+        """The questions with their options, one row each: ``items.parquet``."""
+        return self._table(self._folder.items)
+
+    def images(self) -> pd.DataFrame:
+        """The images and what is drawn on them, one row each: ``samples.parquet``."""
+        return self._table(self._folder.samples)
+
+    def quarantine(self) -> pd.DataFrame:
+        """Every case that is not in the tables, with the reason: ``quarantine.parquet``."""
+        return self._table(self._folder.quarantine)
+
+    def audit(self) -> dict[str, Any]:
+        """Counts and checks over images and items: ``audit.json``.
+
+        Raises:
+            WorkspaceError: the workspace is not built, or the file cannot be read.
+        """
+        try:
+            audit: dict[str, Any] = json.loads(self._folder.audit.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise self._not_built(self._folder.audit) from None
+        except (OSError, ValueError) as error:
+            raise WorkspaceError(f"{self._folder.audit}: cannot be read: {error}") from error
+        return audit
+
+    def image(self, sample: str) -> Image.Image:
+        """An image as a model sees it.
+
+        Args:
+            sample: its ``id`` in ``images()``, which is the column ``sample`` of ``items()``.
+
+        Raises:
+            WorkspaceError: there is no such image, or its file is gone or damaged.
+        """
+        images = self.images()
+        files = images.loc[images["id"] == sample, "image"]
+        if files.empty:
+            raise WorkspaceError(
+                f"{self._folder.samples}: has no image {sample!r}; expected an id of images()"
+            )
+        path = self.path / files.iloc[0]
+        try:
+            with Image.open(path) as image:
+                image.load()
+                return image
+        except OSError as error:
+            raise WorkspaceError(
+                f"{path}: cannot be read ({error}); build again:  medrcube build {self.path}"
+            ) from error
+
+    def release(
+        self,
+        out: str | Path,
+        *,
+        name: str = "unnamed",
+        allow_unreviewed: bool = False,
+        require_agreement: bool = False,
+        private: bool = False,
+        since: str | Path | None = None,
+    ) -> Release:
+        """Write a release, as ``medrcube release`` does.
+
+        Args:
+            out: folder to make.
+            name: version of the release.
+            allow_unreviewed: take items that no reviewer has accepted; the card says so.
+            require_agreement: refuse where the reviewers do not agree well enough.
+            private: keep restricted images; such a release must never be shared.
+            since: an earlier release; ``CHANGES.md`` says what changed since.
+
+        Raises:
+            ReleaseError: the audit failed, ``out`` exists, or no item may be released.
+            WorkspaceError: the workspace is not built, or ``out`` cannot be written.
+        """
+        write_release(
+            self._folder,
+            sources_of(self._folder),
+            Path(out),
+            name=name,
+            allow_unreviewed=allow_unreviewed,
+            private=private,
+            require_agreement=require_agreement,
+            since=None if since is None else Path(since),
+        )
+        return load_release(out)
+
+    def _table(self, path: Path) -> pd.DataFrame:
+        try:
+            return pd.read_parquet(path)
+        except FileNotFoundError:
+            raise self._not_built(path) from None
+        except (OSError, ValueError) as error:
+            raise WorkspaceError(f"{path}: cannot be read ({error}); build again") from error
+
+    def _not_built(self, path: Path) -> WorkspaceError:
+        return WorkspaceError(
+            f"{path}: is missing; build first:  build()  or  medrcube build {self.path}"
+        )
+
+    def _repr_html_(self) -> str:
+        title = f"Workspace {self.path.name}"
+        if not self._folder.items.exists():
+            rows = [(source,) for source in sorted(self.sources)]
+            return summary_html(title, ("source",), rows, note="Not built yet: build().")
+        images, items, quarantine = self.images(), self.items(), self.quarantine()
+        counts = [table["source"].value_counts() for table in (images, items, quarantine)]
+        names = sorted({str(source) for count in counts for source in count.index})
+        return summary_html(
+            title,
+            ("source", "images", "items", "in quarantine"),
+            [(name, *(int(count.get(name, 0)) for count in counts)) for name in names],
+            islice(self._thumbnails(images), MOST_THUMBNAILS),
+        )
+
+    def _thumbnails(self, images: pd.DataFrame) -> Iterator[Thumbnail]:
+        """One of each source, of images that may be redistributed."""
+        for source, group in images[images["redistribute"]].groupby("source", sort=True):
+            row = group.iloc[0]
+            thumbnail = thumbnail_of(
+                self.path / row["image"], f"{source}: {row['anatomy']}, {row['modality']}"
+            )
+            if thumbnail is not None:
+                yield thumbnail
+
+
+def open_workspace(path: str | Path) -> Workspace:
+    """Open a workspace.
+
+    Args:
+        path: its folder.
+
+    Raises:
+        WorkspaceError: there is no ``medrcube.toml``, or it is wrong.
+
+    Example:
+        >>> import medrcube
+        >>> workspace = medrcube.open_workspace("demo")
+        >>> items = workspace.items()
+        >>> first = items[items["source"] == "busi"].iloc[0]
+        >>> workspace.image(first["sample"]).mode
+        'L'
+    """
+    return Workspace(read_workspace(Path(path)))
+
+
+def create_workspace(
+    path: str | Path, sources: Mapping[str, str | Path] | None = None
+) -> Workspace:
+    """Make a workspace: a folder with a commented ``medrcube.toml``.
+
+    Args:
+        path: folder to make.
+        sources: id of each source and the folder with your copy of its raw data.
+
+    Raises:
+        WorkspaceError: there is a workspace already, or the folder cannot be written.
+        SourceError: a folder does not hold what the card of its source expects.
+    """
+    roots = {name: Path(root).absolute() for name, root in (sources or {}).items()}
+    known = find_sources()
+    for name, root in roots.items():
+        card = get_source(known, name).card
+        check_root(card, root)
+        require_fit(verify(card, root))
+    return Workspace(init_workspace(Path(path), roots))
